@@ -1,0 +1,176 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dammCheckDigit, formatAccountNumber, readAccountNumber } from './account-number.ts';
+
+const RUNS = { numRuns: 2000 };
+const LARGEST_ID = Number.MAX_SAFE_INTEGER - 1_000_000;
+const idArb = fc.oneof(fc.integer({ min: 1, max: 10_000_000 }), fc.integer({ min: 1, max: LARGEST_ID }));
+
+const KNOWN = [
+  [1, 'ACC1000001'],
+  [42, 'ACC1000042'],
+  [8_999_999, 'ACC9999999'],
+  [9_000_000, 'ACC10000000'],
+] as const;
+
+describe('dammCheckDigit', () => {
+  it('gives 4 for 572, the published worked example', () => {
+    expect(dammCheckDigit('572')).toBe(4);
+    expect(dammCheckDigit('5724')).toBe(0);
+  });
+
+  it('gives 0 for any number followed by its check digit', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n }), (n) => {
+        expect(dammCheckDigit(`${n}${dammCheckDigit(String(n))}`)).toBe(0);
+        expect(dammCheckDigit(`000${n}`)).toBe(dammCheckDigit(String(n)));
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('formatAccountNumber', () => {
+  it.each(KNOWN)('writes account %i as %s and one check digit', (id, start) => {
+    const number = formatAccountNumber(id);
+    expect(number.slice(0, -1)).toBe(start);
+    expect(number).toMatch(/^ACC[0-9]+$/);
+  });
+
+  it('keeps the numbers that are printed on contracts', () => {
+    expect([1, 2, 3, 42, 1234].map(formatAccountNumber)).toEqual([
+      'ACC10000012',
+      'ACC10000020',
+      'ACC10000036',
+      'ACC10000422',
+      'ACC10012346',
+    ]);
+  });
+
+  it.each([0, -1, 1.5, NaN, Infinity, LARGEST_ID + 1])('refuses the id %d', (id) => {
+    expect(() => formatAccountNumber(id)).toThrow(RangeError);
+  });
+});
+
+describe('readAccountNumber', () => {
+  it('gives back every id', () => {
+    fc.assert(
+      fc.property(idArb, (id) => {
+        const number = formatAccountNumber(id);
+        expect(readAccountNumber(number)).toBe(id);
+        expect(readAccountNumber(number.slice(3))).toBe(id);
+        expect(readAccountNumber(number.toLowerCase())).toBe(id);
+      }),
+      RUNS,
+    );
+  });
+
+  it('reads through case, spaces, punctuation and full-width forms', () => {
+    const noise = fc.constantFrom(
+      '',
+      '',
+      ' ',
+      '-',
+      '.',
+      '/',
+      '#',
+      '_',
+      ':',
+      '\u00a0',
+      '\u200b',
+      '–',
+      '−',
+      '\t',
+      '+',
+      '=',
+    );
+    const wide = (c: string) => String.fromCharCode(c.charCodeAt(0) + 0xfee0);
+    const forms = fc.constantFrom(
+      (c: string) => c,
+      (c: string) => c.toLowerCase(),
+      wide,
+    );
+    const step = fc.tuple(noise, forms);
+    const plan = fc.array(step, { minLength: 24, maxLength: 24 });
+    fc.assert(
+      fc.property(idArb, plan, (id, steps) => {
+        const typed = [...formatAccountNumber(id)]
+          .map((c, i) => `${steps[i]?.[0]}${steps[i]?.[1](c)}`)
+          .join('');
+        expect(readAccountNumber(typed)).toBe(id);
+      }),
+      RUNS,
+    );
+  });
+
+  it('refuses every single-digit change', () => {
+    fc.assert(
+      fc.property(idArb, (id) => {
+        const number = formatAccountNumber(id);
+        for (let at = 3; at < number.length; at += 1) {
+          for (const digit of '0123456789') {
+            if (digit === number[at]) continue;
+            expect(readAccountNumber(number.slice(0, at) + digit + number.slice(at + 1))).toBeUndefined();
+          }
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('refuses every swap of two neighbours', () => {
+    fc.assert(
+      fc.property(idArb, (id) => {
+        const number = formatAccountNumber(id);
+        for (let at = 3; at + 1 < number.length; at += 1) {
+          const a = number[at];
+          const b = number[at + 1];
+          if (a === b) continue;
+          expect(readAccountNumber(`${number.slice(0, at)}${b}${a}${number.slice(at + 2)}`)).toBeUndefined();
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('refuses a missing or added digit at the ends and anything left over', () => {
+    fc.assert(
+      fc.property(idArb, fc.constantFrom('X', 'ACC', 'O', '٣', '🙂', 'a c', '€'), (id, extra) => {
+        const number = formatAccountNumber(id);
+        const digits = number.slice(3);
+        expect(readAccountNumber(`0${digits}`)).toBeUndefined();
+        expect(readAccountNumber(`ACC000${digits}`)).toBeUndefined();
+        expect(readAccountNumber(`${number}${extra}`)).toBeUndefined();
+        expect(readAccountNumber(`${extra}${number}`)).toBeUndefined();
+        expect(readAccountNumber(`${number.slice(0, 6)}${extra}${number.slice(6)}`)).toBeUndefined();
+        // A shortened number may hold by chance (one in ten), but never for the same account.
+        expect(readAccountNumber(digits.slice(0, -1))).not.toBe(id);
+        expect(readAccountNumber(digits.slice(1))).not.toBe(id);
+      }),
+      RUNS,
+    );
+  });
+
+  it('answers only the one number of an account, whatever is typed', () => {
+    const typed = fc.oneof(
+      fc.string(),
+      fc.array(fc.constantFrom(...'0123456789 -ACcx'), { maxLength: 20 }).map((cs) => cs.join('')),
+      fc.integer({ min: 1, max: 99_999_999 }).map(String),
+    );
+    fc.assert(
+      fc.property(typed, (reference) => {
+        const id = readAccountNumber(reference);
+        if (id === undefined) return;
+        expect(formatAccountNumber(id).slice(3)).toBe(reference.normalize('NFKC').replace(/[^0-9]/g, ''));
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it.each(['', 'ACC', '   ', '1', '0712345678', 'ACC10000000', '9'.repeat(17), '1'.repeat(257)])(
+    'refuses %j',
+    (reference) => {
+      expect(readAccountNumber(reference)).toBeUndefined();
+    },
+  );
+});

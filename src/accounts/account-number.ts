@@ -1,0 +1,71 @@
+const PREFIX = 'ACC';
+const FIRST_NUMBER = 1_000_000;
+
+// The longest reference worth reading. NFKC can make one character into eighteen, so the bound comes first.
+const MAX_REFERENCE_LENGTH = 256;
+
+// What people put around and between the digits: white space, Unicode punctuation, invisible format
+// characters of copied text, and the signs that Unicode calls symbols but a keyboard shows as punctuation.
+const DROPPED = /[\s\p{P}\p{Cf}$+<=>^`|~\u2212]/gu;
+
+// No leading zero: it would not change the check digit, and one account would have many numbers.
+const NUMBER = /^(?:ACC)?([1-9][0-9]{6,15})([0-9])$/;
+
+// The totally anti-symmetric quasigroup of order 10 in H. Michael Damm, "Total anti-symmetrische
+// Quasigruppen", doctoral thesis, Marburg 2004. Row: the interim digit; column: the next digit.
+const DAMM: readonly (readonly number[])[] = [
+  [0, 3, 1, 7, 5, 9, 8, 6, 4, 2],
+  [7, 0, 9, 2, 1, 5, 4, 8, 6, 3],
+  [4, 2, 0, 6, 8, 7, 1, 3, 5, 9],
+  [1, 7, 5, 0, 9, 8, 3, 4, 2, 6],
+  [6, 1, 2, 3, 0, 4, 5, 9, 7, 8],
+  [3, 6, 7, 4, 2, 0, 9, 5, 8, 1],
+  [5, 8, 6, 9, 7, 2, 0, 1, 3, 4],
+  [8, 9, 4, 5, 3, 6, 2, 0, 1, 7],
+  [9, 4, 3, 8, 6, 1, 7, 2, 0, 5],
+  [2, 5, 8, 1, 4, 3, 6, 7, 9, 0],
+];
+
+/**
+ * The number that a customer types into the phone: ACC, 1,000,000 + the account's id, one Damm check digit.
+ * The check digit finds every single wrong digit and every swap of two neighbours.
+ *
+ * @throws RangeError for an id that is not a positive whole number, or so large that the sum is not exact.
+ */
+export function formatAccountNumber(id: number): string {
+  const number = FIRST_NUMBER + id;
+  if (!Number.isSafeInteger(id) || id < 1 || !Number.isSafeInteger(number)) {
+    throw new RangeError(`${id} is not the id of an account.`);
+  }
+  const digits = String(number);
+  return `${PREFIX}${digits}${dammCheckDigit(digits)}`;
+}
+
+/**
+ * Reads an account number as people type it: in any case, with spaces and punctuation anywhere, with or
+ * without the prefix, in full-width or other forms that NFKC makes plain. All digits are needed and nothing
+ * else may be left over.
+ *
+ * @returns the account's id (which need not exist), or undefined when the reference is no account number; a
+ *   wrong check digit never matches.
+ */
+export function readAccountNumber(reference: string): number | undefined {
+  if (reference.length > MAX_REFERENCE_LENGTH) return undefined;
+  const match = NUMBER.exec(reference.normalize('NFKC').replace(DROPPED, '').toUpperCase());
+  if (match === null) return undefined;
+  const [, digits = '', check = ''] = match;
+  if (dammCheckDigit(digits) !== Number(check)) return undefined;
+  const number = Number(digits);
+  if (!Number.isSafeInteger(number) || number <= FIRST_NUMBER) return undefined;
+  return number - FIRST_NUMBER;
+}
+
+/**
+ * The Damm check digit, 0..9, of a text of ASCII digits. Zeros in front do not change it, and the check digit
+ * of a number followed by its check digit is 0.
+ */
+export function dammCheckDigit(digits: string): number {
+  let interim = 0;
+  for (const digit of digits) interim = DAMM[interim]?.[Number(digit)] ?? 0;
+  return interim;
+}

@@ -1,0 +1,535 @@
+import fc from 'fast-check';
+import { Temporal } from 'temporal-polyfill';
+import { describe, expect, it } from 'vitest';
+import { type PlainDate, parsePlainDate } from '../core/dates.ts';
+import {
+  allocate,
+  dueBy,
+  dueDate,
+  frequencies,
+  nextItem,
+  type Position,
+  paymentStates,
+  position,
+  type ScheduledPayment,
+  type Slice,
+  type Standing,
+  type Terms,
+  totalMinor,
+} from './schedule.ts';
+
+const RUNS = { numRuns: 2000 };
+
+function date(text: string): PlainDate {
+  const parsed = parsePlainDate(text);
+  if (parsed === undefined) throw new Error(`${text} is not a date`);
+  return parsed;
+}
+
+function plus(d: PlainDate, days: number): PlainDate {
+  return date(Temporal.PlainDate.from(d).add({ days }).toString());
+}
+
+// Month ends and leap years are drawn as often as all other dates together.
+const activationArb = fc
+  .record({
+    year: fc.oneof(fc.integer({ min: 2000, max: 2040 }), fc.constantFrom(2023, 2024, 2096, 2099, 2100)),
+    month: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constantFrom(1, 2, 12)),
+    day: fc.oneof(fc.integer({ min: 1, max: 28 }), fc.integer({ min: 28, max: 31 })),
+  })
+  .map((fields) => date(Temporal.PlainDate.from(fields).toString()));
+
+const termsArb: fc.Arbitrary<Terms> = fc.record({
+  depositMinor: fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 300n })),
+  instalmentMinor: fc.oneof({ arbitrary: fc.bigInt({ min: 1n, max: 60n }), weight: 9 }, fc.constant(0n)),
+  instalmentCount: fc.integer({ min: 0, max: 26 }),
+  frequency: fc.constantFrom(...frequencies),
+  graceDays: fc.integer({ min: 0, max: 10 }),
+  activationDate: activationArb,
+});
+
+const caseArb = termsArb.chain((terms) => {
+  const total = totalMinor(terms);
+  const periodDays = { daily: 1, weekly: 7, monthly: 31 }[terms.frequency];
+  const boundary = fc
+    .integer({ min: 0, max: terms.instalmentCount })
+    .map((k) => terms.depositMinor + BigInt(k) * terms.instalmentMinor);
+  return fc.record({
+    terms: fc.constant(terms),
+    paidMinor: fc.oneof(boundary, fc.bigInt({ min: 0n, max: total + total / 4n + 3n })),
+    today: fc.oneof(
+      fc
+        .integer({ min: -40, max: periodDays * (terms.instalmentCount + 1) + 20 })
+        .map((n) => plus(terms.activationDate, n)),
+      fc
+        .integer({ min: 0, max: terms.instalmentCount })
+        .map((k) => naiveItems(terms)[k]?.date ?? terms.activationDate),
+    ),
+    closed: fc.integer({ min: 0, max: 7 }).map((n) => n === 0),
+    activated: fc.integer({ min: 0, max: 7 }).map((n) => n !== 0),
+  });
+});
+
+interface NaiveItem {
+  index: number;
+  date: PlainDate;
+  amountMinor: bigint;
+}
+
+/** Every item with its date, by Temporal. */
+function naiveItems(terms: Terms): NaiveItem[] {
+  const unit = { daily: 'days', weekly: 'weeks', monthly: 'months' }[terms.frequency];
+  const start = Temporal.PlainDate.from(terms.activationDate);
+  const items = [{ index: 0, date: terms.activationDate, amountMinor: terms.depositMinor }];
+  for (let k = 1; k <= terms.instalmentCount; k += 1) {
+    items.push({
+      index: k,
+      date: date(start.add({ [unit]: k }).toString()),
+      amountMinor: terms.instalmentMinor,
+    });
+  }
+  return items;
+}
+
+/** The account lived day by day: what has fallen due by the evening of today. */
+function naiveDueBy(terms: Terms, today: PlainDate): bigint {
+  const items = naiveItems(terms);
+  let due = 0n;
+  const end = Temporal.PlainDate.from(today);
+  let day = Temporal.PlainDate.from(terms.activationDate);
+  while (Temporal.PlainDate.compare(day, end) <= 0) {
+    const text = day.toString();
+    for (const item of items) if (item.date === text) due += item.amountMinor;
+    day = day.add({ days: 1 });
+  }
+  return due;
+}
+
+/** Section 4 of the design word by word, item by item and day by day. */
+function naivePosition(terms: Terms, { paidMinor, today, closed, activated }: Standing): Position {
+  const items = naiveItems(terms);
+  const total = items.reduce((sum, item) => sum + item.amountMinor, 0n);
+  let left = paidMinor;
+  let next: NaiveItem | undefined;
+  for (const item of items) {
+    if (left < item.amountMinor) {
+      next = item;
+      break;
+    }
+    left -= item.amountMinor;
+  }
+  let daysPastDue = 0;
+  if (next !== undefined) {
+    for (let d = next.date; d < today; d = plus(d, 1)) daysPastDue += 1;
+  }
+  const due = naiveDueBy(terms, today);
+  let arrearsMinor = due > paidMinor ? due - paidMinor : 0n;
+  const firstAfterToday = items.find((item) => item.date > today);
+
+  let paymentState: Position['paymentState'];
+  if (paidMinor >= total) paymentState = 'paid_off';
+  else if (closed) paymentState = 'closed';
+  else if (!activated || today < terms.activationDate) paymentState = 'not_due';
+  else if (daysPastDue > terms.graceDays) paymentState = 'late';
+  else if (daysPastDue > 0) paymentState = 'in_grace';
+  else if (next && firstAfterToday && next.date > firstAfterToday.date) paymentState = 'paid_ahead';
+  else paymentState = 'current';
+
+  if (paymentState === 'closed' || paymentState === 'not_due') {
+    daysPastDue = 0;
+    arrearsMinor = 0n;
+  }
+  return {
+    paymentState,
+    daysPastDue,
+    paidUntil: next === undefined || next.index === 0 ? null : plus(next.date, -1),
+    nextDueDate: next?.date ?? null,
+    nextDueAmountMinor: next ? next.amountMinor - left : null,
+    arrearsMinor,
+    balanceMinor: total > paidMinor ? total - paidMinor : 0n,
+    creditMinor: paidMinor > total ? paidMinor - total : 0n,
+  };
+}
+
+const MONTHLY: Terms = {
+  depositMinor: 5_000n,
+  instalmentMinor: 1_000n,
+  instalmentCount: 12,
+  frequency: 'monthly',
+  graceDays: 3,
+  activationDate: date('2024-01-31'),
+};
+const OPEN = { closed: false, activated: true };
+
+describe('the schedule', () => {
+  it('puts the 31st on the last day of shorter months and brings it back', () => {
+    expect([0, 1, 2, 3, 12].map((k) => dueDate(MONTHLY, k))).toEqual([
+      '2024-01-31',
+      '2024-02-29',
+      '2024-03-31',
+      '2024-04-30',
+      '2025-01-31',
+    ]);
+    expect(dueDate({ ...MONTHLY, frequency: 'daily' }, 1)).toBe('2024-02-01');
+    expect(dueDate({ ...MONTHLY, frequency: 'weekly' }, 2)).toBe('2024-02-14');
+  });
+
+  it('counts what is due at month ends', () => {
+    expect(dueBy(MONTHLY, date('2024-01-30'))).toBe(0n);
+    expect(dueBy(MONTHLY, date('2024-01-31'))).toBe(5_000n);
+    expect(dueBy(MONTHLY, date('2024-02-28'))).toBe(5_000n);
+    expect(dueBy(MONTHLY, date('2024-02-29'))).toBe(6_000n);
+    expect(dueBy(MONTHLY, date('2024-03-30'))).toBe(6_000n);
+    expect(dueBy(MONTHLY, date('2024-03-31'))).toBe(7_000n);
+    expect(dueBy(MONTHLY, date('2999-12-31'))).toBe(totalMinor(MONTHLY));
+  });
+
+  it.each([-1, 13, 0.5, NaN])('has no item %d of 12', (k) => {
+    expect(() => dueDate(MONTHLY, k)).toThrow(RangeError);
+  });
+
+  it('agrees with the enumeration of every item', () => {
+    fc.assert(
+      fc.property(termsArb, (terms) => {
+        const items = naiveItems(terms);
+        expect(items.map((item) => dueDate(terms, item.index))).toEqual(items.map((item) => item.date));
+        expect(totalMinor(terms)).toBe(items.reduce((sum, item) => sum + item.amountMinor, 0n));
+      }),
+      RUNS,
+    );
+  });
+
+  it('is due day by day as enumerated', () => {
+    fc.assert(
+      fc.property(caseArb, ({ terms, today }) => {
+        expect(dueBy(terms, today)).toBe(naiveDueBy(terms, today));
+      }),
+      RUNS,
+    );
+  });
+
+  it('is due exactly on each date and not the day before', () => {
+    fc.assert(
+      fc.property(termsArb, (terms) => {
+        let sum = 0n;
+        for (const item of naiveItems(terms)) {
+          expect(dueBy(terms, plus(item.date, -1))).toBe(sum);
+          sum += item.amountMinor;
+          expect(dueBy(terms, item.date)).toBe(sum);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  it('answers for a very long plan without walking through it', () => {
+    // A loop over the instalments would run into the time limit of the test.
+    const terms: Terms = { ...MONTHLY, frequency: 'daily', instalmentCount: 2_000_000_000 };
+    expect(dueBy(terms, date('2999-12-31'))).toBe(5_000n + 356_467n * 1_000n);
+    const standing = { paidMinor: 300_000_000n, today: date('2999-12-31'), ...OPEN };
+    expect(position(terms, standing)).toMatchObject({ paymentState: 'late', nextDueDate: '2845-06-21' });
+  });
+});
+
+describe('nextItem', () => {
+  it('is the first item not fully covered, with its remainder', () => {
+    expect(nextItem(MONTHLY, 0n)).toEqual({ index: 0, date: '2024-01-31', remainderMinor: 5_000n });
+    expect(nextItem(MONTHLY, 4_999n)).toEqual({ index: 0, date: '2024-01-31', remainderMinor: 1n });
+    expect(nextItem(MONTHLY, 5_000n)).toEqual({ index: 1, date: '2024-02-29', remainderMinor: 1_000n });
+    expect(nextItem(MONTHLY, 6_250n)).toEqual({ index: 2, date: '2024-03-31', remainderMinor: 750n });
+    expect(nextItem(MONTHLY, 16_999n)).toEqual({ index: 12, date: '2025-01-31', remainderMinor: 1n });
+    expect(nextItem(MONTHLY, 17_000n)).toBeUndefined();
+    expect(nextItem(MONTHLY, 99_000n)).toBeUndefined();
+  });
+
+  it('takes items of nothing as covered', () => {
+    expect(nextItem({ ...MONTHLY, depositMinor: 0n }, 0n)?.index).toBe(1);
+    expect(nextItem({ ...MONTHLY, instalmentMinor: 0n }, 5_000n)).toBeUndefined();
+    expect(nextItem({ ...MONTHLY, instalmentCount: 0 }, 4_000n)?.index).toBe(0);
+    expect(nextItem({ ...MONTHLY, depositMinor: 0n, instalmentCount: 0 }, 0n)).toBeUndefined();
+  });
+
+  it('refuses a negative sum', () => {
+    expect(() => nextItem(MONTHLY, -1n)).toThrow(RangeError);
+  });
+});
+
+describe('position', () => {
+  const stateOn = (paidMinor: bigint, today: string, rest: Partial<Standing> = {}) =>
+    position(MONTHLY, { paidMinor, today: date(today), ...OPEN, ...rest });
+
+  it('goes from due through grace to late', () => {
+    expect(stateOn(5_000n, '2024-02-29')).toEqual({
+      paymentState: 'current',
+      daysPastDue: 0,
+      paidUntil: '2024-02-28',
+      nextDueDate: '2024-02-29',
+      nextDueAmountMinor: 1_000n,
+      arrearsMinor: 1_000n,
+      balanceMinor: 12_000n,
+      creditMinor: 0n,
+    });
+    expect(stateOn(5_000n, '2024-03-01')).toMatchObject({ paymentState: 'in_grace', daysPastDue: 1 });
+    expect(stateOn(5_000n, '2024-03-03')).toMatchObject({ paymentState: 'in_grace', daysPastDue: 3 });
+    expect(stateOn(5_000n, '2024-03-04')).toMatchObject({ paymentState: 'late', daysPastDue: 4 });
+    expect(stateOn(5_500n, '2024-04-30')).toMatchObject({
+      paymentState: 'late',
+      daysPastDue: 61,
+      nextDueAmountMinor: 500n,
+      arrearsMinor: 2_500n,
+    });
+  });
+
+  it('is current when paid up to the first due date after today, and ahead beyond it', () => {
+    expect(stateOn(6_000n, '2024-03-01').paymentState).toBe('current');
+    expect(stateOn(6_999n, '2024-03-01').paymentState).toBe('current');
+    expect(stateOn(7_000n, '2024-03-01').paymentState).toBe('paid_ahead');
+    expect(stateOn(7_000n, '2024-03-31').paymentState).toBe('current');
+    expect(stateOn(16_999n, '2025-01-31')).toMatchObject({ paymentState: 'current', arrearsMinor: 1n });
+  });
+
+  it('does not know paidUntil before the deposit is covered', () => {
+    expect(stateOn(0n, '2024-01-31')).toMatchObject({
+      paymentState: 'current',
+      paidUntil: null,
+      nextDueDate: '2024-01-31',
+      arrearsMinor: 5_000n,
+    });
+    const noDeposit = { ...MONTHLY, depositMinor: 0n };
+    expect(position(noDeposit, { paidMinor: 0n, today: date('2024-01-31'), ...OPEN })).toMatchObject({
+      paymentState: 'current',
+      paidUntil: '2024-02-28',
+      arrearsMinor: 0n,
+    });
+  });
+
+  it('has no next item when paid off, and keeps an overpayment as credit', () => {
+    expect(stateOn(17_300n, '2024-02-01', { closed: true })).toEqual({
+      paymentState: 'paid_off',
+      daysPastDue: 0,
+      paidUntil: null,
+      nextDueDate: null,
+      nextDueAmountMinor: null,
+      arrearsMinor: 0n,
+      balanceMinor: 0n,
+      creditMinor: 300n,
+    });
+    expect(stateOn(17_000n, '2023-12-01', { activated: false }).paymentState).toBe('paid_off');
+  });
+
+  it('shows no lateness on closed accounts and before activation', () => {
+    expect(stateOn(0n, '2024-06-01', { closed: true })).toMatchObject({
+      paymentState: 'closed',
+      daysPastDue: 0,
+      arrearsMinor: 0n,
+      balanceMinor: 17_000n,
+      nextDueDate: '2024-01-31',
+    });
+    const notDue = { paymentState: 'not_due', daysPastDue: 0, arrearsMinor: 0n };
+    expect(stateOn(0n, '2024-01-30')).toMatchObject(notDue);
+    expect(stateOn(0n, '2024-02-03', { activated: false })).toMatchObject(notDue);
+    expect(stateOn(0n, '2024-01-01', { closed: true }).paymentState).toBe('closed');
+  });
+
+  it('agrees with the naive day-by-day simulation', () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(caseArb, ({ terms, ...standing }) => {
+        const actual = position(terms, standing);
+        seen.add(`${terms.frequency} ${actual.paymentState}`);
+        expect(actual).toEqual(naivePosition(terms, standing));
+      }),
+      { numRuns: 6000 },
+    );
+    // The law says little if the cases miss a state.
+    for (const frequency of frequencies) {
+      for (const state of paymentStates) expect(seen).toContain(`${frequency} ${state}`);
+    }
+  });
+
+  it('never grows worse by a payment', () => {
+    fc.assert(
+      fc.property(caseArb, fc.bigInt({ min: 1n, max: 500n }), ({ terms, ...standing }, more) => {
+        const before = position(terms, standing);
+        const after = position(terms, { ...standing, paidMinor: standing.paidMinor + more });
+        expect(after.daysPastDue).toBeLessThanOrEqual(before.daysPastDue);
+        expect(after.arrearsMinor <= before.arrearsMinor).toBe(true);
+        expect(before.balanceMinor - before.creditMinor - (after.balanceMinor - after.creditMinor)).toBe(
+          more,
+        );
+      }),
+      RUNS,
+    );
+  });
+});
+
+const paymentsArb = (terms: Terms): fc.Arbitrary<ScheduledPayment[]> =>
+  fc
+    .array(
+      fc.record({
+        amountMinor: fc.bigInt({ min: 0n, max: 400n }),
+        valueDate: fc.integer({ min: -5, max: 15 }).map((n) => plus(terms.activationDate, n)),
+      }),
+      { maxLength: 8 },
+    )
+    // Even ids leave room for the second half of a split payment.
+    .chain((rows) =>
+      fc
+        .shuffledSubarray(
+          rows.map((_, i) => 2 * i + 2),
+          { minLength: rows.length },
+        )
+        .map((ids) => rows.map((row, i) => ({ id: ids[i] ?? 0, ...row }))),
+    );
+const booksArb = termsArb.chain((terms) =>
+  fc.record({ terms: fc.constant(terms), payments: paymentsArb(terms) }),
+);
+
+/** Every minor unit by itself, in value-date order, into the first item that is not full. */
+function naiveAllocate(terms: Terms, payments: ScheduledPayment[]): { slices: Slice[]; creditMinor: bigint } {
+  const room = naiveItems(terms).map((item) => item.amountMinor);
+  const slices: Slice[] = [];
+  let creditMinor = 0n;
+  const key = (p: ScheduledPayment) => `${p.valueDate} ${String(p.id).padStart(9, '0')}`;
+  for (const payment of [...payments].sort((a, b) => (key(a) < key(b) ? -1 : 1))) {
+    for (let unit = 0n; unit < payment.amountMinor; unit += 1n) {
+      const item = room.findIndex((left) => left > 0n);
+      if (item === -1) {
+        creditMinor += 1n;
+        continue;
+      }
+      room[item] = (room[item] ?? 0n) - 1n;
+      const last = slices.at(-1);
+      if (last?.paymentId === payment.id && last.item === item) last.amountMinor += 1n;
+      else slices.push({ paymentId: payment.id, item, amountMinor: 1n });
+    }
+  }
+  return { slices, creditMinor };
+}
+
+const sumOf = (slices: Slice[]) => slices.reduce((sum, slice) => sum + slice.amountMinor, 0n);
+
+describe('allocate', () => {
+  it('lays payments over the schedule in value-date order, ties by id', () => {
+    const payments: ScheduledPayment[] = [
+      { id: 3, valueDate: date('2024-02-01'), amountMinor: 2_500n },
+      { id: 9, valueDate: date('2024-01-31'), amountMinor: 4_000n },
+      { id: 2, valueDate: date('2024-02-01'), amountMinor: 500n },
+    ];
+    expect(allocate(MONTHLY, payments)).toEqual({
+      slices: [
+        { paymentId: 9, item: 0, amountMinor: 4_000n },
+        { paymentId: 2, item: 0, amountMinor: 500n },
+        { paymentId: 3, item: 0, amountMinor: 500n },
+        { paymentId: 3, item: 1, amountMinor: 1_000n },
+        { paymentId: 3, item: 2, amountMinor: 1_000n },
+      ],
+      creditMinor: 0n,
+    });
+  });
+
+  it('keeps what lies beyond the total as credit', () => {
+    const payments = [{ id: 1, valueDate: date('2024-01-31'), amountMinor: 20_000n }];
+    const { slices, creditMinor } = allocate(MONTHLY, payments);
+    expect(slices).toHaveLength(13);
+    expect(creditMinor).toBe(3_000n);
+  });
+
+  it('refuses a negative amount and leaves its input alone', () => {
+    expect(() => allocate(MONTHLY, [{ id: 1, valueDate: date('2024-01-31'), amountMinor: -1n }])).toThrow(
+      RangeError,
+    );
+    const payments = Object.freeze([
+      { id: 2, valueDate: date('2024-02-01'), amountMinor: 1n },
+      { id: 1, valueDate: date('2024-01-31'), amountMinor: 1n },
+    ]);
+    allocate(MONTHLY, payments);
+    expect(payments.map((p) => p.id)).toEqual([2, 1]);
+  });
+
+  it('agrees with laying every single minor unit', () => {
+    fc.assert(
+      fc.property(booksArb, ({ terms, payments }) => {
+        expect(allocate(terms, payments)).toEqual(naiveAllocate(terms, payments));
+      }),
+      RUNS,
+    );
+  });
+
+  it('adds up: by payment, by item and over all', () => {
+    fc.assert(
+      fc.property(booksArb, ({ terms, payments }) => {
+        const { slices, creditMinor } = allocate(terms, payments);
+        const paid = payments.reduce((sum, p) => sum + p.amountMinor, 0n);
+        const total = totalMinor(terms);
+        expect(sumOf(slices) + creditMinor).toBe(paid);
+        expect(sumOf(slices)).toBe(paid < total ? paid : total);
+        for (const p of payments) {
+          expect(sumOf(slices.filter((s) => s.paymentId === p.id)) <= p.amountMinor).toBe(true);
+        }
+        const next = nextItem(terms, paid);
+        for (const item of naiveItems(terms)) {
+          const covered = sumOf(slices.filter((s) => s.item === item.index));
+          if (next === undefined || item.index < next.index) expect(covered).toBe(item.amountMinor);
+          else if (item.index > next.index) expect(covered).toBe(0n);
+          else expect(item.amountMinor - covered).toBe(next.remainderMinor);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  it('does not depend on the order in which payments were recorded', () => {
+    const shuffled = booksArb.chain(({ terms, payments }) =>
+      fc.record({
+        terms: fc.constant(terms),
+        payments: fc.constant(payments),
+        other: fc.shuffledSubarray(payments, { minLength: payments.length }),
+      }),
+    );
+    fc.assert(
+      fc.property(shuffled, ({ terms, payments, other }) => {
+        expect(allocate(terms, other)).toEqual(allocate(terms, payments));
+      }),
+      RUNS,
+    );
+  });
+
+  it('changes nothing but the number of payments when one is split in two', () => {
+    const splitArb = booksArb.filter(({ payments }) => payments.length > 0);
+    fc.assert(
+      fc.property(splitArb, fc.nat(), fc.bigInt({ min: 0n, max: 400n }), ({ terms, payments }, at, part) => {
+        const chosen = payments[at % payments.length];
+        if (chosen === undefined) throw new Error('no payment chosen');
+        const first = part < chosen.amountMinor ? part : chosen.amountMinor;
+        const split = payments.flatMap((p) =>
+          p === chosen
+            ? [
+                { ...p, amountMinor: first },
+                { ...p, id: p.id + 1, amountMinor: p.amountMinor - first },
+              ]
+            : [p],
+        );
+        const whole = allocate(terms, payments);
+        const parts = allocate(terms, split);
+        // Give the second half back its first half's id and join neighbours.
+        const joined: Slice[] = [];
+        for (const slice of parts.slices) {
+          const paymentId = slice.paymentId === chosen.id + 1 ? chosen.id : slice.paymentId;
+          const last = joined.at(-1);
+          if (last?.paymentId === paymentId && last.item === slice.item)
+            last.amountMinor += slice.amountMinor;
+          else joined.push({ ...slice, paymentId });
+        }
+        expect({ slices: joined, creditMinor: parts.creditMinor }).toEqual(whole);
+
+        const sum = (ps: ScheduledPayment[]) => ps.reduce((total, p) => total + p.amountMinor, 0n);
+        const standing = { today: plus(terms.activationDate, 10), ...OPEN };
+        expect(position(terms, { paidMinor: sum(split), ...standing })).toEqual(
+          position(terms, { paidMinor: sum(payments), ...standing }),
+        );
+      }),
+      RUNS,
+    );
+  });
+});

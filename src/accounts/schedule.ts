@@ -1,0 +1,249 @@
+import {
+  addDays,
+  addMonthsKeepingDay,
+  compareDates,
+  daysBetween,
+  type PlainDate,
+  wholeMonthsBetween,
+} from '../core/dates.ts';
+import type { Minor } from '../core/money.ts';
+
+// The schedule of an account is a function of its frozen terms; nothing of it is stored. Item 0 is the
+// deposit, due on the activation date; item k (1..instalmentCount) is due k periods later. Payments cover the
+// items in this order, so that everything else follows from the terms and the sum of what was paid.
+
+export const frequencies = ['daily', 'weekly', 'monthly'] as const;
+export type Frequency = (typeof frequencies)[number];
+
+/** The terms that an account copied from its pay plan. Amounts are >= 0, counts whole and >= 0. */
+export interface Terms {
+  depositMinor: Minor;
+  instalmentMinor: Minor;
+  instalmentCount: number;
+  frequency: Frequency;
+  /** Days past due that are not yet called late. */
+  graceDays: number;
+  activationDate: PlainDate;
+}
+
+/** An item that payments do not fully cover. */
+export interface OpenItem {
+  /** 0 for the deposit, k for instalment k. */
+  index: number;
+  date: PlainDate;
+  /** What is missing of this item, > 0. */
+  remainderMinor: Minor;
+}
+
+/** The states in the order in which they are tried; the first that holds is the account's. */
+export const paymentStates = [
+  'paid_off',
+  'closed',
+  'not_due',
+  'late',
+  'in_grace',
+  'paid_ahead',
+  'current',
+] as const;
+export type PaymentState = (typeof paymentStates)[number];
+
+export interface Standing {
+  /** The sum of the account's unreversed payments, >= 0. */
+  paidMinor: Minor;
+  /** The business day. */
+  today: PlainDate;
+  /** The account is cancelled or written off. */
+  closed: boolean;
+  /** The account has left the status pending. */
+  activated: boolean;
+}
+
+export interface Position {
+  paymentState: PaymentState;
+  daysPastDue: number;
+  /** The day before the next item's date; null until the deposit is covered, and when all is paid. */
+  paidUntil: PlainDate | null;
+  /** The date of the first item not fully covered, possibly past; null when all is paid. */
+  nextDueDate: PlainDate | null;
+  nextDueAmountMinor: Minor | null;
+  arrearsMinor: Minor;
+  balanceMinor: Minor;
+  creditMinor: Minor;
+}
+
+export interface ScheduledPayment {
+  id: number;
+  valueDate: PlainDate;
+  /** >= 0 */
+  amountMinor: Minor;
+}
+
+/** The part of one payment that covers (a part of) one item. */
+export interface Slice {
+  paymentId: number;
+  /** 0 for the deposit, k for instalment k. */
+  item: number;
+  /** > 0 */
+  amountMinor: Minor;
+}
+
+export interface Allocation {
+  slices: Slice[];
+  /** What the payments hold beyond the total. */
+  creditMinor: Minor;
+}
+
+/** All that the account ever owes: deposit + instalmentCount × instalment, in minor units. */
+export function totalMinor(terms: Terms): Minor {
+  return terms.depositMinor + BigInt(terms.instalmentCount) * terms.instalmentMinor;
+}
+
+/**
+ * The date of item k: the activation date for k = 0 (the deposit), k periods later for instalment k. Monthly
+ * items keep the activation's day of the month or take the last day of a shorter month.
+ *
+ * @throws RangeError when k is not a whole number 0..instalmentCount, or the date lies beyond the year 9999.
+ */
+export function dueDate(terms: Terms, k: number): PlainDate {
+  if (!Number.isInteger(k) || k < 0 || k > terms.instalmentCount) {
+    throw new RangeError(`Item ${k} is not in a schedule of ${terms.instalmentCount} instalments.`);
+  }
+  switch (terms.frequency) {
+    case 'daily':
+      return addDays(terms.activationDate, k);
+    case 'weekly':
+      return addDays(terms.activationDate, 7 * k);
+    case 'monthly':
+      return addMonthsKeepingDay(terms.activationDate, k);
+    default:
+      return unknownFrequency(terms.frequency);
+  }
+}
+
+/** The sum of all items dated on or before a date, in minor units; 0 before the activation date. */
+export function dueBy(terms: Terms, date: PlainDate): Minor {
+  if (compareDates(date, terms.activationDate) < 0) return 0n;
+  return terms.depositMinor + BigInt(instalmentsBy(terms, date)) * terms.instalmentMinor;
+}
+
+/**
+ * The first item that a paid sum does not fully cover; items of nothing, such as a deposit of zero, are always
+ * covered.
+ *
+ * @returns undefined when all is paid.
+ * @throws RangeError for a negative sum, which no set of payments can give.
+ */
+export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
+  if (paidMinor < 0n) throw new RangeError(`The paid sum ${paidMinor} is negative.`);
+  if (paidMinor >= totalMinor(terms)) return undefined;
+  if (paidMinor < terms.depositMinor) {
+    return { index: 0, date: terms.activationDate, remainderMinor: terms.depositMinor - paidMinor };
+  }
+  // The instalment is above zero here, because the total lies above the deposit.
+  const towardsInstalments = paidMinor - terms.depositMinor;
+  const index = Number(towardsInstalments / terms.instalmentMinor) + 1;
+  const remainderMinor = terms.instalmentMinor - (towardsInstalments % terms.instalmentMinor);
+  return { index, date: dueDate(terms, index), remainderMinor };
+}
+
+/**
+ * Where an account stands on a day. With paid = the sum of unreversed payments, due(D) = all items dated <= D
+ * and next = the first item not fully covered:
+ *
+ * - arrears = max(0, due(today) - paid); daysPastDue = max(0, today - next's date);
+ *   balance = max(0, total - paid); credit = max(0, paid - total);
+ * - arrears and daysPastDue are 0 where nothing is due: on closed accounts and before activation;
+ * - paymentState is the first that holds: paid_off; closed; not_due (before the activation date, or not yet
+ *   activated); late (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (next lies beyond the
+ *   first due date after today); current.
+ *
+ * @throws RangeError for a negative paid sum.
+ */
+export function position(terms: Terms, standing: Standing): Position {
+  const { paidMinor, today } = standing;
+  const total = totalMinor(terms);
+  const next = nextItem(terms, paidMinor);
+  if (next === undefined) {
+    return {
+      paymentState: 'paid_off',
+      daysPastDue: 0,
+      paidUntil: null,
+      nextDueDate: null,
+      nextDueAmountMinor: null,
+      arrearsMinor: 0n,
+      balanceMinor: 0n,
+      creditMinor: paidMinor - total,
+    };
+  }
+  const begun = standing.activated && compareDates(today, terms.activationDate) >= 0;
+  const owing = begun && !standing.closed;
+  const arrears = dueBy(terms, today) - paidMinor;
+  const daysPastDue = owing ? Math.max(0, daysBetween(next.date, today)) : 0;
+  return {
+    paymentState: standing.closed ? 'closed' : begun ? lateness(terms, today, next, daysPastDue) : 'not_due',
+    daysPastDue,
+    paidUntil: next.index === 0 ? null : addDays(next.date, -1),
+    nextDueDate: next.date,
+    nextDueAmountMinor: next.remainderMinor,
+    arrearsMinor: owing && arrears > 0n ? arrears : 0n,
+    balanceMinor: total - paidMinor,
+    creditMinor: 0n,
+  };
+}
+
+/**
+ * Lays payments over the schedule in value-date order (on one day by id) and says which part of which payment
+ * covers which item. The slices come in this order and add up to min(paid, total); the rest is credit. The
+ * payments are all of the account's unreversed ones, in any order.
+ *
+ * @throws RangeError for a negative amount.
+ */
+export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): Allocation {
+  const inOrder = payments.toSorted((a, b) => compareDates(a.valueDate, b.valueDate) || a.id - b.id);
+  const slices: Slice[] = [];
+  let paidMinor = 0n;
+  for (const payment of inOrder) {
+    let left = payment.amountMinor;
+    if (left < 0n) throw new RangeError(`The amount ${left} of payment ${payment.id} is negative.`);
+    while (left > 0n) {
+      const next = nextItem(terms, paidMinor);
+      if (next === undefined) break;
+      const amountMinor = left < next.remainderMinor ? left : next.remainderMinor;
+      slices.push({ paymentId: payment.id, item: next.index, amountMinor });
+      paidMinor += amountMinor;
+      left -= amountMinor;
+    }
+  }
+  const receivedMinor = payments.reduce((sum, payment) => sum + payment.amountMinor, 0n);
+  return { slices, creditMinor: receivedMinor - paidMinor };
+}
+
+function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysPastDue: number): PaymentState {
+  if (daysPastDue > terms.graceDays) return 'late';
+  if (daysPastDue > 0) return 'in_grace';
+  // The first due date after today is that of the instalment after those due already. Where there is none,
+  // next is dated today at the latest, and its index is no higher.
+  return next.index > instalmentsBy(terms, today) + 1 ? 'paid_ahead' : 'current';
+}
+
+/** How many instalments are dated on or before a date that is not before the activation date. */
+function instalmentsBy(terms: Terms, date: PlainDate): number {
+  return Math.min(periodsBy(terms, date), terms.instalmentCount);
+}
+
+function periodsBy(terms: Terms, date: PlainDate): number {
+  switch (terms.frequency) {
+    case 'daily':
+      return daysBetween(terms.activationDate, date);
+    case 'weekly':
+      return Math.floor(daysBetween(terms.activationDate, date) / 7);
+    case 'monthly':
+      return wholeMonthsBetween(terms.activationDate, date);
+    default:
+      return unknownFrequency(terms.frequency);
+  }
+}
+
+function unknownFrequency(frequency: never): never {
+  throw new RangeError(`Unknown frequency "${String(frequency)}".`);
+}

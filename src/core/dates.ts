@@ -1,0 +1,191 @@
+import { Temporal } from 'temporal-polyfill';
+
+declare const plainDateBrand: unique symbol;
+
+/**
+ * A calendar date as ISO 8601 text, YYYY-MM-DD. It has no time and no zone and never passes through `Date`.
+ * Text of this form sorts as the dates do, in JavaScript and in PostgreSQL. Dates that come from outside are
+ * in the years 1900..2999 (parsePlainDate); arithmetic may reach 0000..9999 and fails beyond.
+ */
+export type PlainDate = string & { readonly [plainDateBrand]: true };
+
+/** Where the present instant comes from; passed in, so that a test can set it. */
+export interface Clock {
+  now(): Date;
+}
+
+export const systemClock: Clock = { now: () => new Date() };
+
+interface Civil {
+  year: number;
+  /** 1..12 */
+  month: number;
+  /** 1..31 */
+  day: number;
+}
+
+const DAY_MS = 86_400_000;
+const EAST_AFRICA_OFFSET_MS = 3 * 3_600_000;
+const EPOCH_DAY_OF_0000_01_01 = -719_528;
+const EPOCH_DAY_OF_9999_12_31 = 2_932_896;
+
+/**
+ * Reads YYYY-MM-DD.
+ *
+ * @returns undefined for any other text, for a date that no calendar has (2023-02-29) and for years outside
+ *   1900..2999.
+ */
+export function parsePlainDate(text: string): PlainDate | undefined {
+  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return undefined;
+  const date = text as PlainDate;
+  const { year, month, day } = civilOf(date);
+  if (year < 1900 || year > 2999 || month < 1 || month > 12) return undefined;
+  if (day < 1 || day > daysInMonth(year, month)) return undefined;
+  return date;
+}
+
+/**
+ * The calendar date that the clocks of a time zone show at an instant. "Today" is
+ * `businessDay(clock.now(), timeZone)`.
+ *
+ * @param timeZone IANA name, such as Africa/Nairobi.
+ * @throws RangeError for an unknown zone, an invalid Date, or a year outside 0000..9999.
+ */
+export function businessDay(instant: Date, timeZone: string): PlainDate {
+  const zoned = Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(timeZone);
+  return textOf({ year: zoned.year, month: zoned.month, day: zoned.day });
+}
+
+/**
+ * The instant at which a calendar date begins in a time zone: midnight, or the first instant after it where
+ * summer time skips midnight.
+ *
+ * @throws RangeError for an unknown zone.
+ */
+export function startOfDayUtc(date: PlainDate, timeZone: string): Date {
+  return new Date(Temporal.PlainDate.from(date).toZonedDateTime(timeZone).epochMilliseconds);
+}
+
+/**
+ * The date n days later (earlier for a negative n).
+ *
+ * @throws RangeError when the result is outside the years 0000..9999 or n is not a whole number.
+ */
+export function addDays(date: PlainDate, n: number): PlainDate {
+  const epochDay = epochDayOf(date) + n;
+  if (!(epochDay >= EPOCH_DAY_OF_0000_01_01 && epochDay <= EPOCH_DAY_OF_9999_12_31) || !Number.isInteger(n)) {
+    throw new RangeError(`${date} plus ${n} days is no date of the years 0000..9999.`);
+  }
+  return textOf(civilFromDays(epochDay));
+}
+
+/** Days from a to b: negative when b lies before a, 0 for the same date. */
+export function daysBetween(a: PlainDate, b: PlainDate): number {
+  return epochDayOf(b) - epochDayOf(a);
+}
+
+/**
+ * The date n months after the start, on the start's day of the month or on the last day of a shorter month.
+ * Counting always begins at the start, so that a 31st falls on the 28th in February and returns to the 31st
+ * in March.
+ *
+ * @throws RangeError when the result is outside the years 0000..9999 or n is not a whole number.
+ */
+export function addMonthsKeepingDay(start: PlainDate, n: number): PlainDate {
+  const { year, month, day } = civilOf(start);
+  const months = year * 12 + (month - 1) + n;
+  if (!(months >= 0 && months < 120_000) || !Number.isInteger(n)) {
+    throw new RangeError(`${start} plus ${n} months is no date of the years 0000..9999.`);
+  }
+  const toYear = Math.floor(months / 12);
+  const toMonth = (months % 12) + 1;
+  return textOf({ year: toYear, month: toMonth, day: Math.min(day, daysInMonth(toYear, toMonth)) });
+}
+
+/** The largest n, possibly negative, for which `addMonthsKeepingDay(start, n)` is not after the date. */
+export function wholeMonthsBetween(start: PlainDate, date: PlainDate): number {
+  const from = civilOf(start);
+  const to = civilOf(date);
+  const months = (to.year - from.year) * 12 + (to.month - from.month);
+  // The step of that many months falls in the date's own month, so only the days are left to compare.
+  return Math.min(from.day, daysInMonth(to.year, to.month)) <= to.day ? months : months - 1;
+}
+
+/** Negative, 0 or positive, as `Array.prototype.sort` wants it. */
+export function compareDates(a: PlainDate, b: PlainDate): -1 | 0 | 1 {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** The month of a date as YYYY-MM. */
+export function monthOf(date: PlainDate): string {
+  return date.slice(0, 7);
+}
+
+/**
+ * Reads the mobile-money provider's TransTime, yyyyMMddHHmmss in East Africa Time (UTC+3 all year) with no
+ * zone in the text.
+ *
+ * @returns undefined for any other text and for a time that does not exist (hour 24, second 60, 30 February).
+ */
+export function parseEastAfricaTime(text: string): Date | undefined {
+  if (!/^[0-9]{14}$/.test(text)) return undefined;
+  const date = parsePlainDate(`${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6, 8)}`);
+  const hour = Number(text.slice(8, 10));
+  const minute = Number(text.slice(10, 12));
+  const second = Number(text.slice(12, 14));
+  if (date === undefined || hour > 23 || minute > 59 || second > 59) return undefined;
+  const timeOfDayMs = ((hour * 60 + minute) * 60 + second) * 1000;
+  return new Date(epochDayOf(date) * DAY_MS + timeOfDayMs - EAST_AFRICA_OFFSET_MS);
+}
+
+function civilOf(date: PlainDate): Civil {
+  return { year: Number(date.slice(0, 4)), month: Number(date.slice(5, 7)), day: Number(date.slice(8, 10)) };
+}
+
+function textOf({ year, month, day }: Civil): PlainDate {
+  if (year < 0 || year > 9999) throw new RangeError(`The year ${year} is outside 0000..9999.`);
+  return `${String(year).padStart(4, '0')}-${month < 10 ? '0' : ''}${month}-${day < 10 ? '0' : ''}${day}` as PlainDate;
+}
+
+function epochDayOf(date: PlainDate): number {
+  const { year, month, day } = civilOf(date);
+  return daysFromCivil(year, month, day);
+}
+
+function daysInMonth(year: number, month: number): number {
+  if (month === 2) return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+  return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+}
+
+// The next two are days_from_civil and civil_from_days of Howard Hinnant, "chrono-Compatible Low-Level Date
+// Algorithms" (https://howardhinnant.github.io/date_algorithms.html): days since 1970-01-01 in the proleptic
+// Gregorian calendar. Years begin in March, so that the leap day comes last. List answers derive several
+// dates a row; Temporal would cost many times as much there.
+
+function daysFromCivil(year: number, month: number, day: number): number {
+  const y = month <= 2 ? year - 1 : year;
+  const era = Math.floor(y / 400);
+  const yearOfEra = y - era * 400;
+  const dayOfYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1;
+  const dayOfEra = yearOfEra * 365 + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100) + dayOfYear;
+  return era * 146_097 + dayOfEra - 719_468;
+}
+
+function civilFromDays(epochDay: number): Civil {
+  const z = epochDay + 719_468;
+  const era = Math.floor(z / 146_097);
+  const dayOfEra = z - era * 146_097;
+  const yearOfEra = Math.floor(
+    (dayOfEra -
+      Math.floor(dayOfEra / 1460) +
+      Math.floor(dayOfEra / 36_524) -
+      Math.floor(dayOfEra / 146_096)) /
+      365,
+  );
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const marchMonth = Math.floor((5 * dayOfYear + 2) / 153);
+  const day = dayOfYear - Math.floor((153 * marchMonth + 2) / 5) + 1;
+  const month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9;
+  return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day };
+}

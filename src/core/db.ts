@@ -1,0 +1,163 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Kysely, PostgresDialect, type PostgresPoolClient, type Transaction } from 'kysely';
+import pg from 'pg';
+import { AppError, unavailable } from './errors.ts';
+import { parseInt8 } from './int8.ts';
+import type { DB } from './tables.ts';
+
+export type Db = Kysely<DB>;
+/** A function that takes a Tx must run inside a transaction; a Db is not accepted. */
+export type Tx = Transaction<DB>;
+
+export interface DatabaseOptions {
+  /** A connection string, or the settings of the embedded server. */
+  connection: string | { host: string; port: number; user: string; database: string; password?: string };
+  poolSize: number;
+  /** Named prepared statements; off behind a pooler in transaction mode. */
+  prepare: boolean;
+  /** Called when an idle connection breaks; the pool opens another by itself. */
+  onConnectionLost(error: Error): void;
+}
+
+export interface Database {
+  db: Db;
+  pool: pg.Pool;
+  close(): Promise<void>;
+}
+
+const STATEMENT_TIMEOUT_MS = 5_000;
+const LOCK_TIMEOUT_MS = 3_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+/** Above the server's own time-out: it only ends calls to a server that no longer answers. */
+const QUERY_TIMEOUT_MS = 5_500;
+const CONNECT_TIMEOUT_MS = 3_000;
+const NAMED_STATEMENTS_PER_CONNECTION = 200;
+
+const types: pg.CustomTypesConfig = {
+  getTypeParser(oid, format) {
+    if (oid === pg.types.builtins.INT8) return parseInt8;
+    if (oid === pg.types.builtins.DATE) return (text: string) => text;
+    return pg.types.getTypeParser(oid, format);
+  },
+};
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const target =
+    typeof options.connection === 'string' ? { connectionString: options.connection } : options.connection;
+  const pool = new pg.Pool({
+    ...target,
+    application_name: 'account-management-service',
+    max: options.poolSize,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    types,
+  });
+  // Without these two listeners a restart of PostgreSQL would end the process: an `error` event
+  // that nobody hears is thrown. A query in flight still rejects by itself.
+  pool.on('error', options.onConnectionLost);
+  pool.on('connect', (client) => client.on('error', options.onConnectionLost));
+
+  const dialect = new PostgresDialect({ pool: guardedPool(pool, options.prepare) });
+  return { db: new Kysely<DB>({ dialect }), pool, close: () => pool.end() };
+}
+
+/**
+ * Runs the work in one transaction and runs it again, at most three times, when PostgreSQL broke a
+ * deadlock or a serialization cycle by undoing it.
+ */
+export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction().execute(work);
+    } catch (error) {
+      if (attempt > 3 || !isRetryable(error)) throw error;
+      await delay(10 * attempt * (1 + Math.random()));
+    }
+  }
+}
+
+function isRetryable(error: unknown): boolean {
+  const code = sqlState(error);
+  return code === '40001' || code === '40P01';
+}
+
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.code : undefined;
+}
+
+/** The name of the unique constraint or index that refused a row, if that is what the error says. */
+export function violatedUnique(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError && error.code === '23505' ? error.constraint : undefined;
+}
+
+export function violatedForeignKey(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError && error.code === '23503' ? error.constraint : undefined;
+}
+
+// Server shutting down or starting, too many connections, disk full, time-outs of lock and statement.
+const UNAVAILABLE_STATES = /^(08|53|57P|58)|^(55P03|57014|25P03|25006)$/;
+const UNAVAILABLE_MESSAGES =
+  /connection terminated|connection timeout|timeout exceeded|query read timeout|not queryable|ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|Cannot use a pool/i;
+
+/** Turns "the database cannot be reached or did not answer in time" into a 503; others pass through. */
+export function asUnavailable(error: unknown): AppError | undefined {
+  if (error instanceof AppError) return error;
+  const state = sqlState(error);
+  if (state !== undefined) return UNAVAILABLE_STATES.test(state) ? unavailable(error) : undefined;
+  const text = error instanceof Error ? `${(error as NodeJS.ErrnoException).code ?? ''} ${error.message}` : '';
+  const nested = error instanceof AggregateError ? error.errors.map(String).join(' ') : '';
+  return UNAVAILABLE_MESSAGES.test(`${text} ${nested}`) ? unavailable(error) : undefined;
+}
+
+/**
+ * What Kysely sees of the pool. Each statement text gets a name, so that PostgreSQL parses and plans
+ * it once a connection. A connection whose statement failed on our side (a read time-out, a broken
+ * socket) may still be busy with it or inside a transaction, so it is closed instead of used again.
+ */
+function guardedPool(pool: pg.Pool, prepare: boolean) {
+  const guarded = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+  return {
+    end: () => pool.end(),
+    async connect() {
+      const client = await pool.connect();
+      const known = guarded.get(client) ?? guardedClient(client, prepare);
+      guarded.set(client, known);
+      return known;
+    },
+  };
+}
+
+function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
+  const names = new Map<string, string>();
+  let broken = false;
+  async function query(text: string, values: readonly unknown[] = []) {
+    const name = prepare && values.length > 0 ? nameOf(text, names) : undefined;
+    try {
+      return await client.query({ text, values: [...values], ...(name && { name }) });
+    } catch (error) {
+      broken ||= !(error instanceof pg.DatabaseError);
+      throw error;
+    }
+  }
+  return { query, release: () => client.release(broken) } as PostgresPoolClient;
+}
+
+function nameOf(text: string, names: Map<string, string>): string | undefined {
+  if (text.includes(UNNAMED)) return undefined;
+  const known = names.get(text);
+  if (known || names.size >= NAMED_STATEMENTS_PER_CONNECTION) return known;
+  const name = `s${names.size}`;
+  names.set(text, name);
+  return name;
+}
+
+/**
+ * A comment that keeps a statement unnamed. Lists carry it: a generic plan for a filter whose values
+ * are unevenly spread can be a hundred times slower than one made for the value at hand.
+ */
+export const UNNAMED = '/* unnamed */';

@@ -1,0 +1,80 @@
+/** The closed list of error codes of the API, with the HTTP status that each has unless said otherwise. */
+export const ERROR_STATUS = {
+  AUTH_FAILED: 401,
+  UNAUTHORIZED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  VALIDATION_ERROR: 400,
+  DUPLICATE_ENTRY: 409,
+  RATE_LIMITED: 429,
+  INTERNAL_ERROR: 500,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+/** One wrong field of a request: its path as the caller wrote it, and what is allowed. */
+export interface FieldProblem {
+  path: string;
+  message: string;
+}
+
+interface AppErrorOptions {
+  details?: Record<string, unknown>;
+  status?: number;
+  retryAfterSeconds?: number;
+  cause?: unknown;
+}
+
+/** The only error that routes, commands and stores throw on purpose; everything else is a defect. */
+export class AppError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: Record<string, unknown>;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.status = options.status ?? ERROR_STATUS[code];
+    this.details = options.details ?? {};
+    this.retryAfterSeconds = options.retryAfterSeconds;
+  }
+}
+
+export function invalid(fields: FieldProblem[]): AppError {
+  const message =
+    fields.length === 1 && fields[0]
+      ? `${fields[0].path}: ${fields[0].message}`
+      : `${fields.length} fields are wrong: ${fields.map((field) => field.path).join(', ')}`;
+  return new AppError('VALIDATION_ERROR', message, { details: { fields } });
+}
+
+export function invalidField(path: string, message: string): AppError {
+  return invalid([{ path, message }]);
+}
+
+/** @param field the request's field that refers to the missing resource; `id` for the path. */
+export function notFound(resource: string, id: unknown, field = 'id'): AppError {
+  return new AppError('NOT_FOUND', `There is no ${resource} with ${field} ${id}.`, {
+    details: { resource, field, id },
+  });
+}
+
+export function duplicate(resource: string, field: string): AppError {
+  return new AppError('DUPLICATE_ENTRY', `Another ${resource} already has this ${field}.`, {
+    details: { resource, field },
+  });
+}
+
+/** A part that the service needs is down or too slow at the moment; trying again later helps. */
+export function unavailable(cause: unknown, retryAfterSeconds = 2): AppError {
+  return new AppError('INTERNAL_ERROR', 'The service cannot answer at the moment. Try again shortly.', {
+    status: 503,
+    retryAfterSeconds,
+    cause,
+  });
+}
+
+export function unreachable(value: never): never {
+  throw new Error(`Unexpected value: ${String(value)}`);
+}

@@ -1,0 +1,31 @@
+import { type TSchema, Type } from 'typebox';
+
+/**
+ * The field types that every resource shares. The formats `text`, `calendar-date` and `money` are
+ * defined once, in validation.ts.
+ */
+
+/** 2^53 − 1: the largest id that a JSON number carries exactly. */
+export const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+
+export const IdParams = Type.Object({ id: Id });
+
+/** Text of a person: at least one visible character, no control characters, well-formed Unicode. */
+export function Text(maxLength: number, options: { description?: string; example?: string } = {}) {
+  return Type.String({ minLength: 1, maxLength, format: 'text', ...options });
+}
+
+/** A calendar date of the business, YYYY-MM-DD. */
+export const DateText = Type.String({ format: 'calendar-date', description: 'YYYY-MM-DD' });
+
+/** A moment in UTC, ISO 8601. */
+export const Timestamp = Type.String({ format: 'date-time' });
+
+/** An amount in units of the currency, as a JSON number with at most the currency's decimals. */
+export const Money = Type.Number({ description: 'In units of the currency.' });
+
+export function Nullable<T extends TSchema>(schema: T) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+export const Email = Type.String({ minLength: 3, maxLength: 254, format: 'mail-address' });

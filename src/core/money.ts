@@ -1,0 +1,138 @@
+/**
+ * Money is a whole number of minor units of the one configured currency (cents for KES, shillings for UGX).
+ * It becomes text or a JSON number only at the edge, and no function here does float arithmetic on it.
+ */
+export type Minor = bigint;
+
+/** The largest amount of one payment or one invoice, in major units, whatever the currency. */
+export const MAX_AMOUNT_TEXT = '999999999999.99';
+
+// Every decimal of at most 15 significant digits survives text → IEEE 754 double → shortest text unchanged
+// (DBL_DIG in C), so an amount within this bound can always stand as a JSON number.
+const LARGEST_EXACT_MINOR = 999_999_999_999_999n;
+
+const MAX_SAFE_MINOR = BigInt(Number.MAX_SAFE_INTEGER);
+
+// BigInt() of a long text takes quadratic time. The longest amount that is legal anywhere has 16 characters;
+// the rest is room for leading and trailing zeros.
+const MAX_TEXT_LENGTH = 40;
+
+const DECIMAL_TEXT = /^(-?)([0-9]+)(?:\.([0-9]+))?$/;
+
+// ISO 4217 has currencies of 0, 2, 3 and 4 decimals. From 7 decimals on, one minor unit would print as 1e-7.
+const SCALES: readonly bigint[] = [1n, 10n, 100n, 1_000n, 10_000n, 100_000n, 1_000_000n];
+
+/**
+ * The number of decimals that ICU gives a currency: 2 for KES, 0 for UGX, 3 for TND.
+ *
+ * @param code ISO 4217 code in capitals.
+ * @throws RangeError for a code that ICU does not know. Intl.NumberFormat alone accepts any three letters and
+ *   answers 2.
+ */
+export function currencyDecimals(code: string): number {
+  if (!Intl.supportedValuesOf('currency').includes(code)) {
+    throw new RangeError(`Unknown currency "${code}": an ISO 4217 code in capitals is needed, such as KES.`);
+  }
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency: code });
+  const decimals = format.resolvedOptions().maximumFractionDigits;
+  if (decimals === undefined) throw new RangeError(`ICU gives no decimals for the currency "${code}".`);
+  return decimals;
+}
+
+/**
+ * The largest amount, MAX_AMOUNT_TEXT, in minor units, truncated to the currency's decimals. With four or
+ * more decimals it is 15 nines instead, because above that a JSON number is not always exact.
+ *
+ * @throws RangeError for decimals that are not 0..6.
+ */
+export function maxAmountMinor(decimals: number): Minor {
+  const [whole = '', fraction = ''] = MAX_AMOUNT_TEXT.split('.');
+  const limit = (BigInt(whole + fraction) * scaleOf(decimals)) / 10n ** BigInt(fraction.length);
+  return limit < LARGEST_EXACT_MINOR ? limit : LARGEST_EXACT_MINOR;
+}
+
+/**
+ * Reads decimal text ("1234.5", "-3", "5.000") into minor units. The grammar is strict: an optional minus,
+ * ASCII digits, an optional point with at least one digit after it. Digits beyond the currency's decimals are
+ * accepted when all of them are zeros.
+ *
+ * @returns undefined for any other text, and for text of more than 40 characters. The amount itself is not
+ *   bounded here; see maxAmountMinor.
+ * @throws RangeError for decimals that are not 0..6.
+ */
+export function parseMinor(text: string, decimals: number): Minor | undefined {
+  const scale = scaleOf(decimals);
+  if (text.length > MAX_TEXT_LENGTH) return undefined;
+  const match = DECIMAL_TEXT.exec(text);
+  if (match === null) return undefined;
+  const [, sign = '', whole = '', fraction = ''] = match;
+  if (/[1-9]/.test(fraction.slice(decimals))) return undefined;
+  const kept = fraction.slice(0, decimals).padEnd(decimals, '0');
+  const magnitude = BigInt(whole) * scale + BigInt(kept === '' ? '0' : kept);
+  return sign === '-' ? -magnitude : magnitude;
+}
+
+/**
+ * Reads a JSON number into minor units by its shortest decimal text, so that 0.1 is ten cents and 0.1 + 0.2
+ * (0.30000000000000004) is refused for its decimals.
+ *
+ * @returns undefined for NaN, infinities, numbers whose text has an exponent (1e21, 1e-7), too many decimals,
+ *   and anything beyond 2^53 - 1 minor units, where the number may not be the one that was written.
+ * @throws RangeError for decimals that are not 0..6.
+ */
+export function minorFromNumber(n: number, decimals: number): Minor | undefined {
+  // The texts of NaN, infinities and exponents are outside the decimal grammar, so parseMinor refuses them.
+  const minor = parseMinor(String(n), decimals);
+  if (minor === undefined || minor > MAX_SAFE_MINOR || minor < -MAX_SAFE_MINOR) return undefined;
+  return minor;
+}
+
+/**
+ * Prints minor units as decimal text with exactly the currency's decimals: 123450n is "1234.50".
+ *
+ * @throws RangeError for decimals that are not 0..6.
+ */
+export function minorToText(m: Minor, decimals: number): string {
+  const scale = scaleOf(decimals);
+  const sign = m < 0n ? '-' : '';
+  const magnitude = m < 0n ? -m : m;
+  if (decimals === 0) return `${sign}${magnitude}`;
+  const fraction = (magnitude % scale).toString().padStart(decimals, '0');
+  return `${sign}${magnitude / scale}.${fraction}`;
+}
+
+/**
+ * Minor units as the JSON number whose shortest text is the amount: 123450n is 1234.5.
+ *
+ * @throws RangeError beyond 2^53 - 1 minor units, and below that where no double prints as the amount (this
+ *   begins above 15 digits: with two decimals, at about 70,000,000,000,000.00). It never rounds. Also for
+ *   decimals that are not 0..6.
+ */
+export function minorToNumber(m: Minor, decimals: number): number {
+  const text = minorToText(m, decimals);
+  const n = m === 0n ? 0 : Number(text);
+  if (minorFromNumber(n, decimals) !== m) {
+    throw new RangeError(`The amount ${text} is too large to be an exact JSON number.`);
+  }
+  return n;
+}
+
+/**
+ * The quotient rounded to a whole number, halves away from zero (HALF_UP of Java's RoundingMode), so that a
+ * negated amount rounds to the negated result.
+ *
+ * @throws RangeError for a zero denominator.
+ */
+export function divideHalfUp(numerator: bigint, denominator: bigint): bigint {
+  const quotient = numerator / denominator;
+  const remainder = numerator % denominator;
+  const twice = 2n * (remainder < 0n ? -remainder : remainder);
+  if (twice < (denominator < 0n ? -denominator : denominator)) return quotient;
+  return numerator < 0n === denominator < 0n ? quotient + 1n : quotient - 1n;
+}
+
+function scaleOf(decimals: number): bigint {
+  const scale = SCALES[decimals];
+  if (scale === undefined) throw new RangeError(`Decimals must be a whole number 0..6, not ${decimals}.`);
+  return scale;
+}
