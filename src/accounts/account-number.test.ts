@@ -167,10 +167,17 @@ describe('readAccountNumber', () => {
     );
   });
 
-  it.each(['', 'ACC', '   ', '1', '0712345678', 'ACC10000000', '9'.repeat(17), '1'.repeat(257)])(
+  it.each(['', 'ACC', '   ', '1', '0712345678', '9'.repeat(17), '1'.repeat(257)])(
     'refuses %j',
     (reference) => {
       expect(readAccountNumber(reference)).toBeUndefined();
     },
   );
+
+  it('refuses the numbers below that of account 1 and above the exact range', () => {
+    for (const digits of ['1000000', '0999999', '9007199254740992']) {
+      expect(readAccountNumber(`ACC${digits}${dammCheckDigit(digits)}`)).toBeUndefined();
+    }
+    expect(readAccountNumber(formatAccountNumber(LARGEST_ID))).toBe(LARGEST_ID);
+  });
 });

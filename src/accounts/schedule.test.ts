@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
 import { type PlainDate, parsePlainDate } from '../core/dates.ts';
+import { minMinor } from '../core/money.ts';
 import {
   allocate,
   dueBy,
@@ -225,9 +226,13 @@ describe('the schedule', () => {
   it('answers for a very long plan without walking through it', () => {
     // A loop over the instalments would run into the time limit of the test.
     const terms: Terms = { ...MONTHLY, frequency: 'daily', instalmentCount: 2_000_000_000 };
-    expect(dueBy(terms, date('2999-12-31'))).toBe(5_000n + 356_467n * 1_000n);
+    const days = Temporal.PlainDate.from('2024-01-31').until('2999-12-31').days;
+    expect(dueBy(terms, date('2999-12-31'))).toBe(5_000n + BigInt(days) * 1_000n);
     const standing = { paidMinor: 300_000_000n, today: date('2999-12-31'), ...OPEN };
-    expect(position(terms, standing)).toMatchObject({ paymentState: 'late', nextDueDate: '2845-06-21' });
+    expect(position(terms, standing)).toMatchObject({
+      paymentState: 'late',
+      nextDueDate: plus(terms.activationDate, 299_996),
+    });
   });
 });
 
@@ -463,7 +468,7 @@ describe('allocate', () => {
         const paid = payments.reduce((sum, p) => sum + p.amountMinor, 0n);
         const total = totalMinor(terms);
         expect(sumOf(slices) + creditMinor).toBe(paid);
-        expect(sumOf(slices)).toBe(paid < total ? paid : total);
+        expect(sumOf(slices)).toBe(minMinor(paid, total));
         for (const p of payments) {
           expect(sumOf(slices.filter((s) => s.paymentId === p.id)) <= p.amountMinor).toBe(true);
         }
@@ -501,7 +506,7 @@ describe('allocate', () => {
       fc.property(splitArb, fc.nat(), fc.bigInt({ min: 0n, max: 400n }), ({ terms, payments }, at, part) => {
         const chosen = payments[at % payments.length];
         if (chosen === undefined) throw new Error('no payment chosen');
-        const first = part < chosen.amountMinor ? part : chosen.amountMinor;
+        const first = minMinor(part, chosen.amountMinor);
         const split = payments.flatMap((p) =>
           p === chosen
             ? [

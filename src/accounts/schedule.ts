@@ -6,7 +6,7 @@ import {
   type PlainDate,
   wholeMonthsBetween,
 } from '../core/dates.ts';
-import type { Minor } from '../core/money.ts';
+import { type Minor, minMinor } from '../core/money.ts';
 
 // The schedule of an account is a function of its frozen terms; nothing of it is stored. Item 0 is the
 // deposit, due on the activation date; item k (1..instalmentCount) is due k periods later. Payments cover the
@@ -208,7 +208,7 @@ export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): A
     while (left > 0n) {
       const next = nextItem(terms, paidMinor);
       if (next === undefined) break;
-      const amountMinor = left < next.remainderMinor ? left : next.remainderMinor;
+      const amountMinor = minMinor(left, next.remainderMinor);
       slices.push({ paymentId: payment.id, item: next.index, amountMinor });
       paidMinor += amountMinor;
       left -= amountMinor;

@@ -145,7 +145,8 @@ function civilOf(date: PlainDate): Civil {
 
 function textOf({ year, month, day }: Civil): PlainDate {
   if (year < 0 || year > 9999) throw new RangeError(`The year ${year} is outside 0000..9999.`);
-  return `${String(year).padStart(4, '0')}-${month < 10 ? '0' : ''}${month}-${day < 10 ? '0' : ''}${day}` as PlainDate;
+  const two = (n: number) => (n < 10 ? `0${n}` : `${n}`);
+  return `${String(year).padStart(4, '0')}-${two(month)}-${two(day)}` as PlainDate;
 }
 
 function epochDayOf(date: PlainDate): number {

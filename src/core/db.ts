@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Kysely, PostgresDialect, type PostgresPoolClient, type Transaction } from 'kysely';
+import {
+  Kysely,
+  type PostgresCursor,
+  PostgresDialect,
+  type PostgresPoolClient,
+  type PostgresQueryResult,
+  type Transaction,
+} from 'kysely';
 import pg from 'pg';
 import { AppError, unavailable } from './errors.ts';
 import { parseInt8 } from './int8.ts';
@@ -135,16 +142,19 @@ function guardedPool(pool: pg.Pool, prepare: boolean) {
 function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
   const names = new Map<string, string>();
   let broken = false;
-  async function query(text: string, values: readonly unknown[] = []) {
+
+  function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+  function query(text: unknown, values: readonly unknown[] = []): unknown {
+    if (typeof text !== 'string') throw new TypeError('Cursors are not used here.');
     const name = prepare && values.length > 0 ? nameOf(text, names) : undefined;
-    try {
-      return await client.query({ text, values: [...values], ...(name && { name }) });
-    } catch (error) {
+    return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
       broken ||= !(error instanceof pg.DatabaseError);
       throw error;
-    }
+    });
   }
-  return { query, release: () => client.release(broken) } as PostgresPoolClient;
+
+  return { query, release: () => client.release(broken) };
 }
 
 function nameOf(text: string, names: Map<string, string>): string | undefined {

@@ -48,7 +48,7 @@ export function currencyDecimals(code: string): number {
 export function maxAmountMinor(decimals: number): Minor {
   const [whole = '', fraction = ''] = MAX_AMOUNT_TEXT.split('.');
   const limit = (BigInt(whole + fraction) * scaleOf(decimals)) / 10n ** BigInt(fraction.length);
-  return limit < LARGEST_EXACT_MINOR ? limit : LARGEST_EXACT_MINOR;
+  return minMinor(limit, LARGEST_EXACT_MINOR);
 }
 
 /**
@@ -110,7 +110,7 @@ export function minorToText(m: Minor, decimals: number): string {
  */
 export function minorToNumber(m: Minor, decimals: number): number {
   const text = minorToText(m, decimals);
-  const n = m === 0n ? 0 : Number(text);
+  const n = Number(text);
   if (minorFromNumber(n, decimals) !== m) {
     throw new RangeError(`The amount ${text} is too large to be an exact JSON number.`);
   }
@@ -129,6 +129,12 @@ export function divideHalfUp(numerator: bigint, denominator: bigint): bigint {
   const twice = 2n * (remainder < 0n ? -remainder : remainder);
   if (twice < (denominator < 0n ? -denominator : denominator)) return quotient;
   return numerator < 0n === denominator < 0n ? quotient + 1n : quotient - 1n;
+}
+
+/** The smaller of two amounts; Math.min takes no bigint. */
+export function minMinor(a: Minor, b: Minor): Minor {
+  if (a < b) return a;
+  return b;
 }
 
 function scaleOf(decimals: number): bigint {

@@ -4,6 +4,8 @@
  */
 
 import type { ColumnType } from "kysely";
+import type { PlainDate } from "./dates.ts";
+import type { Int8 } from "./int8.ts";
 
 export type AccountStatus = "active" | "cancelled" | "completed" | "defaulted" | "pending" | "repossessed" | "suspended" | "written_off";
 

@@ -1,0 +1,41 @@
+import type {} from 'fastify';
+import type { UserRole } from './tables.ts';
+
+/**
+ * The rights table: what each role may do. A route names one of these permissions, or `public`
+ * (no token) or `signed-in` (any role); a route that names none does not start.
+ */
+export const RIGHTS = {
+  'customers:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'customers:write': ['admin', 'manager', 'agent'],
+  'accounts:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'accounts:create': ['admin', 'manager', 'agent'],
+  'accounts:change-status': ['admin', 'manager'],
+  'payments:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'payments:record': ['admin', 'manager', 'finance', 'agent'],
+  'payments:reverse': ['admin', 'manager', 'finance'],
+  'payments:assign': ['admin', 'manager', 'finance'],
+  'catalogue:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+} as const satisfies Record<string, readonly UserRole[]>;
+
+export type Permission = keyof typeof RIGHTS;
+export type Access = Permission | 'signed-in' | 'public';
+
+/** The budget that a request counts in; see rate-limit.ts. */
+export type RateClass = 'auth' | 'bulk' | 'general' | 'webhook' | 'none';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: Access;
+    rate?: RateClass;
+  }
+}
+
+export function rolesWith(permission: Permission): readonly UserRole[] {
+  return RIGHTS[permission];
+}
+
+export function mayDo(role: UserRole, access: Access): boolean {
+  if (access === 'public' || access === 'signed-in') return true;
+  return rolesWith(access).includes(role);
+}

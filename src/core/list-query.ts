@@ -1,0 +1,318 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type TProperties, Type } from 'typebox';
+import { type Context, type Currency, today } from './context.ts';
+import { addDays, type PlainDate, parsePlainDate, startOfDayUtc } from './dates.ts';
+import { type Db, UNNAMED } from './db.ts';
+import type { Page } from './envelope.ts';
+import { type FieldProblem, invalid } from './errors.ts';
+import { type Minor, parseMinor } from './money.ts';
+
+/**
+ * The list grammar: `page`, `limit`, `sort=field:asc,other:desc` and `filter[field][op]=value`.
+ * A resource declares its fields once; the query schema, the SQL and the API description come from
+ * that table.
+ */
+
+const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'contains', 'startswith', 'isnull'] as const;
+type Operator = (typeof OPERATORS)[number];
+
+type Kind = 'id' | 'integer' | 'money' | 'date' | 'timestamp' | 'text' | 'enum' | 'boolean';
+
+const ORDER: Operator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'isnull'];
+const OPERATORS_OF: Record<Kind, Operator[]> = {
+  id: ORDER,
+  integer: ORDER,
+  money: ORDER,
+  date: ORDER,
+  timestamp: ORDER,
+  text: [...OPERATORS],
+  enum: ['eq', 'ne', 'in', 'nin', 'isnull'],
+  boolean: ['eq', 'ne', 'isnull'],
+};
+
+const SQL_TYPE: Record<Exclude<Kind, 'enum'>, string> = {
+  id: 'bigint',
+  integer: 'bigint',
+  money: 'bigint',
+  date: 'date',
+  timestamp: 'timestamptz',
+  text: 'text',
+  boolean: 'boolean',
+};
+
+export const DEFAULT_LIMIT = 20;
+export const MAX_LIMIT = 100;
+const MAX_SORT_KEYS = 5;
+const MAX_LIST_VALUES = 100;
+const MAX_VALUE_LENGTH = 1_000;
+const MAX_PAGE = 1_000_000_000;
+
+/** One field of a list: where its value stands in SQL and how a caller's text is read. */
+export interface ListField {
+  kind: Kind;
+  /** A column, or an expression that needs to know the business day. */
+  column: RawBuilder<unknown> | ((day: PlainDate) => RawBuilder<unknown>);
+  /** For kind enum: the allowed values and the SQL type that they have. */
+  values?: readonly string[];
+  sqlType?: string;
+}
+
+const pageProperties = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
+  sort: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+};
+
+export type ListQuery = Type.Static<Type.TObject<typeof pageProperties>>;
+
+export interface ListDefinition<Extra extends TProperties> {
+  /** Schema of the query string; the filters stand in it too, but only `read` looks at them. */
+  query: Type.TObject<typeof pageProperties & Extra>;
+  /** @throws AppError VALIDATION_ERROR naming every wrong sort and filter. */
+  read(query: ListQuery, context: Context): ListPlan;
+}
+
+export interface ListPlan {
+  conditions: RawBuilder<boolean>[];
+  orderBy: RawBuilder<unknown>;
+  page: number;
+  limit: number;
+}
+
+export function column(name: string): RawBuilder<unknown> {
+  return sql.ref(name);
+}
+
+/**
+ * @param fields must hold `id`, which is always the last sort key.
+ * @param extra further plain query parameters, such as `status`.
+ */
+export function defineList<Extra extends TProperties>(
+  fields: Record<string, ListField> & { id: ListField; createdAt: ListField },
+  extra: Extra,
+): ListDefinition<Extra> {
+  const names = Object.keys(fields);
+  const filterProperties = Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [`filter[${name}]`, filterSchema(name, field)]),
+  );
+  const sort = {
+    ...pageProperties.sort,
+    description: `field:asc or field:desc, several by comma; fields: ${names.join(', ')}. Default: createdAt:desc.`,
+  };
+  const properties = { ...pageProperties, sort, ...extra, ...filterProperties };
+
+  function read(given: ListQuery, context: Context): ListPlan {
+    const problems: FieldProblem[] = [];
+    const day = today(context);
+    const conditions: RawBuilder<boolean>[] = [];
+    for (const [name, field] of Object.entries(fields)) {
+      const tests = (given as FilterTests)[`filter[${name}]`];
+      for (const [operator, text] of Object.entries(tests ?? {})) {
+        const path = `filter[${name}][${operator}]`;
+        const condition = readCondition(field, operator as Operator, text, context, day);
+        if ('problem' in condition) problems.push({ path, message: condition.problem });
+        else conditions.push(condition.sql);
+      }
+    }
+    const orderBy = readSort(given.sort ?? 'createdAt:desc', fields, day, problems);
+    if (problems.length > 0) throw invalid(problems);
+    return { conditions, orderBy, page: given.page ?? 1, limit: given.limit ?? DEFAULT_LIMIT };
+  }
+
+  return { query: Type.Object<typeof pageProperties & Extra>(properties), read };
+}
+
+type FilterTests = Record<string, Record<string, string> | undefined>;
+
+export interface ListSource<Row> {
+  /** `select … from …` of one row; conditions and order are added. */
+  select: RawBuilder<Row>;
+  /** `from …` that is enough to count by. */
+  from: RawBuilder<unknown>;
+  where?: RawBuilder<boolean>[];
+}
+
+/** One page of rows and the exact number of all rows that match. */
+export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<Row>): Promise<Page<Row>> {
+  const conditions = [...plan.conditions, ...(source.where ?? [])];
+  const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
+  const offset = (plan.page - 1) * plan.limit;
+  const unnamed = sql.raw(UNNAMED);
+  const [counted, found] = await Promise.all([
+    sql<{ total: number }>`${unnamed} select count(*) as total ${source.from} ${where}`.execute(db),
+    sql<Row>`${unnamed} ${source.select} ${where} order by ${plan.orderBy} limit ${plan.limit} offset ${offset}`.execute(db),
+  ]);
+  return { rows: found.rows, page: plan.page, limit: plan.limit, total: counted.rows[0]?.total ?? 0 };
+}
+
+function filterSchema(name: string, field: ListField) {
+  const operators = OPERATORS_OF[field.kind];
+  const properties = Object.fromEntries(
+    operators.map((operator) => [
+      operator,
+      Type.Optional(Type.String({ maxLength: MAX_VALUE_LENGTH, format: 'query-text' })),
+    ]),
+  );
+  const allowed = field.values ? ` Values: ${field.values.join(', ')}.` : '';
+  return Type.Optional(
+    Type.Object(properties, {
+      description: `filter[${name}][op]=value, ops ${operators.join(', ')}; filter[${name}]=value means eq.${allowed}`,
+    }),
+  );
+}
+
+type Read<T> = { value: T } | { problem: string };
+type Condition = { sql: RawBuilder<boolean> } | { problem: string };
+
+function readCondition(field: ListField, operator: Operator, text: string, context: Context, day: PlainDate): Condition {
+  const target = typeof field.column === 'function' ? field.column(day) : field.column;
+  const type = sql.raw(field.kind === 'enum' ? (field.sqlType ?? 'text') : SQL_TYPE[field.kind]);
+  if (operator === 'isnull') {
+    if (text === 'true') return { sql: sql`${target} is null` };
+    if (text === 'false') return { sql: sql`${target} is not null` };
+    return { problem: 'must be true or false' };
+  }
+  if (operator === 'contains') return { sql: sql`${target} ilike ${`%${likeLiteral(text)}%`}` };
+  if (operator === 'startswith') return { sql: sql`${target} ilike ${`${likeLiteral(text)}%`}` };
+  if (operator === 'in' || operator === 'nin') {
+    const texts = text.split(',');
+    if (texts.length > MAX_LIST_VALUES) return { problem: `must hold at most ${MAX_LIST_VALUES} values` };
+    const values: unknown[] = [];
+    for (const item of texts) {
+      const read = readValue(field, item.trim(), context.currency);
+      if ('problem' in read) return read;
+      values.push(read.value);
+    }
+    const test = sql<boolean>`${target} = any(${values}::${type}[])`;
+    return { sql: operator === 'in' ? test : sql`${target} <> all(${values}::${type}[])` };
+  }
+  if (field.kind === 'timestamp' && parsePlainDate(text)) {
+    return { sql: dayCondition(target, operator, text as PlainDate, context.config.BUSINESS_TIMEZONE) };
+  }
+  const read = readValue(field, text, context.currency);
+  if ('problem' in read) return read;
+  return { sql: sql`${target} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}` };
+}
+
+const COMPARISON: Record<'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte', string> = {
+  eq: '=',
+  ne: 'is distinct from',
+  gt: '>',
+  gte: '>=',
+  lt: '<',
+  lte: '<=',
+};
+
+/** A date given for a timestamp means that whole business day. */
+function dayCondition(
+  target: RawBuilder<unknown>,
+  operator: keyof typeof COMPARISON,
+  day: PlainDate,
+  timeZone: string,
+): RawBuilder<boolean> {
+  const start = startOfDayUtc(day, timeZone);
+  const end = startOfDayUtc(addDays(day, 1), timeZone);
+  switch (operator) {
+    case 'eq':
+      return sql`(${target} >= ${start} and ${target} < ${end})`;
+    case 'ne':
+      return sql`not (${target} >= ${start} and ${target} < ${end})`;
+    case 'gt':
+      return sql`${target} >= ${end}`;
+    case 'gte':
+      return sql`${target} >= ${start}`;
+    case 'lt':
+      return sql`${target} < ${start}`;
+    case 'lte':
+      return sql`${target} < ${end}`;
+  }
+}
+
+function readValue(field: ListField, text: string, currency: Currency): Read<string | number | Minor | boolean | Date> {
+  switch (field.kind) {
+    case 'id':
+    case 'integer': {
+      const value = Number(text);
+      const canonical = /^-?\d{1,16}$/.test(text) && Number.isSafeInteger(value);
+      return canonical ? { value } : { problem: 'must be a whole number' };
+    }
+    case 'money': {
+      const value = parseMinor(text, currency.decimals);
+      const fits = value !== undefined && value < 2n ** 62n && value > -(2n ** 62n);
+      return fits ? { value } : { problem: `must be an amount with at most ${currency.decimals} decimals` };
+    }
+    case 'date':
+      return parsePlainDate(text) ? { value: text } : { problem: 'must be a date as YYYY-MM-DD' };
+    case 'timestamp': {
+      const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
+      const value = new Date(text);
+      return iso && !Number.isNaN(value.getTime()) ? { value } : { problem: 'must be a date or an ISO 8601 timestamp with a zone' };
+    }
+    case 'boolean':
+      return text === 'true' || text === 'false' ? { value: text === 'true' } : { problem: 'must be true or false' };
+    case 'enum':
+      return field.values?.includes(text) ? { value: text } : { problem: `must be one of ${field.values?.join(', ')}` };
+    case 'text':
+      return { value: text };
+  }
+}
+
+function readSort(
+  text: string,
+  fields: Record<string, ListField>,
+  day: PlainDate,
+  problems: FieldProblem[],
+): RawBuilder<unknown> {
+  const keys: RawBuilder<unknown>[] = [];
+  const parts = text.split(',');
+  if (parts.length > MAX_SORT_KEYS) problems.push({ path: 'sort', message: `must have at most ${MAX_SORT_KEYS} keys` });
+  let idDirection = 'desc';
+  for (const part of parts.slice(0, MAX_SORT_KEYS)) {
+    const [name = '', direction = 'asc', ...rest] = part.trim().split(':');
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (!field) {
+      problems.push({ path: 'sort', message: `"${name.slice(0, 40)}" is not a field; allowed: ${Object.keys(fields).join(', ')}` });
+    } else if ((direction !== 'asc' && direction !== 'desc') || rest.length > 0) {
+      problems.push({ path: 'sort', message: `the direction of ${name} must be asc or desc` });
+    } else {
+      const target = typeof field.column === 'function' ? field.column(day) : field.column;
+      // Byte order is the same on every server; a text column's own order may not be.
+      const ordered = field.kind === 'text' ? sql`${target} collate "C"` : target;
+      keys.push(sql`${ordered} ${sql.raw(direction)} nulls last`);
+      idDirection = direction;
+    }
+  }
+  const idColumn = fields.id?.column;
+  if (idColumn && typeof idColumn !== 'function') keys.push(sql`${idColumn} ${sql.raw(idDirection)}`);
+  return sql.join(keys);
+}
+
+/** Makes %, _ and \ stand for themselves in a LIKE pattern. */
+export function likeLiteral(text: string): string {
+  return text.replace(/[\\%_]/g, '\\$&');
+}
+
+/** Folds `filter[field][op]=v` and `filter[field]=v` into one entry `filter[field]` = `{op: v}`. */
+export function parseQueryString(text: string): Record<string, unknown> {
+  const query: Record<string, unknown> = Object.create(null);
+  for (const [key, value] of new URLSearchParams(text)) {
+    const filter = /^filter\[([^[\]]*)\](?:\[([^[\]]*)\])?$/.exec(key);
+    const name = filter ? `filter[${filter[1]}]` : key;
+    if (filter && (query[name] === undefined || isTests(query[name]))) {
+      const tests = (query[name] ??= Object.create(null)) as Record<string, unknown>;
+      addValue(tests, filter[2] ?? 'eq', value);
+    } else {
+      addValue(query, name, value);
+    }
+  }
+  return query;
+}
+
+function isTests(value: unknown): boolean {
+  return typeof value === 'object' && !Array.isArray(value);
+}
+
+/** A parameter that comes twice becomes a list, which no schema accepts: it is refused by name. */
+function addValue(target: Record<string, unknown>, name: string, value: string): void {
+  target[name] = target[name] === undefined ? value : [target[name], value].flat();
+}

@@ -1,0 +1,150 @@
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { parsePlainDate } from './dates.ts';
+import { type AppError, type FieldProblem, invalid } from './errors.ts';
+
+/**
+ * Validation of requests. Bodies are taken as they are: nothing is coerced, filled in or removed.
+ * Path and query parts are text by nature, so there a canonical number or flag is read as one first.
+ */
+
+const FORMATS: Record<string, { check(text: string): boolean; meaning: string }> = {
+  text: {
+    // Control characters hide in logs and files; a lone surrogate is not storable as UTF-8.
+    check: (text) => !/\p{Cc}/u.test(text) && /\S/u.test(text) && text.isWellFormed(),
+    meaning: 'must be text with at least one visible character and no control characters',
+  },
+  paragraph: {
+    check: (text) => !/[^\P{Cc}\n\t]/u.test(text) && text.isWellFormed(),
+    meaning: 'must be text without control characters but line breaks and tabs',
+  },
+  'query-text': {
+    check: (text) => !/\p{Cc}/u.test(text) && text.isWellFormed(),
+    meaning: 'must be text without control characters',
+  },
+  'calendar-date': {
+    check: (text) => parsePlainDate(text) !== undefined,
+    meaning: 'must be a date of the calendar as YYYY-MM-DD',
+  },
+  'date-time': { check: (text) => !Number.isNaN(Date.parse(text)), meaning: 'must be an ISO 8601 timestamp' },
+  'mail-address': {
+    check: (text) => /^[^\s@"(),:;<>[\\\]\p{Cc}]+@[^\s@.,\p{Cc}]+(\.[^\s@.,\p{Cc}]+)+$/u.test(text) && text.isWellFormed(),
+    meaning: 'must be an e-mail address such as name@example.com',
+  },
+};
+
+const MAX_PROBLEMS = 100;
+
+function newAjv(): Ajv {
+  return new Ajv({
+    allErrors: true,
+    coerceTypes: false,
+    removeAdditional: false,
+    useDefaults: true,
+    strict: false, // schemas carry OpenAPI words such as `example`
+    verbose: true, // gives the error texts the allowed names and values
+    formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { check }]) => [name, check])),
+  });
+}
+
+/** Fastify's validator compiler: bodies by one Ajv, path and query parts by another. */
+export function createValidatorCompiler() {
+  const bodies = newAjv();
+  const urlParts = newAjv();
+  return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
+    if (httpPart === 'body') return checker(bodies.compile(closed(schema)), (value) => value ?? {});
+    const whole = closed(schema);
+    return checker(urlParts.compile(whole), (value) => readText(value, whole));
+  };
+}
+
+type Checked = { value: unknown } | { error: AppError };
+
+function checker(validate: ValidateFunction, read: (value: unknown) => unknown) {
+  return (given: unknown): Checked => {
+    const value = read(given);
+    if (validate(value)) return { value };
+    return { error: invalid(problemsOf(validate.errors ?? [])) };
+  };
+}
+
+type JsonSchema = { type?: unknown; properties?: Record<string, JsonSchema>; items?: JsonSchema; [key: string]: unknown };
+
+/** Refuses what an object schema does not name, at every depth, unless the schema says otherwise. */
+function closed(schema: unknown): JsonSchema {
+  const { properties, items, ...rest } = schema as JsonSchema;
+  return {
+    ...rest,
+    ...(rest.type === 'object' && rest.additionalProperties === undefined && { additionalProperties: false }),
+    ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([k, v]) => [k, closed(v)])) }),
+    ...(items && { items: closed(items) }),
+  };
+}
+
+/** Reads "12" where an integer and "true" where a flag is declared; any other spelling stays text and fails. */
+function readText(value: unknown, schema: JsonSchema): unknown {
+  const parts = value as Record<string, unknown>;
+  const read: Record<string, unknown> = Object.create(null);
+  for (const [key, text] of Object.entries(parts ?? {})) {
+    const type = schema.properties?.[key]?.type;
+    if (type === 'integer' && typeof text === 'string' && /^(0|-?[1-9]\d{0,15})$/.test(text)) read[key] = Number(text);
+    else if (type === 'boolean' && (text === 'true' || text === 'false')) read[key] = text === 'true';
+    else read[key] = text;
+  }
+  return read;
+}
+
+export function problemsOf(errors: ErrorObject[]): FieldProblem[] {
+  const problems = new Map<string, FieldProblem>();
+  for (const error of errors) {
+    if (problems.size >= MAX_PROBLEMS) break;
+    const problem = problemOf(error);
+    // The first word on a field is enough: a wrong type also fails every other rule.
+    if (!problems.has(problem.path)) problems.set(problem.path, problem);
+  }
+  return [...problems.values()];
+}
+
+function problemOf(error: ErrorObject): FieldProblem {
+  const at = pathOf(error.instancePath);
+  const { params } = error;
+  switch (error.keyword) {
+    case 'required':
+      return { path: join(at, params.missingProperty), message: 'is required' };
+    case 'additionalProperties': {
+      const allowed = Object.keys((error.parentSchema as JsonSchema | undefined)?.properties ?? {});
+      return { path: join(at, clip(params.additionalProperty)), message: `is not known here; allowed: ${allowed.join(', ') || 'nothing'}` };
+    }
+    case 'enum':
+      return { path: at, message: `must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}` };
+    case 'format':
+      return { path: at, message: FORMATS[params.format as string]?.meaning ?? `must be a ${params.format}` };
+    case 'minProperties':
+      return { path: at, message: `must name at least one of ${Object.keys((error.parentSchema as JsonSchema).properties ?? {}).join(', ')}` };
+    case 'type':
+      return { path: at, message: `must be ${article(String(params.type).replace(',null', ' or null'))}` };
+    default:
+      return { path: at, message: error.message ?? 'is wrong' };
+  }
+}
+
+function article(type: string): string {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+/** /items/0/quantity → items[0].quantity, as a person would write it; the body itself is "body". */
+function pathOf(pointer: string): string {
+  if (pointer === '') return 'body';
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`), '');
+}
+
+function join(at: string, name: string): string {
+  return at === 'body' ? name : `${at}.${name}`;
+}
+
+function clip(name: string): string {
+  return name.length > 80 ? `${name.slice(0, 80)}…` : name;
+}

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
+import { spawnGuarded } from './guardian.ts';
+import type { Program } from './program.ts';
+import { type Account, giveTo } from './run-as.ts';
+
+/** The superuser that initdb makes, and whom the service connects as. */
+export const databaseUser = 'ams';
+
+const draftPrefix = '.postgres-new-';
+
+/**
+ * The folder `postgres` in `folder`, created when there is none.
+ *
+ * It is made under another name, written through to the disk and then renamed, so it is there as a whole or not
+ * at all; what a killed process left half made is removed at the next start.
+ *
+ * @throws EmbeddedPostgresError when it belongs to another version of PostgreSQL, or is something else.
+ */
+export async function openCluster(folder: string, program: Program, account: Account): Promise<string> {
+  const cluster = join(folder, 'postgres');
+  await removeStaleDrafts(folder);
+  const version = (await clusterVersion(cluster)) ?? (await createCluster(folder, cluster, program, account));
+  if (version !== program.major) {
+    throw new EmbeddedPostgresError(
+      `The data in ${cluster} belongs to PostgreSQL ${version}, but this service brings PostgreSQL ${program.major}: ` +
+        `run a PostgreSQL ${version} server on it and set DATABASE_URL, or move the folder away.`,
+    );
+  }
+  return cluster;
+}
+
+/** Asked for by the server when it listens on TCP, where other users of the machine can knock. */
+export async function readPassword(cluster: string): Promise<string> {
+  return readFile(join(cluster, 'password'), 'utf8');
+}
+
+async function createCluster(
+  folder: string,
+  cluster: string,
+  program: Program,
+  account: Account,
+): Promise<string> {
+  const draft = await mkdtemp(join(folder, `${draftPrefix}${process.pid}-`));
+  const data = join(draft, 'data');
+  const password = join(draft, 'password');
+  try {
+    await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600 });
+    await giveTo(account, draft);
+    // The builtin locale: the order of rows and the case of letters follow Unicode on every machine alike.
+    await run(account, program.initdb, folder, [
+      ...['-D', data, `--username=${databaseUser}`, '--encoding=UTF8'],
+      ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+      ...['--auth-local=trust', '--auth-host=scram-sha-256', `--pwfile=${password}`],
+    ]);
+    await rename(password, join(data, 'password'));
+    await syncToDisk(join(data, 'password'));
+    await syncToDisk(data);
+    await rename(data, cluster);
+    await syncToDisk(folder);
+    return program.major;
+  } catch (error) {
+    const version = await clusterVersion(cluster);
+    if (version === undefined) throw error;
+    return version; // Another process that starts now was faster.
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+}
+
+async function clusterVersion(cluster: string): Promise<string | undefined> {
+  try {
+    return (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+  if ((await entries(cluster)).length === 0) return undefined;
+  throw new EmbeddedPostgresError(
+    `${cluster} is not a PostgreSQL data folder: move it away or set DATA_DIR to another folder.`,
+  );
+}
+
+async function removeStaleDrafts(folder: string): Promise<void> {
+  for (const name of await entries(folder)) {
+    if (!name.startsWith(draftPrefix)) continue;
+    const draft = join(folder, name);
+    try {
+      const pid = Number.parseInt(name.slice(draftPrefix.length), 10);
+      if (await isStale(draft, pid)) await rm(draft, { recursive: true, force: true, maxRetries: 3 });
+    } catch {
+      // Its initdb may still be removing it at this moment. It is in nobody's way; the next start tries again.
+    }
+  }
+}
+
+/** A container's first process has the same id each time, so an own id counts as stale when it is older than this process. */
+async function isStale(draft: string, pid: number): Promise<boolean> {
+  if (pid !== process.pid) return !isAlive(pid);
+  return (await stat(draft)).mtimeMs < Date.now() - process.uptime() * 1000;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return codeOf(error) === 'EPERM';
+  }
+}
+
+async function run(account: Account, file: string, cwd: string, args: string[]): Promise<void> {
+  const child = spawnGuarded(account, file, args, cwd, 'pipe');
+  const streams = [child.stdout, child.stderr].map((stream) => (stream ? text(stream) : ''));
+  const [[status], output, errors] = await Promise.all([once(child, 'exit'), ...streams]);
+  if (status === 0) return;
+  const said = `${errors}\n${output}`.split('\n');
+  const reason =
+    said.find((line) => /FATAL|PANIC/.test(line)) ??
+    said.find((line) => /error/.test(line)) ??
+    `status ${status}`;
+  throw new EmbeddedPostgresError(
+    `PostgreSQL could not create its data folder below ${cwd}: ${reason.trim()}`,
+  );
+}
+
+async function entries(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+async function syncToDisk(path: string): Promise<void> {
+  if (process.platform === 'win32') return; // Windows opens no folders, and initdb wrote its files through.
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,200 @@
+import { execFile } from 'node:child_process';
+import { readFile, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { databaseUser, readPassword } from './cluster.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
+import { sendSignal } from './guardian.ts';
+
+/** Settings for a node-postgres client. `host` is the socket's folder, or 127.0.0.1 with a password. */
+export interface Connection {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly database: string;
+  readonly password?: string;
+  /** Said so that a PGSSLMODE in the environment does not ask the embedded server for it. */
+  readonly ssl: false;
+}
+
+/*
+ * Who owns the folder: the process whose connection holds an advisory lock in its server. The lock needs no
+ * cleaning up, ends with the process whatever ends it, and no reused process id can take its place. The server
+ * carries its owner's mark as the setting `ams.owner` (`<pid>.<random>`), so only that process takes the lock.
+ */
+const lockKeys = '6384755, 1'; // 'ams' in ASCII
+
+const heldLongEnoughMs = 500;
+const unownedLongEnoughMs = 2_000;
+const fastShutdownTimeoutMs = 10_000;
+const makeWayTimeoutMs = 60_000;
+const takeLockTimeoutMs = 600_000;
+
+/**
+ * Returns when no server runs on the cluster any more. One whose owner is dead is being stopped by its guardian;
+ * where the guardian is dead too, it is stopped here.
+ *
+ * @throws EmbeddedPostgresError when another process owns it. The lock must be held for half a second to count:
+ * a killed owner's connection is closed by the server a moment after its end.
+ */
+export async function makeWay(cluster: string, signal: AbortSignal): Promise<void> {
+  const began = Date.now();
+  let state: Answer['state'] | undefined;
+  let since = began;
+  let signalled: NodeJS.Signals | undefined;
+  for (;;) {
+    const server = await readServerFile(cluster);
+    if (!server) return;
+    const answer = await askOwner(server.connection);
+    const holder = await holderOf(server.pid, cluster);
+    if (answer.state === 'silent' && holder === 'nobody') return; // PostgreSQL itself replaces a dead one's file.
+    if (answer.state === 'silent' && holder === 'another program') {
+      // PostgreSQL would refuse to start, because it takes any living process with this id for a server.
+      if ((await readServerFile(cluster))?.pid === server.pid) await rm(join(cluster, 'postmaster.pid'));
+      return;
+    }
+
+    if (answer.state !== state) since = Date.now();
+    state = answer.state;
+    const lastedMs = Date.now() - since;
+    if (answer.state === 'owned' && lastedMs > heldLongEnoughMs) {
+      throw new EmbeddedPostgresError(
+        `The data folder ${dirname(cluster)} is in use by another process of this service (pid ${answer.pid}): ` +
+          'stop that one first, or set DATA_DIR to another folder.',
+      );
+    }
+    if (holder === 'server' && answer.state === 'unowned' && lastedMs > unownedLongEnoughMs && !signalled) {
+      signalled = 'SIGINT'; // fast shutdown
+      sendSignal(server.pid, signalled);
+    } else if (holder === 'server' && signalled === 'SIGINT' && lastedMs > fastShutdownTimeoutMs) {
+      signalled = 'SIGQUIT'; // immediate shutdown
+      sendSignal(server.pid, signalled);
+    }
+    if (Date.now() - began > makeWayTimeoutMs) {
+      throw new EmbeddedPostgresError(
+        `A PostgreSQL server (pid ${server.pid}) holds the data folder ${dirname(cluster)} and neither answers nor ends: ` +
+          'wait until it has recovered or end it, then start again.',
+      );
+    }
+    await sleep(20, undefined, { signal });
+  }
+}
+
+/** Connects to the server that carries the mark as soon as it accepts connections, and takes its lock. */
+export async function takeLock(
+  connection: Connection,
+  mark: string,
+  signal: AbortSignal,
+): Promise<pg.Client> {
+  const deadline = Date.now() + takeLockTimeoutMs; // A recovery after a crash takes its time.
+  for (let delayMs = 5; ; delayMs = Math.min(delayMs + 5, 100)) {
+    signal.throwIfAborted();
+    try {
+      const client = await connect(connection);
+      let taken = false;
+      try {
+        taken = await tryLock(client, mark);
+        if (taken) return client;
+      } finally {
+        if (!taken) await client.end();
+      }
+    } catch (error) {
+      const isRefused = codeOf(error)?.startsWith('28') ?? false; // not starting up, but a wrong password or pg_hba.conf
+      if (isRefused || Date.now() > deadline) throw error;
+    }
+    await sleep(delayMs, undefined, { signal });
+  }
+}
+
+async function tryLock(client: pg.Client, mark: string): Promise<boolean> {
+  const { rows } = await client.query<{ taken: boolean }>(
+    `select case when current_setting('ams.owner', true) = $1
+       then pg_try_advisory_lock(${lockKeys}) else false end as taken`,
+    [mark],
+  );
+  return rows[0]?.taken === true;
+}
+
+type Answer =
+  | { readonly state: 'owned'; readonly pid: string }
+  /** It answers, but nobody holds the lock: its owner is about to take it, or is dead. */
+  | { readonly state: 'unowned' }
+  /** It starts, recovers or ends. */
+  | { readonly state: 'busy' }
+  | { readonly state: 'silent' };
+
+export async function askOwner(connection: Connection): Promise<Answer> {
+  try {
+    const client = await connect(connection);
+    try {
+      const { rows } = await client.query<{ pid: string }>(
+        `select split_part(current_setting('ams.owner', true), '.', 1) as pid
+         from pg_locks where locktype = 'advisory' and granted and (classid, objid) = (${lockKeys})`,
+      );
+      return rows[0] ? { state: 'owned', pid: rows[0].pid } : { state: 'unowned' };
+    } finally {
+      await client.end();
+    }
+  } catch (error) {
+    return { state: codeOf(error)?.startsWith('57') ? 'busy' : 'silent' };
+  }
+}
+
+/** What `postmaster.pid` says; the server removes the file when it ends in order. */
+export async function readServerFile(
+  cluster: string,
+): Promise<{ pid: number; connection: Connection } | undefined> {
+  try {
+    const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n');
+    const [pid, , , port, socketFolder, address] = lines;
+    const base = { port: Number(port), user: databaseUser, database: 'ams', ssl: false } as const;
+    const connection = socketFolder
+      ? { ...base, host: socketFolder }
+      : { ...base, host: address || '127.0.0.1', password: await readPassword(cluster) };
+    return { pid: Number(pid), connection };
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Connects to the database `postgres`, so that `ams` can be created, copied and dropped. */
+async function connect(connection: Connection): Promise<pg.Client> {
+  const client = new pg.Client({
+    ...connection,
+    database: 'postgres',
+    application_name: 'ams owner',
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 10_000,
+  });
+  client.on('error', () => {
+    // A lost connection; who holds the client hears its 'end', and a query that was under way fails.
+  });
+  try {
+    await client.connect();
+  } catch (error) {
+    client.end().catch(() => undefined); // Only frees the socket: the error that matters is thrown.
+    throw error;
+  }
+  return client;
+}
+
+/** Who has the process id that the server's file names: the server, or by now someone else. */
+async function holderOf(pid: number, cluster: string): Promise<'server' | 'another program' | 'nobody'> {
+  try {
+    process.kill(pid, 0);
+    if (process.platform === 'win32') return 'server';
+    return (await commandLine(pid)).includes(`-D ${cluster} -c `) ? 'server' : 'another program';
+  } catch {
+    return 'nobody'; // It ended, or belongs to another user: PostgreSQL does not take such a one for a server either.
+  }
+}
+
+async function commandLine(pid: number): Promise<string> {
+  if (process.platform === 'linux')
+    return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).replaceAll('\0', ' ');
+  const { stdout } = await promisify(execFile)('ps', ['-ww', '-p', String(pid), '-o', 'command=']);
+  return stdout;
+}

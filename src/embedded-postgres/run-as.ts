@@ -1,0 +1,137 @@
+import { execFile } from 'node:child_process';
+import { lchown, lstat, readdir, readFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
+import type { Program } from './program.ts';
+
+/** Under whom PostgreSQL's programs run. */
+export interface Account {
+  readonly description: string;
+  /** Goes before the command. */
+  readonly prefix: readonly string[];
+  /** For `spawn`, when this process runs as root and the programs as someone else. */
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+interface User {
+  readonly name: string;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** What the programs need; the service's own variables (secrets, PGDATA, LC_ALL) are not passed on. */
+export const programEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C' };
+
+const probeTimeoutMs = 10_000;
+
+/**
+ * An ordinary user runs PostgreSQL as itself. Root may not, so the first of these that reaches both the program
+ * and the data folder runs it: the folder's owner, `postgres`, `nobody`; then root seen as one of these in a
+ * user namespace, which also reaches folders below `/root`. The namespace also helps a user without a name.
+ *
+ * @throws EmbeddedPostgresError that asks for DATABASE_URL when nobody can run it.
+ */
+export async function chooseAccount(program: Program, folder: string): Promise<Account> {
+  const asMyself: Account = { description: 'as this user', prefix: [] };
+  if (process.platform === 'win32') return asMyself;
+
+  const candidates = await candidateAccounts(folder, asMyself);
+  for (const account of candidates) {
+    if ((await probe(account, program, folder)) === undefined) return account;
+  }
+  const failure = await probe(asMyself, program, folder);
+  if (failure !== undefined) {
+    throw new EmbeddedPostgresError(
+      `The embedded PostgreSQL cannot run on this system (${failure}): set DATABASE_URL to a PostgreSQL server.`,
+    );
+  }
+  throw new EmbeddedPostgresError(
+    `PostgreSQL refuses to run as root, and no other user (${candidates.map((c) => c.description).join(', ')}) can run ` +
+      `${program.postgres} on ${folder}: start the service as an ordinary user, or set DATABASE_URL to a PostgreSQL server.`,
+  );
+}
+
+/** Makes the tree belong to the account; only root can and needs to. The top comes last: it tells that all is done. */
+export async function giveTo(account: Account, path: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const uid = account.uid ?? 0;
+  const stats = await lstat(path);
+  if (stats.uid === uid) return;
+  if (stats.isDirectory()) {
+    for (const name of await readdir(path)) await giveTo(account, join(path, name));
+  }
+  await lchown(path, uid, account.gid ?? 0);
+}
+
+async function candidateAccounts(folder: string, asMyself: Account): Promise<Account[]> {
+  const isRoot = process.getuid?.() === 0;
+  if (!isRoot && hasName()) return [asMyself];
+
+  const users = await readUsers();
+  const owner = isRoot ? await ownerOf(folder) : 0;
+  const others = [
+    ...users.filter(({ uid }) => uid === owner),
+    ...users.filter(({ name }) => name === 'postgres'),
+    ...users.filter(({ name }) => name === 'nobody'),
+  ].filter(({ uid }) => uid !== 0);
+  return [
+    ...(isRoot ? others.map(switchTo) : []),
+    ...others.slice(0, 1).map(({ uid, gid }) => ({
+      description: 'in a user namespace',
+      prefix: ['unshare', '--user', `--map-user=${uid}`, `--map-group=${gid}`],
+    })),
+  ];
+}
+
+function switchTo({ name, uid, gid }: User): Account {
+  return { description: `as user ${name}`, prefix: [], uid, gid };
+}
+
+/** initdb looks its user up and ends where there is none, as in a container started with `--user 1234`. */
+function hasName(): boolean {
+  try {
+    return userInfo().username !== '';
+  } catch {
+    return false; // That is how userInfo says that the user has no name.
+  }
+}
+
+async function readUsers(): Promise<User[]> {
+  const text = await readFile('/etc/passwd', 'utf8');
+  return text
+    .split('\n')
+    .map((line) => line.split(':'))
+    .map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
+}
+
+/** Who owned the data before, so that a start by sudo takes no one's data away; else who owns the folder. */
+async function ownerOf(folder: string): Promise<number> {
+  try {
+    return (await lstat(join(folder, 'postgres'))).uid;
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    return (await lstat(folder)).uid;
+  }
+}
+
+/** Why the account cannot enter the folder and run the program there, or undefined when it can. */
+async function probe(account: Account, program: Program, folder: string): Promise<string | undefined> {
+  const [file = '', ...args] = [
+    ...account.prefix,
+    ...['/bin/sh', '-c', 'cd "$1" && exec "$2" --version', 'sh', folder, program.postgres],
+  ];
+  try {
+    await promisify(execFile)(file, args, {
+      cwd: '/',
+      env: programEnvironment,
+      timeout: probeTimeoutMs,
+      ...(account.uid === undefined ? {} : { uid: account.uid, gid: account.gid }),
+    });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message.split('\n').slice(-2).join(' ').trim() : String(error);
+  }
+}

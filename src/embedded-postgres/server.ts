@@ -1,0 +1,229 @@
+import { randomBytes } from 'node:crypto';
+import { chown, copyFile, open, stat, truncate } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { constants } from 'node:os';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { databaseUser, readPassword } from './cluster.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
+import { endGuarded, spawnGuarded } from './guardian.ts';
+import { type Connection, takeLock } from './owner.ts';
+import type { Program } from './program.ts';
+import { type Account, giveTo } from './run-as.ts';
+
+export interface Server {
+  /** Resolves, with the reason, when the server has ended, by `stop` or by itself. */
+  readonly ended: Promise<string>;
+  stop(): Promise<void>;
+}
+
+interface Job {
+  readonly folder: string;
+  readonly cluster: string;
+  readonly program: Program;
+  readonly account: Account;
+  readonly connection: Connection;
+  readonly signal: AbortSignal;
+}
+
+/** The server ended while it started. `mayPass`: its lock or port was taken, so another try may succeed. */
+export class ServerFailed extends EmbeddedPostgresError {
+  readonly mayPass: boolean;
+
+  constructor(cluster: string, detail: string) {
+    super(`PostgreSQL could not start in ${cluster}: ${detail}`);
+    this.mayPass = /lock file .* already exists|still in use|could not create any TCP\/IP sockets/.test(
+      detail,
+    );
+  }
+}
+
+const databaseName = 'ams';
+const socketPort = 5432; // only a part of the socket's name
+const longestSocketPath = process.platform === 'darwin' ? 103 : 107;
+const longestLogBytes = 4 * 1024 * 1024;
+const logCheckIntervalMs = 60_000;
+
+/** Starts the server and resolves when it accepts connections, is owned by this process and has its database. */
+export async function launch({
+  folder,
+  cluster,
+  program,
+  account,
+  connection,
+  signal,
+}: Job): Promise<Server> {
+  const mark = `${process.pid}.${randomBytes(8).toString('hex')}`;
+  const log = await openLog(join(folder, 'postgres.log'), account);
+  await giveTo(account, cluster);
+
+  const child = spawnGuarded(
+    account,
+    program.postgres,
+    ['-D', cluster, ...settings(connection, mark)],
+    folder,
+    log.fd,
+  );
+  const over = new AbortController();
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (status) => resolve(howItEnded(status)));
+  }).then(async (how) => {
+    over.abort();
+    child.stdin?.destroy(); // Should only the guardian be dead, its watcher now ends the server.
+    const lastWords = await log.close();
+    return how.startsWith('killed') ? how : (lastWords ?? how);
+  });
+  const failed = ended.then((detail) => {
+    throw new ServerFailed(cluster, detail);
+  });
+
+  try {
+    const either = AbortSignal.any([signal, over.signal]);
+    const owner = await Promise.race([takeLock(connection, mark, either), failed]);
+    await Promise.race([createDatabase(owner), failed]);
+    return {
+      ended,
+      stop: holdLock(
+        owner,
+        () => takeLock(connection, mark, over.signal),
+        () => endGuarded(child),
+      ),
+    };
+  } catch (error) {
+    await endGuarded(child);
+    throw over.signal.aborted && !signal.aborted ? new ServerFailed(cluster, await ended) : error;
+  }
+}
+
+/** A socket in the cluster's folder, which only its owner can enter; TCP where the path is too long for one. */
+export async function chooseEndpoint(cluster: string): Promise<Connection> {
+  const common = { user: databaseUser, database: databaseName, ssl: false } as const;
+  const socketPath = join(cluster, `.s.PGSQL.${socketPort}`);
+  if (process.platform !== 'win32' && Buffer.byteLength(socketPath) <= longestSocketPath) {
+    return { ...common, host: cluster, port: socketPort };
+  }
+  return { ...common, host: '127.0.0.1', port: await freePort(), password: await readPassword(cluster) };
+}
+
+function settings(connection: Connection, mark: string): string[] {
+  const isSocket = connection.password === undefined;
+  return Object.entries({
+    listen_addresses: isSocket ? '' : connection.host,
+    port: connection.port,
+    unix_socket_directories: isSocket ? `"${connection.host.replaceAll('"', '""')}"` : '',
+    unix_socket_permissions: '0700',
+    max_connections: 100,
+    shared_buffers: '128MB',
+    fsync: 'on',
+    synchronous_commit: 'on',
+    full_page_writes: 'on',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    // Failed statements are told to the service. Here they would only repeat what may be personal data.
+    log_min_messages: 'log',
+    log_min_error_statement: 'panic',
+    log_checkpoints: 'off',
+    'ams.owner': mark,
+  }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+async function createDatabase(owner: pg.Client): Promise<void> {
+  const { rowCount } = await owner.query('select from pg_database where datname = $1', [databaseName]);
+  if (rowCount === 0) await owner.query(`create database ${databaseName}`);
+}
+
+/** Takes the lock again whenever its connection is lost, until the server ends. Returns how to stop the server. */
+function holdLock(
+  first: pg.Client,
+  again: () => Promise<pg.Client>,
+  end: () => Promise<void>,
+): () => Promise<void> {
+  let owner = first;
+  let stopping = false;
+  hold();
+  return async () => {
+    stopping = true;
+    await Promise.race([owner.end(), new Promise((resolve) => setTimeout(resolve, 1_000).unref())]);
+    await end();
+  };
+
+  function hold(): void {
+    owner.once('end', async () => {
+      if (stopping) return;
+      try {
+        owner = await again();
+        hold();
+      } catch {
+        // The server has ended, which `ended` tells, so there is no lock to hold any more.
+      }
+    });
+  }
+}
+
+/** The server writes the file itself, so it tells even what happens after this process's death. */
+async function openLog(path: string, account: Account) {
+  await shorten(path);
+  const handle = await open(path, 'a', 0o600);
+  if (account.uid !== undefined && account.gid !== undefined) await chown(path, account.uid, account.gid);
+  const { size: start } = await handle.stat();
+  const timer = setInterval(() => {
+    shorten(path).catch(() => undefined); // A full disk, say. The next minute tries again.
+  }, logCheckIntervalMs).unref();
+
+  /** Resolves to the last grave line that the server wrote. */
+  async function close(): Promise<string | undefined> {
+    clearInterval(timer);
+    await handle.close();
+    try {
+      return await lastGraveLine(path, start);
+    } catch {
+      return undefined; // A log that cannot be read must not hide that the server has ended.
+    }
+  }
+  return { fd: handle.fd, close };
+}
+
+/** Keeps one older file beside a log that has grown too long. The server appends, so emptying the file is enough. */
+async function shorten(path: string): Promise<void> {
+  try {
+    if ((await stat(path)).size < longestLogBytes) return;
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  await copyFile(path, `${path}.1`);
+  await truncate(path);
+}
+
+async function lastGraveLine(path: string, start: number): Promise<string | undefined> {
+  const handle = await open(path, 'r');
+  try {
+    const { size } = await handle.stat();
+    const from = Math.max(start > size ? 0 : start, size - 65_536);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - from), 0, size - from, from);
+    const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
+    return lines
+      .findLast((line) => /FATAL|PANIC/.test(line) && !line.includes('is starting up'))
+      ?.replace(/^.*?(?=FATAL|PANIC)/, '');
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The guardian's shell reports a program killed by signal n as status 128 + n. */
+function howItEnded(status: number | null): string {
+  const signal = Object.entries(constants.signals).find(([, number]) => number === (status ?? 0) - 128)?.[0];
+  return signal ? `killed by ${signal}` : `status ${status ?? 'unknown'}`;
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('No TCP port for PostgreSQL');
+  return address.port;
+}
