@@ -146,6 +146,7 @@ create table accounts (
   paid_minor bigint not null default 0 check (paid_minor >= 0),
   receivable_minor bigint not null check (receivable_minor >= 0),
   credit_minor bigint not null default 0 check (credit_minor >= 0),
+  written_off_minor bigint not null default 0 check (written_off_minor >= 0),
   next_due_date date, -- of the first item that is not fully paid; null when all are
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now()

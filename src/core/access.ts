@@ -7,7 +7,8 @@ import type { UserRole } from './tables.ts';
  */
 export const RIGHTS = {
   'customers:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
-  'customers:write': ['admin', 'manager', 'agent'],
+  'customers:create': ['admin', 'manager', 'agent'],
+  'customers:change': ['admin', 'manager'],
   'accounts:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'accounts:create': ['admin', 'manager', 'agent'],
   'accounts:change-status': ['admin', 'manager'],
@@ -28,6 +29,12 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
     rate?: RateClass;
+    /** For rate class auth: the name that the endpoint's calls are counted under. */
+    budget?: string;
+    /** The handler reads the body itself, whatever it holds. */
+    rawBody?: boolean;
+    /** Statuses that this route answers besides those that every route can. */
+    errors?: number[];
   }
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { codeOf, EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError, lastWords } from './error.ts';
 import { spawnGuarded } from './guardian.ts';
 import type { Program } from './program.ts';
 import { type Account, giveTo } from './run-as.ts';
@@ -116,14 +116,10 @@ async function run(account: Account, file: string, cwd: string, args: string[]):
   const streams = [child.stdout, child.stderr].map((stream) => (stream ? text(stream) : ''));
   const [[status], output, errors] = await Promise.all([once(child, 'exit'), ...streams]);
   if (status === 0) return;
-  const said = `${errors}\n${output}`.split('\n');
+  const said = `${output}\n${errors}`;
   const reason =
-    said.find((line) => /FATAL|PANIC/.test(line)) ??
-    said.find((line) => /error/.test(line)) ??
-    `status ${status}`;
-  throw new EmbeddedPostgresError(
-    `PostgreSQL could not create its data folder below ${cwd}: ${reason.trim()}`,
-  );
+    lastWords(said) ?? said.split('\n').find((line) => line.includes('error')) ?? `status ${status}`;
+  throw new EmbeddedPostgresError(`PostgreSQL could not create its data in ${cwd}: ${reason}`);
 }
 
 async function entries(folder: string): Promise<string[]> {

@@ -6,3 +6,13 @@ export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
+
+/** The last grave message, with its hint, in what PostgreSQL's programs wrote; undefined where there is none. */
+export function lastWords(output: string): string | undefined {
+  const lines = output.split('\n');
+  // A server that is still starting turns the waiting service away with a FATAL that is none.
+  const last = lines.findLastIndex((line) => /FATAL|PANIC/.test(line) && !line.includes('is starting up'));
+  if (last < 0) return undefined;
+  const hint = lines.slice(last + 1, last + 3).filter((line) => line.includes('HINT:'));
+  return [lines[last] ?? '', ...hint].map((line) => line.replace(/^.*?(FATAL|PANIC|HINT): +/, '')).join('. ');
+}

@@ -1,4 +1,4 @@
-import { chmod, cp, mkdtemp, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { codeOf, EmbeddedPostgresError } from './error.ts';
@@ -68,6 +68,9 @@ async function copyPackage(root: string, copy: string): Promise<void> {
     await chmod(draft, 0o755);
     await cp(join(root, 'native'), join(draft, 'native'), { recursive: true, verbatimSymlinks: true });
     await cp(join(root, 'package.json'), join(draft, 'package.json'));
+    for (const entry of await readdir(draft, { recursive: true, withFileTypes: true })) {
+      if (entry.isDirectory()) await chmod(join(entry.parentPath, entry.name), 0o755); // They may be read-only copies.
+    }
     await putRight(draft);
     await rename(draft, copy);
   } catch (error) {

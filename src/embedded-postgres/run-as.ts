@@ -48,6 +48,12 @@ export async function chooseAccount(program: Program, folder: string): Promise<A
       `The embedded PostgreSQL cannot run on this system (${failure}): set DATABASE_URL to a PostgreSQL server.`,
     );
   }
+  if (process.getuid?.() !== 0) {
+    throw new EmbeddedPostgresError(
+      `PostgreSQL does not run as the user id ${process.getuid?.()}, which has no name on this system: ` +
+        'start the service as a user of /etc/passwd, or set DATABASE_URL to a PostgreSQL server.',
+    );
+  }
   throw new EmbeddedPostgresError(
     `PostgreSQL refuses to run as root, and no other user (${candidates.map((c) => c.description).join(', ')}) can run ` +
       `${program.postgres} on ${folder}: start the service as an ordinary user, or set DATABASE_URL to a PostgreSQL server.`,

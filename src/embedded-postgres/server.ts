@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { chown, copyFile, open, stat, truncate } from 'node:fs/promises';
+import { copyFile, open, stat, truncate } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { constants } from 'node:os';
 import { join } from 'node:path';
 import type pg from 'pg';
 import { databaseUser, readPassword } from './cluster.ts';
-import { codeOf, EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError, lastWords } from './error.ts';
 import { endGuarded, spawnGuarded } from './guardian.ts';
 import { type Connection, takeLock } from './owner.ts';
 import type { Program } from './program.ts';
@@ -43,6 +43,7 @@ const socketPort = 5432; // only a part of the socket's name
 const longestSocketPath = process.platform === 'darwin' ? 103 : 107;
 const longestLogBytes = 4 * 1024 * 1024;
 const logCheckIntervalMs = 60_000;
+const failedStatus = 'failed'; // PostgreSQL says why in its log.
 
 /** Starts the server and resolves when it accepts connections, is owned by this process and has its database. */
 export async function launch({
@@ -67,12 +68,12 @@ export async function launch({
   const over = new AbortController();
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('exit', (status) => resolve(howItEnded(status)));
+    child.once('exit', (status, signal) => resolve(howItEnded(status, signal)));
   }).then(async (how) => {
     over.abort();
     child.stdin?.destroy(); // Should only the guardian be dead, its watcher now ends the server.
-    const lastWords = await log.close();
-    return how.startsWith('killed') ? how : (lastWords ?? how);
+    const words = await log.close();
+    return how === failedStatus ? (words ?? how) : how;
   });
   const failed = ended.then((detail) => {
     throw new ServerFailed(cluster, detail);
@@ -165,18 +166,18 @@ function holdLock(
 async function openLog(path: string, account: Account) {
   await shorten(path);
   const handle = await open(path, 'a', 0o600);
-  if (account.uid !== undefined && account.gid !== undefined) await chown(path, account.uid, account.gid);
+  if (account.uid !== undefined && account.gid !== undefined) await handle.chown(account.uid, account.gid);
   const { size: start } = await handle.stat();
   const timer = setInterval(() => {
     shorten(path).catch(() => undefined); // A full disk, say. The next minute tries again.
   }, logCheckIntervalMs).unref();
 
-  /** Resolves to the last grave line that the server wrote. */
+  /** Resolves to the last grave message that the server wrote. */
   async function close(): Promise<string | undefined> {
     clearInterval(timer);
-    await handle.close();
     try {
-      return await lastGraveLine(path, start);
+      await handle.close();
+      return lastWords(await readTail(path, start));
     } catch {
       return undefined; // A log that cannot be read must not hide that the server has ended.
     }
@@ -196,25 +197,24 @@ async function shorten(path: string): Promise<void> {
   await truncate(path);
 }
 
-async function lastGraveLine(path: string, start: number): Promise<string | undefined> {
+async function readTail(path: string, start: number): Promise<string> {
   const handle = await open(path, 'r');
   try {
     const { size } = await handle.stat();
     const from = Math.max(start > size ? 0 : start, size - 65_536);
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - from), 0, size - from, from);
-    const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
-    return lines
-      .findLast((line) => /FATAL|PANIC/.test(line) && !line.includes('is starting up'))
-      ?.replace(/^.*?(?=FATAL|PANIC)/, '');
+    return buffer.toString('utf8', 0, bytesRead);
   } finally {
     await handle.close();
   }
 }
 
 /** The guardian's shell reports a program killed by signal n as status 128 + n. */
-function howItEnded(status: number | null): string {
+function howItEnded(status: number | null, guardianSignal: NodeJS.Signals | null): string {
+  if (guardianSignal) return `its guardian was killed by ${guardianSignal}`;
+  if (status === 0) return 'shut down from outside';
   const signal = Object.entries(constants.signals).find(([, number]) => number === (status ?? 0) - 128)?.[0];
-  return signal ? `killed by ${signal}` : `status ${status ?? 'unknown'}`;
+  return signal ? `killed by ${signal}` : failedStatus;
 }
 
 async function freePort(): Promise<number> {

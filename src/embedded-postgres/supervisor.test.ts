@@ -346,7 +346,9 @@ describe('death', () => {
         expect(await findRunningEmbeddedPostgres(dataDir)).toEqual(server.connection);
       }, 20_000);
 
-      expect(told).toEqual([victim === 'guardian' ? 'status unknown' : 'killed by SIGKILL']);
+      expect(told).toEqual([
+        victim === 'guardian' ? 'its guardian was killed by SIGKILL' : 'killed by SIGKILL',
+      ]);
       expect(warnings[0]).toMatch(/ended unexpectedly .* started again/);
       expect(await query(server.connection, 'select id from kept')).toEqual([{ id: 1 }]);
     },

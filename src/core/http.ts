@@ -1,0 +1,113 @@
+import { randomUUID } from 'node:crypto';
+import cors from '@fastify/cors';
+import helmet from '@fastify/helmet';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Config } from '../config.ts';
+import { asUnavailable } from './db.ts';
+import { ErrorBody } from './envelope.ts';
+import { AppError } from './errors.ts';
+import { parseQueryString } from './list-query.ts';
+import { createValidatorCompiler } from './validation.ts';
+
+const BODY_LIMIT_BYTES = 1024 * 1024;
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Above the 60 s that load balancers commonly keep an idle connection. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const MAX_PARAM_LENGTH = 200;
+
+export type HttpServer = ReturnType<typeof createHttpServer>;
+
+/** The HTTP rules of every route: ids, one log line, validation, errors in the envelope, headers. */
+export function createHttpServer(config: Config) {
+  const app = fastify({
+    logger: { level: config.LOG_LEVEL, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` },
+    disableRequestLogging: true,
+    requestIdHeader: false,
+    genReqId: (request) => safeRequestId(request.headers['x-request-id']) ?? randomUUID(),
+    trustProxy: config.trustedProxies ?? false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PARAM_LENGTH },
+    frameworkErrors: (error, request, reply) => {
+      sendError(error, request as FastifyRequest, reply as FastifyReply);
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.setValidatorCompiler(createValidatorCompiler());
+  app.addSchema(ErrorBody);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) =>
+    parseJson(bytes),
+  );
+  app.setErrorHandler<FastifyError>(sendError);
+
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id).header('cache-control', 'no-store');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    request.log.info(
+      {
+        method: request.method,
+        path: request.url.split('?', 1)[0],
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+        requestId: request.id,
+      },
+      'request',
+    );
+  });
+
+  app.register(helmet, {
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+  });
+  app.register(cors, { origin: config.corsOrigins.length > 0 ? [...config.corsOrigins] : false });
+  return app;
+}
+
+/** Answers any error in the envelope; what is not meant for the caller goes to the log alone. */
+export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const known = knownError(error);
+  if (!known || known.status >= 500) {
+    request.log[known ? 'warn' : 'error']({ err: known?.cause ?? error, requestId: request.id }, 'request failed');
+  }
+  const answer = known ?? new AppError('INTERNAL_ERROR', 'Something went wrong on our side.');
+  if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
+  reply
+    .status(answer.status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send({ success: false, error: { code: answer.code, message: answer.message, details: answer.details } });
+}
+
+function knownError(error: unknown): AppError | undefined {
+  if (error instanceof AppError) return error;
+  const status = error instanceof Error ? (error as FastifyError).statusCode : undefined;
+  if (status !== undefined && status >= 400 && status < 500) {
+    return new AppError('VALIDATION_ERROR', (error as Error).message, { status });
+  }
+  return asUnavailable(error);
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * An empty body counts as none, so that the fields missing in it are named. A `__proto__` key is an
+ * own property after JSON.parse and is refused by the schemas like any other unknown field.
+ * @throws AppError VALIDATION_ERROR for bytes that are not UTF-8 or text that is not JSON.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch (cause) {
+    throw new AppError('VALIDATION_ERROR', 'The body is not valid JSON in UTF-8.', { cause });
+  }
+}
+
+function safeRequestId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && /^[\w.-]{1,64}$/.test(header) ? header : undefined;
+}

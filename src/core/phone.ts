@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto';
+import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js';
+
+/**
+ * Reads a phone number as a person writes it. `+` and 8..15 digits stands as it is; any other form is
+ * read as one of the region and must have a possible length there.
+ * @returns E.164 (`+254712345678`), or undefined when it cannot be a phone number.
+ */
+export function readPhone(text: string, region: string): string | undefined {
+  const compact = text.replace(/[\s().-]/g, '');
+  if (/^\+[1-9]\d{7,14}$/.test(compact)) return compact;
+  if (!/^\d{6,15}$/.test(compact) || !isSupportedCountry(region)) return undefined;
+  const number = parsePhoneNumberFromString(compact, region as CountryCode);
+  return number?.isPossible() ? number.number : undefined;
+}
+
+/** SHA-256 of the digits without plus: all that some providers tell of a payer. */
+export function phoneSha256(e164: string): Buffer {
+  return createHash('sha256').update(e164.replace('+', '')).digest();
+}
+
+/** The number as its owner would dial it at home, digits only: 0712345678. */
+export function nationalDigits(e164: string): string {
+  return parsePhoneNumberFromString(e164)?.formatNational().replace(/\D/g, '') ?? '';
+}

@@ -1,0 +1,40 @@
+import { audit } from '../core/audit.ts';
+import type { Actor, Context } from '../core/context.ts';
+import { inTransaction } from '../core/db.ts';
+import { invalidField, notFound } from '../core/errors.ts';
+import { readPhone } from '../core/phone.ts';
+import type { CustomerChanges, NewCustomer } from './schema.ts';
+import { insertCustomer, lockCustomer, updateCustomer } from './store.ts';
+
+export async function createCustomer(context: Context, actor: Actor, body: NewCustomer) {
+  const fields = {
+    firstName: body.firstName,
+    lastName: body.lastName,
+    email: body.email ?? null,
+    phone: phoneOf(body.phone, context),
+    nationalId: body.nationalId ?? null,
+  };
+  return inTransaction(context.db, async (tx) => {
+    const customer = await insertCustomer(tx, fields);
+    await audit(tx, actor, { action: 'customer.create', resource: 'customer', resourceId: customer.id, after: fields });
+    return customer;
+  });
+}
+
+/** Changes only the fields sent; null takes an e-mail or a national id away. */
+export async function changeCustomer(context: Context, actor: Actor, id: number, body: CustomerChanges) {
+  const changes = { ...body, ...(body.phone !== undefined && { phone: phoneOf(body.phone, context) }) };
+  return inTransaction(context.db, async (tx) => {
+    const before = await lockCustomer(tx, id);
+    if (!before) throw notFound('customer', id);
+    const customer = await updateCustomer(tx, id, { ...before, ...changes });
+    await audit(tx, actor, { action: 'customer.change', resource: 'customer', resourceId: id, before, after: changes });
+    return customer;
+  });
+}
+
+function phoneOf(text: string, { config }: Context): string {
+  const phone = readPhone(text, config.PHONE_REGION);
+  if (!phone) throw invalidField('phone', `must be + and 8 to 15 digits, or a number of ${config.PHONE_REGION}`);
+  return phone;
+}

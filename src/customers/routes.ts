@@ -1,0 +1,81 @@
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { notFound } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { changeCustomer, createCustomer } from './commands.ts';
+import { searchWords } from './rules.ts';
+import { Customer, CustomerChanges, customerList, NewCustomer } from './schema.ts';
+import { findCustomer, listCustomers } from './store.ts';
+
+export function customerRoutes(api: Api, context: Context): void {
+  api.get(
+    '/customers',
+    {
+      config: { access: 'customers:read' },
+      schema: {
+        tags: ['Customers'],
+        summary: 'List and search customers',
+        querystring: customerList.query,
+        response: { 200: ListEnvelope(Customer) },
+      },
+    },
+    async (request) => {
+      const plan = customerList.read(request.query, context);
+      const page = await listCustomers(context.db, plan, searchWords(request.query.search ?? ''));
+      return okList(page, 'Customers found.');
+    },
+  );
+
+  api.post(
+    '/customers',
+    {
+      config: { access: 'customers:create', errors: [409] },
+      schema: {
+        tags: ['Customers'],
+        summary: 'Register a customer',
+        body: NewCustomer,
+        response: { 201: Envelope(Customer) },
+      },
+    },
+    async (request, reply) => {
+      const customer = await createCustomer(context, actorOf(request), request.body);
+      return reply.status(201).send(ok(customer, 'Customer created.'));
+    },
+  );
+
+  api.get(
+    '/customers/:id',
+    {
+      config: { access: 'customers:read', errors: [404] },
+      schema: {
+        tags: ['Customers'],
+        summary: 'One customer',
+        params: IdParams,
+        response: { 200: Envelope(Customer) },
+      },
+    },
+    async (request) => {
+      const customer = await findCustomer(context.db, request.params.id);
+      if (!customer) throw notFound('customer', request.params.id);
+      return ok(customer, 'Customer found.');
+    },
+  );
+
+  api.put(
+    '/customers/:id',
+    {
+      config: { access: 'customers:change', errors: [404, 409] },
+      schema: {
+        tags: ['Customers'],
+        summary: 'Change the fields sent',
+        params: IdParams,
+        body: CustomerChanges,
+        response: { 200: Envelope(Customer) },
+      },
+    },
+    async (request) =>
+      ok(await changeCustomer(context, actorOf(request), request.params.id, request.body), 'Customer changed.'),
+  );
+}

@@ -1,0 +1,56 @@
+import { type Static, Type } from 'typebox';
+import { Email, Id, Nullable, Text, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+
+const Phone = Text(30, {
+  description: '+ and 8 to 15 digits, or a local form, which is turned into the international one.',
+  example: '+254712345678',
+});
+
+const names = { firstName: Text(100), lastName: Text(100) };
+const optionalFields = {
+  email: Type.Optional(Nullable(Email)),
+  nationalId: Type.Optional(Nullable(Text(50))),
+};
+
+export const NewCustomer = Type.Object({ ...names, phone: Phone, ...optionalFields });
+export type NewCustomer = Static<typeof NewCustomer>;
+
+export const CustomerChanges = Type.Object(
+  { ...Type.Partial(Type.Object(names)).properties, phone: Type.Optional(Phone), ...optionalFields },
+  { minProperties: 1 },
+);
+export type CustomerChanges = Static<typeof CustomerChanges>;
+
+export const Customer = Type.Object({
+  id: Id,
+  firstName: Type.String(),
+  lastName: Type.String(),
+  email: Nullable(Type.String()),
+  phone: Type.String({ description: 'E.164' }),
+  nationalId: Nullable(Type.String()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const customerList = defineList(
+  {
+    id: { kind: 'id', column: column('c.id') },
+    firstName: { kind: 'text', column: column('c.first_name') },
+    lastName: { kind: 'text', column: column('c.last_name') },
+    email: { kind: 'text', column: column('c.email') },
+    phone: { kind: 'text', column: column('c.phone') },
+    nationalId: { kind: 'text', column: column('c.national_id') },
+    createdAt: { kind: 'timestamp', column: column('c.created_at') },
+    updatedAt: { kind: 'timestamp', column: column('c.updated_at') },
+  },
+  {
+    search: Type.Optional(
+      Type.String({
+        maxLength: 100,
+        format: 'query-text',
+        description: 'Part of a name, e-mail, phone or national id, in any case; several words must all occur.',
+      }),
+    ),
+  },
+);

@@ -1,0 +1,102 @@
+import { type Selectable, sql } from 'kysely';
+import { type Db, type Tx, violatedUnique } from '../core/db.ts';
+import { type AppError, duplicate } from '../core/errors.ts';
+import { fetchPage, type ListPlan, likeLiteral } from '../core/list-query.ts';
+import { phoneSha256 } from '../core/phone.ts';
+import type { Customers } from '../core/tables.ts';
+import { nationalIdKey, type SearchableCustomer, searchText } from './rules.ts';
+
+type CustomerRow = Selectable<Customers>;
+
+/** The whole of a customer's own fields, phone in E.164. */
+export type CustomerFields = SearchableCustomer;
+
+const COLUMNS = ['id', 'first_name', 'last_name', 'email', 'phone', 'national_id', 'created_at', 'updated_at'] as const;
+type CustomerColumns = Pick<CustomerRow, (typeof COLUMNS)[number]>;
+
+/** @throws AppError DUPLICATE_ENTRY when the e-mail or the national id is taken. */
+export async function insertCustomer(tx: Tx, fields: CustomerFields) {
+  const row = await tx
+    .insertInto('customers')
+    .values(columnsOf(fields))
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow()
+    .catch(translate);
+  return toCustomer(row);
+}
+
+/** @throws AppError DUPLICATE_ENTRY when the e-mail or the national id is taken. */
+export async function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
+  const row = await tx
+    .updateTable('customers')
+    .set({ ...columnsOf(fields), updated_at: sql`now()` })
+    .where('id', '=', id)
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow()
+    .catch(translate);
+  return toCustomer(row);
+}
+
+export async function findCustomer(db: Db, id: number) {
+  const row = await db.selectFrom('customers').select(COLUMNS).where('id', '=', id).executeTakeFirst();
+  return row && toCustomer(row);
+}
+
+export async function lockCustomer(tx: Tx, id: number) {
+  const row = await tx.selectFrom('customers').select(COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst();
+  return row && toCustomer(row);
+}
+
+/** @param words folded; each must occur in the customer's search text. */
+export async function listCustomers(db: Db, plan: ListPlan, words: string[]) {
+  const page = await fetchPage<CustomerColumns>(db, plan, {
+    select: sql`
+      select c.id, c.first_name, c.last_name, c.email, c.phone, c.national_id, c.created_at, c.updated_at
+      from customers c`,
+    from: sql`from customers c`,
+    where: words.map((word) => sql<boolean>`c.search_text like ${`%${likeLiteral(word)}%`}`),
+  });
+  return { ...page, rows: page.rows.map(toCustomer) };
+}
+
+function columnsOf(fields: CustomerFields) {
+  return {
+    first_name: fields.firstName,
+    last_name: fields.lastName,
+    email: fields.email,
+    email_key: fields.email?.normalize('NFKC').toLowerCase() ?? null,
+    phone: fields.phone,
+    phone_sha256: phoneSha256(fields.phone),
+    national_id: fields.nationalId,
+    national_id_key: fields.nationalId === null ? null : nationalIdKey(fields.nationalId),
+    search_text: searchText(fields),
+  };
+}
+
+function translate(error: unknown): never {
+  throw taken(error) ?? error;
+}
+
+function taken(error: unknown): AppError | undefined {
+  switch (violatedUnique(error)) {
+    case 'customers_email_unique':
+      return duplicate('customer', 'email');
+    case 'customers_national_id_unique':
+      return duplicate('customer', 'nationalId');
+    default:
+      return undefined;
+  }
+}
+
+function toCustomer(row: CustomerColumns) {
+  return {
+    id: row.id,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    email: row.email,
+    phone: row.phone,
+    nationalId: row.national_id,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,24 @@
+import { Type } from 'typebox';
+import { Id, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+
+export const PaymentMethod = Type.Object({
+  id: Id,
+  code: Type.String(),
+  name: Type.String(),
+  active: Type.Boolean(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const paymentMethodList = defineList(
+  {
+    id: { kind: 'id', column: column('m.id') },
+    code: { kind: 'text', column: column('m.code') },
+    name: { kind: 'text', column: column('m.name') },
+    active: { kind: 'boolean', column: column('m.active') },
+    createdAt: { kind: 'timestamp', column: column('m.created_at') },
+    updatedAt: { kind: 'timestamp', column: column('m.updated_at') },
+  },
+  {},
+);

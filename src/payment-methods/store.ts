@@ -1,0 +1,41 @@
+import { type Selectable, sql } from 'kysely';
+import type { Db } from '../core/db.ts';
+import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import type { PaymentMethods } from '../core/tables.ts';
+
+type PaymentMethodRow = Selectable<PaymentMethods>;
+
+/** The code of the method that the provider's notifications are booked under. */
+export const MOBILE_MONEY = 'mobile_money';
+
+export async function listPaymentMethods(db: Db, plan: ListPlan) {
+  const page = await fetchPage<PaymentMethodRow>(db, plan, {
+    select: sql`select m.* from payment_methods m`,
+    from: sql`from payment_methods m`,
+  });
+  return { ...page, rows: page.rows.map(toPaymentMethod) };
+}
+
+export function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethodRow | undefined> {
+  return db.selectFrom('payment_methods').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+export async function getMobileMoneyId(db: Db): Promise<number> {
+  const row = await db
+    .selectFrom('payment_methods')
+    .select('id')
+    .where('code', '=', MOBILE_MONEY)
+    .executeTakeFirstOrThrow();
+  return row.id;
+}
+
+function toPaymentMethod(row: PaymentMethodRow) {
+  return {
+    id: row.id,
+    code: row.code,
+    name: row.name,
+    active: row.active,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}
