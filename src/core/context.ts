@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts';
 import { businessDay, type Clock, type PlainDate } from './dates.ts';
 import type { Db } from './db.ts';
-import { type Minor, maxAmountMinor, minorFromNumber, minorToNumber } from './money.ts';
-import { type FieldProblem, invalid } from './errors.ts';
+import type { FieldProblem } from './errors.ts';
+import { type Minor, maxAmountMinor, minorFromNumber, minorToNumber, minorToText } from './money.ts';
 import type { UserRole } from './tables.ts';
 
 /** What commands and routes work with; made once, in server.ts or by a test, and passed in. */
@@ -39,22 +39,15 @@ export function amountOf(minor: number | Minor, currency: Currency): number {
   return minorToNumber(BigInt(minor), currency.decimals);
 }
 
-/**
- * Reads an amount of a request body.
- * @throws AppError VALIDATION_ERROR that names the field and the bounds.
- */
-export function readAmount(value: number, path: string, currency: Currency, minimum: Minor = 1n): Minor {
-  const minor = minorFromNumber(value, currency.decimals);
-  const maximum = maxAmountMinor(currency.decimals);
-  if (minor === undefined || minor < minimum || minor > maximum) {
-    throw invalid([amountProblem(path, currency, minimum)]);
-  }
-  return minor;
+/** Reads an amount of a request body; undefined when it is out of bounds or has too many decimals. */
+export function readAmount(value: number, { decimals }: Currency, minimum: Minor = 1n): Minor | undefined {
+  const minor = minorFromNumber(value, decimals);
+  return minor !== undefined && minor >= minimum && minor <= maxAmountMinor(decimals) ? minor : undefined;
 }
 
-function amountProblem(path: string, currency: Currency, minimum: Minor): FieldProblem {
-  const { code, decimals } = currency;
+/** What to say of an amount that `readAmount` does not accept. */
+export function amountProblem(path: string, { code, decimals }: Currency, minimum: Minor = 1n): FieldProblem {
   const least = minimum === 0n ? 'at least 0' : 'more than 0';
-  const most = minorToNumber(maxAmountMinor(decimals), decimals).toFixed(decimals);
+  const most = minorToText(maxAmountMinor(decimals), decimals);
   return { path, message: `must be ${least}, at most ${most}, with no more than ${decimals} decimals (${code})` };
 }

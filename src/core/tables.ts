@@ -66,6 +66,7 @@ export interface Accounts {
   status_reason: string | null;
   total_minor: Generated<Int8>;
   updated_at: Generated<Timestamp>;
+  written_off_minor: Generated<Int8>;
 }
 
 export interface AccountStatusChanges {

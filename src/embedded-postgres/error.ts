@@ -7,11 +7,13 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** A starting server turns the waiting service away with a FATAL; a failed one may fail to clean up, too. */
+const noReason = /is starting up|cannot abort transaction/;
+
 /** The last grave message, with its hint, in what PostgreSQL's programs wrote; undefined where there is none. */
 export function lastWords(output: string): string | undefined {
   const lines = output.split('\n');
-  // A server that is still starting turns the waiting service away with a FATAL that is none.
-  const last = lines.findLastIndex((line) => /FATAL|PANIC/.test(line) && !line.includes('is starting up'));
+  const last = lines.findLastIndex((line) => /FATAL|PANIC/.test(line) && !noReason.test(line));
   if (last < 0) return undefined;
   const hint = lines.slice(last + 1, last + 3).filter((line) => line.includes('HINT:'));
   return [lines[last] ?? '', ...hint].map((line) => line.replace(/^.*?(FATAL|PANIC|HINT): +/, '')).join('. ');

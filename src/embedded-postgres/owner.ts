@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -24,8 +24,9 @@ export interface Connection {
  * cleaning up, ends with the process whatever ends it, and no reused process id can take its place. The server
  * carries its owner's mark as the setting `ams.owner` (`<pid>.<random>`), so only that process takes the lock.
  */
-const lockKeys = '6384755, 1'; // 'ams' in ASCII
+const lockKeys = '6385011, 1'; // 'ams' in ASCII
 
+const emptyLongEnoughMs = 1_000;
 const heldLongEnoughMs = 500;
 const unownedLongEnoughMs = 2_000;
 const fastShutdownTimeoutMs = 10_000;
@@ -46,7 +47,7 @@ export async function makeWay(cluster: string, signal: AbortSignal): Promise<voi
   let signalled: NodeJS.Signals | undefined;
   for (;;) {
     const server = await readServerFile(cluster);
-    if (!server) return;
+    if (!server) return removeEmptyFile(cluster);
     const answer = await askOwner(server.connection);
     const holder = await holderOf(server.pid, cluster);
     if (answer.state === 'silent' && holder === 'nobody') return; // PostgreSQL itself replaces a dead one's file.
@@ -79,6 +80,17 @@ export async function makeWay(cluster: string, signal: AbortSignal): Promise<voi
       );
     }
     await sleep(20, undefined, { signal });
+  }
+}
+
+/** What the machine's crash can leave, and what PostgreSQL then takes for a server that starts at this moment. */
+async function removeEmptyFile(cluster: string): Promise<void> {
+  const path = join(cluster, 'postmaster.pid');
+  try {
+    const { size, mtimeMs } = await stat(path);
+    if (size === 0 && mtimeMs < Date.now() - emptyLongEnoughMs) await rm(path);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
   }
 }
 
@@ -149,6 +161,7 @@ export async function readServerFile(
   try {
     const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n');
     const [pid, , , port, socketFolder, address] = lines;
+    if (!pid) return undefined; // The server has only just made the file.
     const base = { port: Number(port), user: databaseUser, database: 'ams', ssl: false } as const;
     const connection = socketFolder
       ? { ...base, host: socketFolder }

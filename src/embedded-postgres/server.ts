@@ -32,9 +32,7 @@ export class ServerFailed extends EmbeddedPostgresError {
 
   constructor(cluster: string, detail: string) {
     super(`PostgreSQL could not start in ${cluster}: ${detail}`);
-    this.mayPass = /lock file .* already exists|still in use|could not create any TCP\/IP sockets/.test(
-      detail,
-    );
+    this.mayPass = /lock file .* (already exists|is empty)|still in use|any TCP\/IP sockets/.test(detail);
   }
 }
 
@@ -55,8 +53,8 @@ export async function launch({
   signal,
 }: Job): Promise<Server> {
   const mark = `${process.pid}.${randomBytes(8).toString('hex')}`;
-  const log = await openLog(join(folder, 'postgres.log'), account);
   await giveTo(account, cluster);
+  const log = await openLog(join(folder, 'postgres.log'), account);
 
   const child = spawnGuarded(
     account,

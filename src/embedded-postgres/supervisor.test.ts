@@ -259,6 +259,14 @@ describe('one owner', () => {
     expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
+  test('an empty postmaster.pid, left by a crash of the machine, is no obstacle', async () => {
+    dataDir = await newFolder();
+    await (await start()).stop();
+    await writeFile(join(dataDir, 'postgres', 'postmaster.pid'), '');
+    const { connection } = await start();
+    expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
   test('the lock is taken again when its connection is cut', async () => {
     dataDir = await newFolder();
     const { connection } = await start();

@@ -1,0 +1,108 @@
+import type { Api } from '../core/api.ts';
+import { type Context, today } from '../core/context.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { notFound } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { changeAccount, openAccount } from './commands.ts';
+import { Account, AccountChanges, accountList, NewAccount, StatusChange, statusChangeList } from './schema.ts';
+import { type AccountRow, findAccountRow, listAccounts, listStatusChanges, toAccount } from './store.ts';
+
+export function accountRoutes(api: Api, context: Context): void {
+  const answer = (row: AccountRow) => toAccount(row, context.currency, today(context));
+
+  api.get(
+    '/accounts',
+    {
+      config: { access: 'accounts:read' },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'List accounts',
+        querystring: accountList.query,
+        response: { 200: ListEnvelope(Account) },
+      },
+    },
+    async (request) => {
+      const plan = accountList.read(request.query, context);
+      return okList(await listAccounts(context, plan, request.query), 'Accounts found.');
+    },
+  );
+
+  api.post(
+    '/accounts',
+    {
+      config: { access: 'accounts:create', errors: [404] },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'Open an account for a customer, a product and a pay plan',
+        description:
+          'Active at once when the activation date (default: today) has come, else pending until that day.',
+        body: NewAccount,
+        response: { 201: Envelope(Account) },
+      },
+    },
+    async (request, reply) => {
+      const account = await openAccount(context, actorOf(request), request.body);
+      return reply.status(201).send(ok(answer(account), 'Account created.'));
+    },
+  );
+
+  api.get(
+    '/accounts/:id',
+    {
+      config: { access: 'accounts:read', errors: [404] },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'One account with its balance and lateness',
+        params: IdParams,
+        response: { 200: Envelope(Account) },
+      },
+    },
+    async (request) => {
+      const account = await findAccountRow(context.db, request.params.id);
+      if (!account) throw notFound('account', request.params.id);
+      return ok(answer(account), 'Account found.');
+    },
+  );
+
+  api.put(
+    '/accounts/:id',
+    {
+      config: { access: 'accounts:change-status', errors: [404] },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'Change the status of an account',
+        description:
+          'A reason is required for defaulted, repossessed, written_off and cancelled. ' +
+          'A move that is not allowed answers VALIDATION_ERROR with details {from, to, allowed}.',
+        params: IdParams,
+        body: AccountChanges,
+        response: { 200: Envelope(Account) },
+      },
+    },
+    async (request) => {
+      const account = await changeAccount(context, actorOf(request), request.params.id, request.body);
+      return ok(answer(account), 'Account changed.');
+    },
+  );
+
+  api.get(
+    '/accounts/:id/history',
+    {
+      config: { access: 'accounts:read', errors: [404] },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'Every change of the status: who, when and why',
+        params: IdParams,
+        querystring: statusChangeList.query,
+        response: { 200: ListEnvelope(StatusChange) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const plan = statusChangeList.read(request.query, context);
+      if (!(await findAccountRow(context.db, id))) throw notFound('account', id);
+      return okList(await listStatusChanges(context.db, plan, id), 'Status changes found.');
+    },
+  );
+}

@@ -1,0 +1,146 @@
+import { AppError, invalidField } from '../core/errors.ts';
+import type { LedgerLine } from '../core/ledger.ts';
+import { type Minor, minMinor } from '../core/money.ts';
+import type { AccountStatus } from '../core/tables.ts';
+
+/** The moves that staff may make; `completed` is set and undone by the system alone. */
+const MOVES: Record<AccountStatus, readonly AccountStatus[]> = {
+  pending: ['active', 'suspended', 'cancelled'],
+  active: ['suspended', 'defaulted', 'cancelled'],
+  suspended: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
+  defaulted: ['active', 'repossessed', 'written_off'],
+  repossessed: ['active', 'written_off'],
+  completed: [],
+  written_off: [],
+  cancelled: [],
+};
+
+const NEEDS_REASON: ReadonlySet<AccountStatus> = new Set(['defaulted', 'repossessed', 'written_off', 'cancelled']);
+const COMPLETES: ReadonlySet<AccountStatus> = new Set(['active', 'suspended', 'defaulted', 'written_off']);
+
+/** Statuses in which a payment may still be expected: what matching by anything but the number looks at. */
+export const OPEN_STATUSES = ['pending', 'active', 'suspended', 'defaulted'] as const satisfies AccountStatus[];
+
+/** @throws AppError VALIDATION_ERROR with `{from, to, allowed}`, or naming a missing reason. */
+export function checkMove(from: AccountStatus, to: AccountStatus, reason: string | undefined): void {
+  const allowed = MOVES[from];
+  if (!allowed.includes(to)) {
+    throw new AppError('VALIDATION_ERROR', `An account cannot go from ${from} to ${to}.`, {
+      details: { from, to, allowed },
+    });
+  }
+  if (NEEDS_REASON.has(to) && reason === undefined) throw invalidField('reason', `is required for ${to}`);
+}
+
+/** What the ledger says of an account, in minor units, and the status that it has. */
+export interface AccountBooks {
+  status: AccountStatus;
+  totalMinor: Minor;
+  paidMinor: Minor;
+  receivableMinor: Minor;
+  creditMinor: Minor;
+  writtenOffMinor: Minor;
+}
+
+/** The change of an account's books, and the ledger's lines on the account's side of it. */
+export interface Booking {
+  after: Omit<AccountBooks, 'status' | 'totalMinor'>;
+  lines: LedgerLine[];
+}
+
+/** What of the total is not paid yet. */
+function unpaid({ totalMinor, paidMinor }: Pick<AccountBooks, 'totalMinor' | 'paidMinor'>): Minor {
+  return totalMinor > paidMinor ? totalMinor - paidMinor : 0n;
+}
+
+/** What the customer still owes: nothing on a cancelled account, whose sale was undone. */
+export function balanceOf(books: Pick<AccountBooks, 'status' | 'totalMinor' | 'paidMinor'>): Minor {
+  return books.status === 'cancelled' ? 0n : unpaid(books);
+}
+
+/**
+ * Money comes onto an account: it pays what is owed, and what is beyond becomes the customer's credit.
+ * What had been written off is recovered rather than owed. On a cancelled account all is credit.
+ */
+export function bookMoneyIn(books: AccountBooks, amountMinor: Minor): Booking {
+  const owed = minMinor(amountMinor, balanceOf(books));
+  const credit = amountMinor - owed;
+  const recovers = books.writtenOffMinor > 0n;
+  return {
+    after: {
+      paidMinor: books.paidMinor + amountMinor,
+      receivableMinor: books.receivableMinor - (recovers ? 0n : owed),
+      creditMinor: books.creditMinor + credit,
+      writtenOffMinor: books.writtenOffMinor,
+    },
+    lines: [
+      { ledgerAccount: recovers ? 'recovery' : 'receivable', amountMinor: -owed },
+      { ledgerAccount: 'customer_credit', amountMinor: -credit },
+    ],
+  };
+}
+
+/**
+ * Money leaves an account again: credit goes first, then what it had paid is owed once more. Of a
+ * debt that was written off, recoveries are undone first; beyond them the loss grows.
+ */
+export function bookMoneyOut(books: AccountBooks, amountMinor: Minor): Booking {
+  const credit = minMinor(amountMinor, books.creditMinor);
+  const rest = amountMinor - credit;
+  const wasWrittenOff = books.writtenOffMinor > 0n;
+  const recovered = wasWrittenOff ? minMinor(rest, books.writtenOffMinor - unpaid(books)) : 0n;
+  const lost = wasWrittenOff ? rest - recovered : 0n;
+  const owed = wasWrittenOff ? 0n : rest;
+  return {
+    after: {
+      paidMinor: books.paidMinor - amountMinor,
+      receivableMinor: books.receivableMinor + owed,
+      creditMinor: books.creditMinor - credit,
+      writtenOffMinor: books.writtenOffMinor + lost,
+    },
+    lines: [
+      { ledgerAccount: 'customer_credit', amountMinor: credit },
+      { ledgerAccount: 'recovery', amountMinor: recovered },
+      { ledgerAccount: 'bad_debt', amountMinor: lost },
+      { ledgerAccount: 'receivable', amountMinor: owed },
+    ],
+  };
+}
+
+/** The sale is undone: nothing is owed any more, and all that was paid is the customer's. */
+export function bookCancellation(books: AccountBooks): Booking {
+  return {
+    after: {
+      paidMinor: books.paidMinor,
+      receivableMinor: 0n,
+      creditMinor: books.paidMinor,
+      writtenOffMinor: books.writtenOffMinor,
+    },
+    lines: [
+      { ledgerAccount: 'sales', amountMinor: books.totalMinor },
+      { ledgerAccount: 'receivable', amountMinor: -books.receivableMinor },
+      { ledgerAccount: 'customer_credit', amountMinor: books.creditMinor - books.paidMinor },
+    ],
+  };
+}
+
+/** What is outstanding is given up as a loss. */
+export function bookWriteOff(books: AccountBooks): Booking {
+  return {
+    after: {
+      paidMinor: books.paidMinor,
+      receivableMinor: 0n,
+      creditMinor: books.creditMinor,
+      writtenOffMinor: books.receivableMinor,
+    },
+    lines: [
+      { ledgerAccount: 'bad_debt', amountMinor: books.receivableMinor },
+      { ledgerAccount: 'receivable', amountMinor: -books.receivableMinor },
+    ],
+  };
+}
+
+/** Whether an account in this status, with this paid, is to be completed now. */
+export function isToComplete(status: AccountStatus, paidMinor: Minor, totalMinor: Minor): boolean {
+  return paidMinor >= totalMinor && COMPLETES.has(status);
+}

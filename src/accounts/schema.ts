@@ -1,0 +1,114 @@
+import { type Static, Type } from 'typebox';
+import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+import { sql } from 'kysely';
+import { frequencies, paymentStates } from './schedule.ts';
+
+export const ACCOUNT_STATUSES = [
+  'pending',
+  'active',
+  'suspended',
+  'defaulted',
+  'repossessed',
+  'completed',
+  'written_off',
+  'cancelled',
+] as const;
+
+const Status = Type.Enum([...ACCOUNT_STATUSES]);
+
+export const NewAccount = Type.Object({
+  customerId: Id,
+  productId: Id,
+  payplanId: Id,
+  activationDate: Type.Optional(DateText),
+  employeeId: Type.Optional(Id),
+});
+export type NewAccount = Static<typeof NewAccount>;
+
+export const AccountChanges = Type.Object(
+  { status: Type.Optional(Status), reason: Type.Optional(Text(500)) },
+  { minProperties: 1 },
+);
+export type AccountChanges = Static<typeof AccountChanges>;
+
+export const Account = Type.Object({
+  id: Id,
+  accountNumber: Type.String({ description: 'What the customer types as the account of a phone payment.' }),
+  customerId: Id,
+  productId: Id,
+  payplanId: Id,
+  employeeId: Nullable(Type.Integer()),
+  activationDate: DateText,
+  status: Status,
+  reason: Nullable(Type.String({ description: 'Why the status is what it is.' })),
+  currency: Type.String(),
+  deposit: Money,
+  instalmentAmount: Money,
+  instalmentCount: Type.Integer(),
+  frequency: Type.Enum([...frequencies]),
+  graceDays: Type.Integer(),
+  total: Money,
+  paid: Money,
+  balance: Money,
+  credit: Money,
+  arrears: Money,
+  paymentState: Type.Enum([...paymentStates]),
+  daysPastDue: Type.Integer(),
+  paidUntil: Nullable(DateText),
+  nextDueDate: Nullable(DateText),
+  nextDueAmount: Nullable(Money),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const StatusChange = Type.Object({
+  id: Id,
+  from: Nullable(Type.String()),
+  to: Type.String(),
+  reason: Nullable(Type.String()),
+  actor: Type.String({ description: 'The e-mail of the user, or "system".' }),
+  createdAt: Timestamp,
+});
+
+export const accountList = defineList(
+  {
+    id: { kind: 'id', column: column('a.id') },
+    customerId: { kind: 'id', column: column('a.customer_id') },
+    productId: { kind: 'id', column: column('a.product_id') },
+    payplanId: { kind: 'id', column: column('a.payplan_id') },
+    employeeId: { kind: 'id', column: column('a.employee_id') },
+    status: { kind: 'enum', column: column('a.status'), values: ACCOUNT_STATUSES, sqlType: 'account_status' },
+    activationDate: { kind: 'date', column: column('a.activation_date') },
+    total: { kind: 'money', column: column('a.total_minor') },
+    paid: { kind: 'money', column: column('a.paid_minor') },
+    credit: { kind: 'money', column: column('a.credit_minor') },
+    balance: {
+      kind: 'money',
+      // As balanceOf in rules.ts says it.
+      column: sql`(case when a.status = 'cancelled' then 0 else greatest(0, a.total_minor - a.paid_minor) end)`,
+    },
+    nextDueDate: { kind: 'date', column: column('a.next_due_date') },
+    daysPastDue: {
+      kind: 'integer',
+      // As position in schedule.ts says it.
+      column: (day) => sql`(case
+        when a.status in ('pending', 'cancelled', 'written_off') or a.next_due_date is null then 0
+        else greatest(0, ${day}::date - a.next_due_date) end)`,
+    },
+    createdAt: { kind: 'timestamp', column: column('a.created_at') },
+    updatedAt: { kind: 'timestamp', column: column('a.updated_at') },
+  },
+  {
+    status: Type.Optional(Status),
+    customerId: Type.Optional(Id),
+  },
+);
+
+export const statusChangeList = defineList(
+  {
+    id: { kind: 'id', column: column('h.id') },
+    createdAt: { kind: 'timestamp', column: column('h.created_at') },
+  },
+  {},
+);

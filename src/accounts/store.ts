@@ -1,0 +1,250 @@
+import { type Selectable, sql } from 'kysely';
+import { amountOf, type Context, type Currency, today } from '../core/context.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { type Db, type Tx, violatedForeignKey } from '../core/db.ts';
+import { notFound } from '../core/errors.ts';
+import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import type { Minor } from '../core/money.ts';
+import type { AccountStatus, Accounts } from '../core/tables.ts';
+import { formatAccountNumber } from './account-number.ts';
+import { type AccountBooks, balanceOf } from './rules.ts';
+import { position, type Terms } from './schedule.ts';
+
+export type AccountRow = Selectable<Accounts>;
+
+export interface NewAccountRow {
+  customerId: number;
+  productId: number;
+  payplanId: number;
+  employeeId: number | null;
+  status: AccountStatus;
+  terms: Terms;
+  receivableMinor: Minor;
+  nextDueDate: PlainDate | null;
+}
+
+/** @throws AppError NOT_FOUND naming the field that refers to nothing. */
+export async function insertAccount(tx: Tx, account: NewAccountRow): Promise<AccountRow> {
+  const { terms } = account;
+  try {
+    return await tx
+      .insertInto('accounts')
+      .values({
+        customer_id: account.customerId,
+        product_id: account.productId,
+        payplan_id: account.payplanId,
+        employee_id: account.employeeId,
+        activation_date: terms.activationDate,
+        status: account.status,
+        deposit_minor: terms.depositMinor,
+        instalment_minor: terms.instalmentMinor,
+        instalment_count: terms.instalmentCount,
+        frequency: terms.frequency,
+        grace_days: terms.graceDays,
+        receivable_minor: account.receivableMinor,
+        next_due_date: account.nextDueDate,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  } catch (error) {
+    switch (violatedForeignKey(error)) {
+      case 'accounts_customer_id_fkey':
+        throw notFound('customer', account.customerId, 'customerId');
+      case 'accounts_product_id_fkey':
+        throw notFound('product', account.productId, 'productId');
+      case 'accounts_employee_id_fkey':
+        throw notFound('employee', account.employeeId, 'employeeId');
+      default:
+        throw error;
+    }
+  }
+}
+
+export function findAccountRow(db: Db, id: number): Promise<AccountRow | undefined> {
+  return db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** The account's row lock comes before that of any of its payments. */
+export function lockAccount(tx: Tx, id: number): Promise<AccountRow | undefined> {
+  return tx.selectFrom('accounts').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+export interface AccountUpdate {
+  books?: Omit<AccountBooks, 'status' | 'totalMinor'>;
+  nextDueDate?: PlainDate | null;
+  status?: AccountStatus;
+  reason?: string | null;
+}
+
+/** Writes to an account that the transaction has locked. */
+export function updateAccount(tx: Tx, id: number, { books, nextDueDate, status, reason }: AccountUpdate): Promise<AccountRow> {
+  return tx
+    .updateTable('accounts')
+    .set({
+      ...(books && {
+        paid_minor: books.paidMinor,
+        receivable_minor: books.receivableMinor,
+        credit_minor: books.creditMinor,
+        written_off_minor: books.writtenOffMinor,
+      }),
+      ...(nextDueDate !== undefined && { next_due_date: nextDueDate }),
+      ...(status !== undefined && { status }),
+      ...(reason !== undefined && { status_reason: reason }),
+      updated_at: sql`now()`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export interface StatusChangeRow {
+  accountId: number;
+  from: AccountStatus | null;
+  to: AccountStatus;
+  reason: string | null;
+  actorUserId: number | null;
+}
+
+export async function insertStatusChange(tx: Tx, change: StatusChangeRow): Promise<void> {
+  await tx
+    .insertInto('account_status_changes')
+    .values({
+      account_id: change.accountId,
+      from_status: change.from,
+      to_status: change.to,
+      reason: change.reason,
+      actor_user_id: change.actorUserId,
+    })
+    .execute();
+}
+
+/** The move that completed the account last: where it came from, and why it was there. */
+export async function findCompletion(tx: Tx, accountId: number) {
+  return tx
+    .selectFrom('account_status_changes')
+    .select('from_status')
+    .where('account_id', '=', accountId)
+    .where('to_status', '=', 'completed')
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** The accounts that wait for a day that has come; not those that another transaction works on. */
+export async function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: number): Promise<AccountRow[]> {
+  return tx
+    .selectFrom('accounts')
+    .selectAll()
+    .where('status', '=', 'pending')
+    .where('activation_date', '<=', day)
+    .orderBy('id')
+    .limit(limit)
+    .forUpdate()
+    .skipLocked()
+    .execute();
+}
+
+export async function listAccounts(
+  context: Context,
+  plan: ListPlan,
+  { status, customerId }: { status?: AccountStatus; customerId?: number },
+) {
+  const where = [
+    ...(status === undefined ? [] : [sql<boolean>`a.status = ${status}::account_status`]),
+    ...(customerId === undefined ? [] : [sql<boolean>`a.customer_id = ${customerId}`]),
+  ];
+  const page = await fetchPage<AccountRow>(context.db, plan, {
+    select: sql`select a.* from accounts a`,
+    from: sql`from accounts a`,
+    where,
+  });
+  const day = today(context);
+  return { ...page, rows: page.rows.map((row) => toAccount(row, context.currency, day)) };
+}
+
+export async function listStatusChanges(db: Db, plan: ListPlan, accountId: number) {
+  const page = await fetchPage<{
+    id: number;
+    from_status: AccountStatus | null;
+    to_status: AccountStatus;
+    reason: string | null;
+    actor: string;
+    created_at: Date;
+  }>(db, plan, {
+    select: sql`
+      select h.id, h.from_status, h.to_status, h.reason, coalesce(u.email, 'system') as actor, h.created_at
+      from account_status_changes h left join users u on u.id = h.actor_user_id`,
+    from: sql`from account_status_changes h`,
+    where: [sql<boolean>`h.account_id = ${accountId}`],
+  });
+  const rows = page.rows.map((row) => ({
+    id: row.id,
+    from: row.from_status,
+    to: row.to_status,
+    reason: row.reason,
+    actor: row.actor,
+    createdAt: row.created_at.toISOString(),
+  }));
+  return { ...page, rows };
+}
+
+export function termsOf(row: AccountRow): Terms {
+  return {
+    depositMinor: BigInt(row.deposit_minor),
+    instalmentMinor: BigInt(row.instalment_minor),
+    instalmentCount: row.instalment_count,
+    frequency: row.frequency,
+    graceDays: row.grace_days,
+    activationDate: row.activation_date,
+  };
+}
+
+export function booksOf(row: AccountRow): AccountBooks {
+  return {
+    status: row.status,
+    totalMinor: BigInt(row.total_minor),
+    paidMinor: BigInt(row.paid_minor),
+    receivableMinor: BigInt(row.receivable_minor),
+    creditMinor: BigInt(row.credit_minor),
+    writtenOffMinor: BigInt(row.written_off_minor),
+  };
+}
+
+export function toAccount(row: AccountRow, currency: Currency, day: PlainDate) {
+  const books = booksOf(row);
+  const at = position(termsOf(row), {
+    paidMinor: books.paidMinor,
+    today: day,
+    closed: row.status === 'cancelled' || row.status === 'written_off',
+    activated: row.status !== 'pending',
+  });
+  return {
+    id: row.id,
+    accountNumber: formatAccountNumber(row.id),
+    customerId: row.customer_id,
+    productId: row.product_id,
+    payplanId: row.payplan_id,
+    employeeId: row.employee_id,
+    activationDate: row.activation_date,
+    status: row.status,
+    reason: row.status_reason,
+    currency: currency.code,
+    deposit: amountOf(row.deposit_minor, currency),
+    instalmentAmount: amountOf(row.instalment_minor, currency),
+    instalmentCount: row.instalment_count,
+    frequency: row.frequency,
+    graceDays: row.grace_days,
+    total: amountOf(row.total_minor, currency),
+    paid: amountOf(row.paid_minor, currency),
+    balance: amountOf(balanceOf(books), currency),
+    credit: amountOf(row.credit_minor, currency),
+    arrears: amountOf(at.arrearsMinor, currency),
+    paymentState: at.paymentState,
+    daysPastDue: at.daysPastDue,
+    paidUntil: at.paidUntil,
+    nextDueDate: at.nextDueDate,
+    nextDueAmount: at.nextDueAmountMinor === null ? null : amountOf(at.nextDueAmountMinor, currency),
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}

@@ -1,0 +1,74 @@
+import { sql } from 'kysely';
+import { Type } from 'typebox';
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import type { SharedRedis } from '../core/redis.ts';
+
+const PROBE_TIMEOUT_MS = 2_000;
+
+const Health = Type.Object({
+  status: Type.Enum(['ok', 'degraded', 'down']),
+  timestamp: Type.String({ format: 'date-time' }),
+  uptime: Type.Number({ description: 'Seconds since the process started.' }),
+  database: Type.Enum(['up', 'down']),
+  redis: Type.Enum(['up', 'down', 'disabled']),
+});
+
+const Probe = Type.Object({ status: Type.String() });
+
+interface HealthOptions {
+  redis: SharedRedis | undefined;
+  /** False once the process has begun to stop. */
+  accepting(): boolean;
+}
+
+/** At the root of the service, outside /api and the envelope: for load balancers and people. */
+export function healthRoutes(app: Api, context: Context, { redis, accepting }: HealthOptions): void {
+  const config = { access: 'public', rate: 'none' } as const;
+  const tags = ['Health'];
+
+  app.get(
+    '/health',
+    { config, schema: { tags, summary: 'The service and the parts that it depends on', response: { 200: Health, 503: Health } } },
+    async (_request, reply) => {
+      const [database, redisState] = await Promise.all([databaseIsUp(context), stateOfRedis(redis)]);
+      const status = !database ? 'down' : redisState === 'down' ? 'degraded' : 'ok';
+      return reply.status(database ? 200 : 503).send({
+        status,
+        timestamp: new Date().toISOString(),
+        uptime: process.uptime(),
+        database: database ? 'up' : 'down',
+        redis: redisState,
+      });
+    },
+  );
+
+  app.get(
+    '/livez',
+    { config, schema: { tags, summary: 'The process is alive', response: { 200: Probe } } },
+    async () => ({ status: 'alive' }),
+  );
+
+  app.get(
+    '/readyz',
+    { config, schema: { tags, summary: 'The process takes requests', response: { 200: Probe, 503: Probe } } },
+    async (_request, reply) => {
+      if (!accepting()) return reply.status(503).send({ status: 'stopping' });
+      return (await databaseIsUp(context)) ? { status: 'ready' } : reply.status(503).send({ status: 'waiting for the database' });
+    },
+  );
+}
+
+async function databaseIsUp({ db }: Context): Promise<boolean> {
+  const asked = sql`select 1`.execute(db).then(
+    () => true,
+    () => false, // Which way it fails does not matter to the question.
+  );
+  const late = new Promise<false>((resolve) => setTimeout(resolve, PROBE_TIMEOUT_MS, false).unref());
+  return Promise.race([asked, late]);
+}
+
+async function stateOfRedis(redis: SharedRedis | undefined): Promise<'up' | 'down' | 'disabled'> {
+  if (!redis) return 'disabled';
+  return (await redis.ping()) ? 'up' : 'down';
+}

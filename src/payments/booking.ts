@@ -1,0 +1,64 @@
+import { bookOnAccount } from '../accounts/commands.ts';
+import { bookMoneyIn, bookMoneyOut } from '../accounts/rules.ts';
+import { type AccountRow, booksOf } from '../accounts/store.ts';
+import { audit } from '../core/audit.ts';
+import type { Actor } from '../core/context.ts';
+import type { Tx } from '../core/db.ts';
+import { postToLedger } from '../core/ledger.ts';
+import { insertPayment, type NewPaymentRow, type PaymentRow } from './store.ts';
+
+/**
+ * Puts received money into the books: the payment, its ledger entries and the account's balance.
+ * @param account locked by the transaction; undefined when it is not known whose money it is.
+ */
+export async function bookPayment(
+  tx: Tx,
+  actor: Actor,
+  account: AccountRow | undefined,
+  payment: Omit<NewPaymentRow, 'accountId' | 'createdBy'>,
+): Promise<PaymentRow> {
+  const row = await insertPayment(tx, { ...payment, accountId: account?.id ?? null, createdBy: actor.userId });
+  const { amountMinor, paymentMethodId, paymentDate: valueDate } = payment;
+  const contra = { ledgerAccount: 'clearing' as const, amountMinor, paymentMethodId };
+  if (account) {
+    const booking = bookMoneyIn(booksOf(account), amountMinor);
+    await bookOnAccount(tx, account, { event: 'payment_received', paymentId: row.id, valueDate, booking, contra });
+  } else {
+    const lines = [contra, { ledgerAccount: 'unmatched' as const, amountMinor: -amountMinor }];
+    await postToLedger(tx, { event: 'payment_received', accountId: null, paymentId: row.id, valueDate, lines });
+  }
+  const after = { accountId: row.account_id, amountMinor, paymentMethodId, transactionRef: row.transaction_ref, valueDate };
+  await audit(tx, actor, { action: 'payment.record', resource: 'payment', resourceId: row.id, after });
+  return row;
+}
+
+/** Moves unmatched money onto the account that it belongs to. */
+export async function bookAssignment(tx: Tx, account: AccountRow, payment: PaymentRow): Promise<void> {
+  const amountMinor = BigInt(payment.amount_minor);
+  await bookOnAccount(tx, account, {
+    event: 'payment_assigned',
+    paymentId: payment.id,
+    valueDate: payment.payment_date,
+    booking: bookMoneyIn(booksOf(account), amountMinor),
+    contra: { ledgerAccount: 'unmatched', amountMinor },
+  });
+}
+
+/** Takes a payment out of the books again by entries of the opposite sign. */
+export async function bookReversal(tx: Tx, account: AccountRow | undefined, payment: PaymentRow): Promise<void> {
+  const amountMinor = BigInt(payment.amount_minor);
+  const event = 'payment_reversed' as const;
+  const valueDate = payment.payment_date;
+  const contra = {
+    ledgerAccount: 'clearing' as const,
+    amountMinor: -amountMinor,
+    paymentMethodId: payment.payment_method_id,
+  };
+  if (account) {
+    const booking = bookMoneyOut(booksOf(account), amountMinor);
+    await bookOnAccount(tx, account, { event, paymentId: payment.id, valueDate, booking, contra });
+  } else {
+    const lines = [contra, { ledgerAccount: 'unmatched' as const, amountMinor }];
+    await postToLedger(tx, { event, accountId: null, paymentId: payment.id, valueDate, lines });
+  }
+}

@@ -1,0 +1,105 @@
+import { lockAccount } from '../accounts/store.ts';
+import { audit } from '../core/audit.ts';
+import { type Actor, amountProblem, type Context, readAmount, today } from '../core/context.ts';
+import { compareDates, type PlainDate } from '../core/dates.ts';
+import { inTransaction, type Tx } from '../core/db.ts';
+import { AppError, type FieldProblem, invalid, notFound } from '../core/errors.ts';
+import { findPaymentMethodRow } from '../payment-methods/store.ts';
+import { bookAssignment, bookPayment, bookReversal } from './booking.ts';
+import { bookWaitingConflict } from './inbox.ts';
+import type { NewPayment } from './schema.ts';
+import { findPaymentRow, lockPayment, type PaymentRow, setAssigned, setReversed } from './store.ts';
+
+/** Records money that was received and whose account is known. */
+export async function recordPayment(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
+  const { amountMinor, paymentDate, transactionRef } = readPayment(context, body);
+  const method = await findPaymentMethodRow(context.db, body.paymentMethodId);
+  if (!method) throw notFound('payment method', body.paymentMethodId, 'paymentMethodId');
+  if (!method.active) throw invalid([{ path: 'paymentMethodId', message: 'must be a payment method that is active' }]);
+  return inTransaction(context.db, async (tx) => {
+    const account = await lockAccount(tx, body.accountId);
+    if (!account) throw notFound('account', body.accountId, 'accountId');
+    return bookPayment(tx, actor, account, {
+      amountMinor,
+      paymentMethodId: method.id,
+      transactionRef,
+      paymentDate,
+      source: 'manual',
+      matchMethod: null,
+      provider: null,
+    });
+  });
+}
+
+/** Gives unmatched money to the account that it belongs to. */
+export async function assignPayment(context: Context, actor: Actor, id: number, accountId: number): Promise<PaymentRow> {
+  return inTransaction(context.db, async (tx) => {
+    const account = await lockAccount(tx, accountId);
+    const payment = await lockPayment(tx, id);
+    if (!payment) throw notFound('payment', id);
+    if (!account) throw notFound('account', accountId, 'accountId');
+    if (payment.status === 'matched' && payment.account_id === accountId) return payment;
+    if (payment.status !== 'unmatched') throw illegalMove(payment, 'matched');
+    const assigned = await setAssigned(tx, id, accountId);
+    await bookAssignment(tx, account, assigned);
+    await audit(tx, actor, { action: 'payment.assign', resource: 'payment', resourceId: id, after: { accountId } });
+    return assigned;
+  });
+}
+
+/**
+ * Takes a payment back: it stays on record, and entries of the opposite sign undo what it did. A
+ * notification that had to wait because of this entry is booked in the same transaction.
+ */
+export async function reversePayment(context: Context, actor: Actor, id: number, reason: string): Promise<PaymentRow> {
+  return inTransaction(context.db, async (tx) => {
+    const { payment, account } = await lockPaymentAndAccount(tx, id);
+    if (payment.status === 'reversed') throw illegalMove(payment, 'reversed');
+    const reversed = await setReversed(tx, id, reason);
+    await bookReversal(tx, account, payment);
+    await audit(tx, actor, {
+      action: 'payment.reverse',
+      resource: 'payment',
+      resourceId: id,
+      before: { status: payment.status },
+      after: { status: 'reversed', reason },
+    });
+    await bookWaitingConflict(tx, context, id);
+    return reversed;
+  });
+}
+
+/** Locks the account before the payment, as everyone does; which account it is has to be read first. */
+async function lockPaymentAndAccount(tx: Tx, id: number) {
+  const seen = await findPaymentRow(tx, id);
+  if (!seen) throw notFound('payment', id);
+  const account = seen.account_id === null ? undefined : await lockAccount(tx, seen.account_id);
+  const payment = await lockPayment(tx, id);
+  if (!payment || payment.account_id !== seen.account_id) {
+    throw new AppError('DUPLICATE_ENTRY', 'The payment was being assigned at the same moment. Try again.', {
+      details: { resource: 'payment', id },
+      retryAfterSeconds: 1,
+    });
+  }
+  return { payment, account };
+}
+
+function illegalMove(payment: PaymentRow, to: string): AppError {
+  const allowed = payment.status === 'reversed' ? [] : payment.status === 'matched' ? ['reversed'] : ['matched', 'reversed'];
+  return new AppError('VALIDATION_ERROR', `A payment cannot go from ${payment.status} to ${to}.`, {
+    details: { from: payment.status, to, allowed },
+  });
+}
+
+function readPayment(context: Context, body: NewPayment) {
+  const problems: FieldProblem[] = [];
+  const amountMinor = readAmount(body.amount, context.currency);
+  if (amountMinor === undefined) problems.push(amountProblem('amount', context.currency));
+  const day = today(context);
+  const paymentDate = (body.paymentDate as PlainDate | undefined) ?? day;
+  if (compareDates(paymentDate, day) > 0) {
+    problems.push({ path: 'paymentDate', message: `must not be later than today (${day})` });
+  }
+  if (problems.length > 0 || amountMinor === undefined) throw invalid(problems);
+  return { amountMinor, paymentDate, transactionRef: body.transactionRef?.trim() ?? null };
+}

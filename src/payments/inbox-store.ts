@@ -1,0 +1,192 @@
+import { type Selectable, sql } from 'kysely';
+import { formatAccountNumber } from '../accounts/account-number.ts';
+import { amountOf, type Currency } from '../core/context.ts';
+import type { Db, Tx } from '../core/db.ts';
+import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import type { Minor } from '../core/money.ts';
+import type { NotificationOutcome, Notifications } from '../core/tables.ts';
+import { findPaymentRow, type PaymentRow, toPayment } from './store.ts';
+
+export type NotificationRow = Selectable<Notifications>;
+
+/** A notification whose transaction id and amount could be read. */
+export interface ReadNotification {
+  provider: string;
+  rawBody: string;
+  transId: string;
+  contentHash: Buffer;
+  amountMinor: Minor;
+  transTime: Date;
+  businessShortCode: string | null;
+  billRef: string | null;
+  payer: string | null;
+  flags: string[];
+}
+
+/** @returns undefined when an equal notification of this transaction is stored already. */
+export function insertNotification(
+  tx: Tx,
+  notification: ReadNotification,
+  failure: string | null = null,
+): Promise<NotificationRow | undefined> {
+  return tx
+    .insertInto('notifications')
+    .values({
+      provider: notification.provider,
+      raw_body: notification.rawBody,
+      trans_id: notification.transId,
+      content_hash: notification.contentHash,
+      amount_minor: notification.amountMinor,
+      trans_time: notification.transTime,
+      business_short_code: notification.businessShortCode,
+      bill_ref: notification.billRef,
+      payer: notification.payer,
+      flags: notification.flags,
+      status: 'pending',
+      failure,
+    })
+    .onConflict((conflict) => conflict.constraint('notifications_content_unique').doNothing())
+    .returningAll()
+    .executeTakeFirst();
+}
+
+export async function insertRejected(db: Db, provider: string, rawBody: string, failure: string): Promise<void> {
+  await db
+    .insertInto('notifications')
+    .values({ provider, raw_body: rawBody, status: 'rejected', failure, processed_at: sql`now()` })
+    .execute();
+}
+
+export interface Settlement {
+  outcome: NotificationOutcome;
+  paymentId: number | null;
+  conflictPaymentId?: number;
+  flags: string[];
+}
+
+export async function settleNotification(tx: Tx, id: number, settlement: Settlement): Promise<void> {
+  await tx
+    .updateTable('notifications')
+    .set({
+      status: 'processed',
+      outcome: settlement.outcome,
+      payment_id: settlement.paymentId,
+      conflict_payment_id: settlement.conflictPaymentId ?? null,
+      flags: settlement.flags,
+      failure: null,
+      attempts: sql`attempts + 1`,
+      processed_at: sql`now()`,
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Whether an earlier notification of the same transaction, with other fields, is on record. */
+export async function hasEarlierNotification(tx: Tx, row: NotificationRow): Promise<boolean> {
+  const earlier = await tx
+    .selectFrom('notifications')
+    .select('id')
+    .where('provider', '=', row.provider)
+    .where('trans_id', '=', row.trans_id)
+    .where('id', '<', row.id)
+    .limit(1)
+    .executeTakeFirst();
+  return earlier !== undefined;
+}
+
+export function lockConflictsWith(tx: Tx, paymentId: number): Promise<NotificationRow[]> {
+  return tx
+    .selectFrom('notifications')
+    .selectAll()
+    .where('conflict_payment_id', '=', paymentId)
+    .where('outcome', '=', 'conflict')
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+}
+
+export async function findPendingIds(db: Db, limit: number): Promise<number[]> {
+  const rows = await db
+    .selectFrom('notifications')
+    .select('id')
+    .where('status', '=', 'pending')
+    .orderBy('attempts')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+export function lockPending(tx: Tx, id: number): Promise<NotificationRow | undefined> {
+  return tx
+    .selectFrom('notifications')
+    .selectAll()
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+}
+
+export async function recordFailure(db: Db, id: number, failure: string): Promise<void> {
+  await db
+    .updateTable('notifications')
+    .set({ failure, attempts: sql`attempts + 1` })
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .execute();
+}
+
+/** Unmatched payments with what their payers typed. */
+export function listUnmatchedRows(db: Db, plan: ListPlan) {
+  return fetchPage<PaymentRow & Pick<NotificationRow, 'bill_ref' | 'payer'> & { flags: string[] | null }>(db, plan, {
+    select: sql`
+      select p.*, n.bill_ref, n.payer, n.flags
+      from payments p left join notifications n
+        on n.payment_id = p.id and n.outcome in ('unmatched', 'linked')`,
+    from: sql`from payments p`,
+    where: [sql<boolean>`p.status = 'unmatched'`],
+  });
+}
+
+/** The names behind the accounts of a list of suggestions, by account id. */
+export async function findHolders(db: Db, accountIds: number[]) {
+  const rows = await db
+    .selectFrom('accounts as a')
+    .innerJoin('customers as c', 'c.id', 'a.customer_id')
+    .select(['a.id', 'c.first_name', 'c.last_name'])
+    .where(sql<boolean>`a.id = any(${accountIds}::bigint[])`)
+    .execute();
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      { accountNumber: formatAccountNumber(row.id), customerName: `${row.first_name} ${row.last_name}` },
+    ]),
+  );
+}
+
+export async function listConflicts(db: Db, currency: Currency, plan: ListPlan) {
+  const page = await fetchPage<NotificationRow>(db, plan, {
+    select: sql`select n.* from notifications n`,
+    from: sql`from notifications n`,
+    where: [sql<boolean>`n.outcome = 'conflict'`],
+  });
+  const rows = await Promise.all(page.rows.map((row) => toConflict(db, currency, row)));
+  return { ...page, rows };
+}
+
+async function toConflict(db: Db, currency: Currency, row: NotificationRow) {
+  const payment = row.conflict_payment_id === null ? undefined : await findPaymentRow(db, row.conflict_payment_id);
+  if (!payment || row.trans_id === null || row.amount_minor === null) {
+    throw new Error(`Notification ${row.id} is a conflict without a payment.`);
+  }
+  return {
+    id: row.id,
+    transactionRef: row.trans_id,
+    amount: amountOf(row.amount_minor, currency),
+    reference: row.bill_ref,
+    payer: row.payer,
+    conflictingPayment: toPayment(payment, currency),
+    createdAt: row.received_at.toISOString(),
+  };
+}

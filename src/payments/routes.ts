@@ -1,0 +1,172 @@
+import { sql } from 'kysely';
+import { findAccountRow } from '../accounts/store.ts';
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { notFound } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { assignPayment, recordPayment, reversePayment } from './commands.ts';
+import { listConflicts } from './inbox-store.ts';
+import {
+  AccountParams,
+  Assignment,
+  Conflict,
+  conflictList,
+  NewPayment,
+  Payment,
+  paymentList,
+  Reversal,
+  UnmatchedPayment,
+} from './schema.ts';
+import { findPaymentRow, listPayments, toPayment } from './store.ts';
+import { listUnmatched } from './worklist.ts';
+
+export function paymentRoutes(api: Api, context: Context): void {
+  const { db, currency } = context;
+
+  api.get(
+    '/payments',
+    {
+      config: { access: 'payments:read' },
+      schema: {
+        tags: ['Payments'],
+        summary: 'List payments',
+        querystring: paymentList.query,
+        response: { 200: ListEnvelope(Payment) },
+      },
+    },
+    async (request) => {
+      const plan = paymentList.read(request.query, context);
+      return okList(await listPayments(db, currency, plan), 'Payments found.');
+    },
+  );
+
+  api.post(
+    '/payments',
+    {
+      config: { access: 'payments:record', errors: [404, 409] },
+      schema: {
+        tags: ['Payments'],
+        summary: 'Record a payment that was received',
+        description:
+          'Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit.',
+        body: NewPayment,
+        response: { 201: Envelope(Payment) },
+      },
+    },
+    async (request, reply) => {
+      const payment = await recordPayment(context, actorOf(request), request.body);
+      return reply.status(201).send(ok(toPayment(payment, currency), 'Payment recorded.'));
+    },
+  );
+
+  api.get(
+    '/payments/:id',
+    {
+      config: { access: 'payments:read', errors: [404] },
+      schema: {
+        tags: ['Payments'],
+        summary: 'One payment',
+        params: IdParams,
+        response: { 200: Envelope(Payment) },
+      },
+    },
+    async (request) => {
+      const payment = await findPaymentRow(db, request.params.id);
+      if (!payment) throw notFound('payment', request.params.id);
+      return ok(toPayment(payment, currency), 'Payment found.');
+    },
+  );
+
+  api.get(
+    '/accounts/:accountId/payments',
+    {
+      config: { access: 'payments:read', errors: [404] },
+      schema: {
+        tags: ['Payments'],
+        summary: 'The payments of an account',
+        params: AccountParams,
+        querystring: paymentList.query,
+        response: { 200: ListEnvelope(Payment) },
+      },
+    },
+    async (request) => {
+      const { accountId } = request.params;
+      const plan = paymentList.read(request.query, context);
+      if (!(await findAccountRow(db, accountId))) throw notFound('account', accountId, 'accountId');
+      const page = await listPayments(db, currency, plan, [sql<boolean>`p.account_id = ${accountId}`]);
+      return okList(page, 'Payments found.');
+    },
+  );
+
+  api.get(
+    '/payments/unmatched',
+    {
+      config: { access: 'payments:assign' },
+      schema: {
+        tags: ['Payments'],
+        summary: 'The worklist of money whose account is not known, with suggestions',
+        querystring: paymentList.query,
+        response: { 200: ListEnvelope(UnmatchedPayment) },
+      },
+    },
+    async (request) =>
+      okList(await listUnmatched(context, paymentList.read(request.query, context)), 'Unmatched payments found.'),
+  );
+
+  api.get(
+    '/payments/conflicts',
+    {
+      config: { access: 'payments:assign' },
+      schema: {
+        tags: ['Payments'],
+        summary: 'The worklist of notifications that contradict a payment entered by hand',
+        description: 'Each credits nothing until the hand entry is reversed, which books it.',
+        querystring: conflictList.query,
+        response: { 200: ListEnvelope(Conflict) },
+      },
+    },
+    async (request) => {
+      const plan = conflictList.read(request.query, context);
+      return okList(await listConflicts(db, currency, plan), 'Conflicts found.');
+    },
+  );
+
+  api.post(
+    '/payments/:id/assign',
+    {
+      config: { access: 'payments:assign', errors: [404] },
+      schema: {
+        tags: ['Payments'],
+        summary: 'Give unmatched money to the account that it belongs to',
+        params: IdParams,
+        body: Assignment,
+        response: { 200: Envelope(Payment) },
+      },
+    },
+    async (request) => {
+      const payment = await assignPayment(context, actorOf(request), request.params.id, request.body.accountId);
+      return ok(toPayment(payment, currency), 'Payment assigned.');
+    },
+  );
+
+  api.post(
+    '/payments/:id/reverse',
+    {
+      config: { access: 'payments:reverse', errors: [404, 409] },
+      schema: {
+        tags: ['Payments'],
+        summary: 'Take a payment back',
+        description: 'The payment stays on record as reversed; entries of the opposite sign undo what it did.',
+        params: IdParams,
+        body: Reversal,
+        response: { 200: Envelope(Payment) },
+      },
+    },
+    async (request) => {
+      const payment = await reversePayment(context, actorOf(request), request.params.id, request.body.reason);
+      return ok(toPayment(payment, currency), 'Payment reversed.');
+    },
+  );
+}

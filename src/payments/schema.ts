@@ -1,0 +1,100 @@
+import { type Static, Type } from 'typebox';
+import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+
+export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const;
+export const PAYMENT_SOURCES = ['manual', 'webhook'] as const;
+export const MATCH_METHODS = [
+  'account_number',
+  'national_id',
+  'phone',
+  'account_id',
+  'payer_phone',
+  'hand_entry',
+  'assigned',
+] as const;
+
+export const NewPayment = Type.Object({
+  accountId: Id,
+  amount: Money,
+  paymentMethodId: Id,
+  transactionRef: Type.Optional(Nullable(Text(100))),
+  paymentDate: Type.Optional(DateText),
+});
+export type NewPayment = Static<typeof NewPayment>;
+
+export const Reversal = Type.Object({ reason: Text(500) });
+export const Assignment = Type.Object({ accountId: Id });
+export const AccountParams = Type.Object({ accountId: Id });
+
+const paymentProperties = {
+  id: Id,
+  accountId: Nullable(Type.Integer()),
+  accountNumber: Nullable(Type.String()),
+  amount: Money,
+  currency: Type.String(),
+  paymentMethodId: Id,
+  transactionRef: Nullable(Type.String()),
+  paymentDate: DateText,
+  status: Type.Enum([...PAYMENT_STATUSES]),
+  source: Type.Enum([...PAYMENT_SOURCES]),
+  matchMethod: Nullable(Type.String({ description: `How the account was found: ${MATCH_METHODS.join(', ')}.` })),
+  reversedAt: Nullable(Timestamp),
+  reversalReason: Nullable(Type.String()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+
+export const Payment = Type.Object(paymentProperties);
+
+/** A payment whose account is not known yet, with what the payer typed and whose it may be. */
+export const UnmatchedPayment = Type.Object({
+  ...paymentProperties,
+  reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
+  payer: Nullable(Type.String({ description: 'The payer’s number as the provider sent it.' })),
+  flags: Type.Array(Type.String()),
+  suggestions: Type.Array(
+    Type.Object({
+      accountId: Id,
+      accountNumber: Type.String(),
+      customerName: Type.String(),
+      reason: Type.String(),
+    }),
+  ),
+});
+
+/** A notification whose TransID staff had entered by hand with another amount: it credits nothing yet. */
+export const Conflict = Type.Object({
+  id: Id,
+  transactionRef: Type.String(),
+  amount: Money,
+  reference: Nullable(Type.String()),
+  payer: Nullable(Type.String()),
+  conflictingPayment: Payment,
+  createdAt: Timestamp,
+});
+
+export const paymentList = defineList(
+  {
+    id: { kind: 'id', column: column('p.id') },
+    accountId: { kind: 'id', column: column('p.account_id') },
+    amount: { kind: 'money', column: column('p.amount_minor') },
+    paymentMethodId: { kind: 'id', column: column('p.payment_method_id') },
+    transactionRef: { kind: 'text', column: column('p.transaction_ref') },
+    paymentDate: { kind: 'date', column: column('p.payment_date') },
+    status: { kind: 'enum', column: column('p.status'), values: PAYMENT_STATUSES, sqlType: 'payment_status' },
+    source: { kind: 'enum', column: column('p.source'), values: PAYMENT_SOURCES, sqlType: 'payment_source' },
+    matchMethod: { kind: 'enum', column: column('p.match_method'), values: MATCH_METHODS, sqlType: 'match_method' },
+    createdAt: { kind: 'timestamp', column: column('p.created_at') },
+    updatedAt: { kind: 'timestamp', column: column('p.updated_at') },
+  },
+  {},
+);
+
+export const conflictList = defineList(
+  {
+    id: { kind: 'id', column: column('n.id') },
+    createdAt: { kind: 'timestamp', column: column('n.received_at') },
+  },
+  {},
+);

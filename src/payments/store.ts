@@ -1,0 +1,143 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { formatAccountNumber } from '../accounts/account-number.ts';
+import { amountOf, type Currency } from '../core/context.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
+import { duplicate, notFound } from '../core/errors.ts';
+import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import type { Minor } from '../core/money.ts';
+import type { MatchMethod, Payments, PaymentSource } from '../core/tables.ts';
+
+export type PaymentRow = Selectable<Payments>;
+
+export interface NewPaymentRow {
+  accountId: number | null;
+  amountMinor: Minor;
+  paymentMethodId: number;
+  transactionRef: string | null;
+  paymentDate: PlainDate;
+  source: PaymentSource;
+  matchMethod: MatchMethod | null;
+  /** The provider and its transaction id; null for a payment entered by hand. */
+  provider: { name: string; transId: string } | null;
+  createdBy: number | null;
+}
+
+/** @throws AppError DUPLICATE_ENTRY when an unreversed payment of the method has the reference, NOT_FOUND for the method. */
+export async function insertPayment(tx: Tx, payment: NewPaymentRow): Promise<PaymentRow> {
+  try {
+    return await tx
+      .insertInto('payments')
+      .values({
+        account_id: payment.accountId,
+        amount_minor: payment.amountMinor,
+        payment_method_id: payment.paymentMethodId,
+        transaction_ref: payment.transactionRef,
+        payment_date: payment.paymentDate,
+        status: payment.accountId === null ? 'unmatched' : 'matched',
+        source: payment.source,
+        match_method: payment.matchMethod,
+        provider: payment.provider?.name ?? null,
+        provider_trans_id: payment.provider?.transId ?? null,
+        created_by: payment.createdBy,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  } catch (error) {
+    if (violatedUnique(error)?.startsWith('payments_trans')) throw duplicate('payment', 'transactionRef');
+    if (violatedForeignKey(error) === 'payments_payment_method_id_fkey') {
+      throw notFound('payment method', payment.paymentMethodId, 'paymentMethodId');
+    }
+    throw error;
+  }
+}
+
+export function findPaymentRow(db: Db, id: number): Promise<PaymentRow | undefined> {
+  return db.selectFrom('payments').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** Comes after the lock of the payment's account, if it has one. */
+export function lockPayment(tx: Tx, id: number): Promise<PaymentRow | undefined> {
+  return tx.selectFrom('payments').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+export function setAssigned(tx: Tx, id: number, accountId: number): Promise<PaymentRow> {
+  return tx
+    .updateTable('payments')
+    .set({ account_id: accountId, status: 'matched', match_method: 'assigned', updated_at: sql`now()` })
+    .where('id', '=', id)
+    .where('status', '=', 'unmatched')
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export function setReversed(tx: Tx, id: number, reason: string): Promise<PaymentRow> {
+  return tx
+    .updateTable('payments')
+    .set({ status: 'reversed', reversed_at: sql`now()`, reversal_reason: reason, updated_at: sql`now()` })
+    .where('id', '=', id)
+    .where('status', '!=', 'reversed')
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** The provider's payment with a TransID, whatever became of it. */
+export function findProviderPayment(db: Db, provider: string, transId: string): Promise<PaymentRow | undefined> {
+  return db
+    .selectFrom('payments')
+    .selectAll()
+    .where('provider', '=', provider)
+    .where('provider_trans_id', '=', transId)
+    .executeTakeFirst();
+}
+
+/** A payment that staff entered with the provider's transaction id, not reversed; locked. */
+export function lockHandEntry(tx: Tx, paymentMethodId: number, transId: string): Promise<PaymentRow | undefined> {
+  return tx
+    .selectFrom('payments')
+    .selectAll()
+    .where('payment_method_id', '=', paymentMethodId)
+    .where(sql<string>`upper(transaction_ref)`, '=', transId)
+    .where('transaction_ref', 'is not', null)
+    .where('status', '!=', 'reversed')
+    .where('provider', 'is', null)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+export async function linkToProvider(tx: Tx, id: number, provider: { name: string; transId: string }): Promise<void> {
+  await tx
+    .updateTable('payments')
+    .set({ provider: provider.name, provider_trans_id: provider.transId, updated_at: sql`now()` })
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function listPayments(db: Db, currency: Currency, plan: ListPlan, where: RawBuilder<boolean>[] = []) {
+  const page = await fetchPage<PaymentRow>(db, plan, {
+    select: sql`select p.* from payments p`,
+    from: sql`from payments p`,
+    where,
+  });
+  return { ...page, rows: page.rows.map((row) => toPayment(row, currency)) };
+}
+
+export function toPayment(row: PaymentRow, currency: Currency) {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    accountNumber: row.account_id === null ? null : formatAccountNumber(row.account_id),
+    amount: amountOf(row.amount_minor, currency),
+    currency: currency.code,
+    paymentMethodId: row.payment_method_id,
+    transactionRef: row.transaction_ref,
+    paymentDate: row.payment_date,
+    status: row.status,
+    source: row.source,
+    matchMethod: row.match_method,
+    reversedAt: row.reversed_at?.toISOString() ?? null,
+    reversalReason: row.reversal_reason,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}

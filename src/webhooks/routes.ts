@@ -1,0 +1,107 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
+import type { Config } from '../config.ts';
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import { ok } from '../core/envelope.ts';
+import { AppError, invalid } from '../core/errors.ts';
+import { Nullable } from '../core/fields.ts';
+import { parseJson } from '../core/http.ts';
+import { receiveNotification } from '../payments/inbox.ts';
+import { insertRejected } from '../payments/inbox-store.ts';
+import { PROVIDER, readNotification } from './notification.ts';
+
+const BODY_LIMIT_BYTES = 64 * 1024;
+
+/** The envelope plus what the provider's gateway reads. */
+const Acknowledgement = Type.Object({
+  success: Type.Literal(true),
+  data: Type.Object({
+    outcome: Type.String({
+      description:
+        'matched, unmatched, linked (to a payment entered by hand), conflict, differs (from an earlier notification of the transaction), repeated, pending',
+    }),
+    paymentId: Nullable(Type.Integer()),
+  }),
+  message: Type.String(),
+  ResultCode: Type.Integer(),
+  ResultDesc: Type.String(),
+});
+
+export function webhookRoutes(api: Api, context: Context): void {
+  const { config, currency } = context;
+
+  api.register(async (inbound) => {
+    // The handler wants the bytes: what cannot be read is kept too.
+    inbound.removeAllContentTypeParsers();
+    inbound.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) => bytes);
+
+    inbound.post(
+      '/webhooks/payments/mobilemoney',
+      {
+        bodyLimit: BODY_LIMIT_BYTES,
+        config: { access: 'public', rate: 'webhook', rawBody: true, errors: [401, 403] },
+        schema: {
+          tags: ['Webhook'],
+          summary: 'The mobile-money provider says that a customer has paid',
+          description:
+            'Body: TransactionType, TransID, TransTime (yyyyMMddHHmmss, UTC+3), TransAmount, BusinessShortCode, BillRefNumber, MSISDN; further keys are kept. ' +
+            'Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.',
+          querystring: Type.Object({ token: Type.Optional(Type.String({ maxLength: 500 })) }),
+          response: { 200: Acknowledgement },
+        },
+        onRequest: async (request) => authenticateProvider(request, config),
+      },
+      async (request) => {
+        const rawBody = storable(request.body);
+        const reading = readNotification(parsedOrUndefined(request.body), rawBody, context.clock.now(), {
+          decimals: currency.decimals,
+          currencyCode: currency.code,
+          timeZone: config.BUSINESS_TIMEZONE,
+          paybillNumbers: config.paybillNumbers,
+        });
+        if ('problems' in reading) {
+          const failure = reading.problems.map(({ path, message }) => `${path} ${message}`).join('; ');
+          await insertRejected(context.db, PROVIDER, rawBody, failure);
+          throw invalid(reading.problems);
+        }
+        const receipt = await receiveNotification(context, request.log, reading.notification);
+        return { ...ok(receipt, 'Notification accepted.'), ResultCode: 0, ResultDesc: 'Accepted' };
+      },
+    );
+  });
+}
+
+async function authenticateProvider(request: FastifyRequest, config: Config): Promise<void> {
+  if (config.WEBHOOK_SECRET !== '') {
+    const query = request.query as { token?: unknown };
+    const given = request.headers['x-webhook-secret'] ?? query.token;
+    if (typeof given !== 'string' || !sameSecret(given, config.WEBHOOK_SECRET)) {
+      throw new AppError('UNAUTHORIZED', 'Send the webhook secret as X-Webhook-Secret or as ?token=.');
+    }
+  }
+  if (config.webhookNetworks && !config.webhookNetworks.check(request.ip, isIPv6(request.ip) ? 'ipv6' : 'ipv4')) {
+    throw new AppError('FORBIDDEN', 'This address may not post notifications.');
+  }
+}
+
+/** Compares digests, so that neither the length nor the first difference shows in the time taken. */
+function sameSecret(given: string, secret: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(secret));
+}
+
+/** The body as text that PostgreSQL can store: NUL is written as JSON would escape it. */
+function storable(body: unknown): string {
+  return Buffer.isBuffer(body) ? body.toString('utf8').replaceAll('\0', '\\u0000') : '';
+}
+
+function parsedOrUndefined(body: unknown): unknown {
+  try {
+    return Buffer.isBuffer(body) ? parseJson(body) : undefined;
+  } catch {
+    return undefined; // Not JSON: its missing fields are named to the caller, and the text is kept.
+  }
+}
