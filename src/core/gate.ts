@@ -21,13 +21,15 @@ interface GateOptions {
   identify: Identify;
   config: Config;
   redis: SharedRedis | undefined;
+  /** The documentation's own pages are public and not counted. */
+  docsPath: string;
 }
 
 /**
  * Who may pass: every request is identified, counted in its budget, and held against the permission
  * that its route declares. In this order, so that guessing tokens is limited too.
  */
-export function guardRoutes(app: HttpServer, { identify, config, redis }: GateOptions): void {
+export function guardRoutes(app: HttpServer, { identify, config, redis, docsPath }: GateOptions): void {
   const limiters = {
     auth: limiter('auth', config.RATE_LIMIT_AUTH, redis),
     bulk: limiter('bulk', config.RATE_LIMIT_BULK, redis),
@@ -37,7 +39,10 @@ export function guardRoutes(app: HttpServer, { identify, config, redis }: GateOp
   } satisfies Record<RateClass, Limiter | undefined>;
 
   app.decorateRequest('actor', null);
-  app.addHook('onRoute', declareAccess);
+  app.addHook('onRoute', (route) => {
+    if (route.url.startsWith(docsPath)) route.config = { ...route.config, access: 'public', rate: 'none' };
+    else declareAccess(route);
+  });
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public', rate = 'general' } = request.routeOptions.config;
     const refusal = access === 'public' ? undefined : await identifyRequest(request, identify);

@@ -2,12 +2,13 @@ import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import fastify, { type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import { asUnavailable } from './db.ts';
 import { ErrorBody } from './envelope.ts';
 import { AppError } from './errors.ts';
 import { parseQueryString } from './list-query.ts';
+import type { Log } from './log.ts';
 import { createValidatorCompiler } from './validation.ts';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
@@ -20,9 +21,9 @@ const MAX_PARAM_LENGTH = 200;
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
 /** The HTTP rules of every route: ids, one log line, validation, errors in the envelope, headers. */
-export function createHttpServer(config: Config) {
+export function createHttpServer(config: Config, log: Log) {
   const app = fastify({
-    logger: { level: config.LOG_LEVEL, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"` },
+    loggerInstance: log as FastifyBaseLogger,
     disableRequestLogging: true,
     requestIdHeader: false,
     genReqId: (request) => safeRequestId(request.headers['x-request-id']) ?? randomUUID(),

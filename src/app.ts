@@ -1,0 +1,87 @@
+import { accountRoutes } from './accounts/routes.ts';
+import type { AuthParts } from './auth/commands.ts';
+import { createSessionReader } from './auth/identify.ts';
+import { authRoutes } from './auth/routes.ts';
+import { createAccessTokens } from './auth/tokens.ts';
+import type { Api } from './core/api.ts';
+import type { Context } from './core/context.ts';
+import { AppError } from './core/errors.ts';
+import { guardRoutes } from './core/gate.ts';
+import { createHttpServer, type HttpServer } from './core/http.ts';
+import type { Log } from './core/log.ts';
+import { createLimiter } from './core/rate-limit.ts';
+import type { SharedRedis } from './core/redis.ts';
+import { customerRoutes } from './customers/routes.ts';
+import { DOCS_PATH, describeApi } from './docs/description.ts';
+import { healthRoutes } from './health/routes.ts';
+import { payPlanRoutes } from './pay-plans/routes.ts';
+import { paymentMethodRoutes } from './payment-methods/routes.ts';
+import { paymentRoutes } from './payments/routes.ts';
+import { productRoutes } from './products/routes.ts';
+import { type SettableClock, testClockRoutes } from './test-clock/routes.ts';
+import { webhookRoutes } from './webhooks/routes.ts';
+
+const GUESSES_PER_EMAIL = 10;
+const GUESS_WINDOW_SECONDS = 15 * 60;
+
+export interface AppParts {
+  context: Context;
+  log: Log;
+  jwtSecret: string;
+  redis: SharedRedis | undefined;
+  version: string;
+  /** False once the process has begun to stop. */
+  accepting(): boolean;
+  /** Only with TEST_CLOCK=on. */
+  testClock?: SettableClock;
+}
+
+/** The whole HTTP service in reading order; it opens nothing by itself. */
+export function buildApp({ context, log, jwtSecret, redis, version, accepting, testClock }: AppParts): HttpServer {
+  const { config } = context;
+  const parts: AuthParts = {
+    tokens: createAccessTokens(jwtSecret, config.ACCESS_TOKEN_TTL),
+    guesses: createLimiter('guesses', GUESSES_PER_EMAIL, GUESS_WINDOW_SECONDS, redis),
+  };
+  const sessions = createSessionReader(context, parts.tokens);
+
+  const app = createHttpServer(config, log);
+  guardRoutes(app, { identify: sessions.identify, config, redis, docsPath: DOCS_PATH });
+  describeApi(app, version);
+  app.setNotFoundHandler((request) => {
+    throw unknownAddress(request.method, request.url);
+  });
+
+  function v1(api: Api): void {
+    authRoutes(api, context, { parts, sessions });
+    customerRoutes(api, context);
+    accountRoutes(api, context);
+    paymentRoutes(api, context);
+    productRoutes(api, context);
+    payPlanRoutes(api, context);
+    paymentMethodRoutes(api, context);
+    webhookRoutes(api, context);
+    if (testClock) testClockRoutes(api, testClock);
+  }
+
+  app.register(async (root) => healthRoutes(root, context, { redis, accepting }));
+  // A second version is one more line here: its own list of features under its own prefix.
+  app.register(async (api) => v1(api), { prefix: '/api' });
+  app.register(async (api) => v1(undocumented(api)), { prefix: '/api/v1' });
+  return app;
+}
+
+/** The same routes under a second address need no second entry in the description. */
+function undocumented(api: Api): Api {
+  api.addHook('onRoute', (route) => {
+    route.schema = { ...route.schema, hide: true };
+  });
+  return api;
+}
+
+function unknownAddress(method: string, url: string): AppError {
+  const path = url.split('?', 1)[0] ?? '';
+  const version = /^\/api\/v(\d+)(\/|$)/.exec(path)?.[1];
+  const hint = version !== undefined && version !== '1' ? ' The current version is v1.' : ` See ${DOCS_PATH}.`;
+  return new AppError('NOT_FOUND', `There is no ${method} at this address.${hint}`);
+}

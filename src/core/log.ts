@@ -1,0 +1,12 @@
+import { type Logger, pino } from 'pino';
+import pretty from 'pino-pretty';
+import type { Config } from '../config.ts';
+
+export type Log = Logger;
+
+/** JSON lines in production, where programs read them; plain lines elsewhere, where people do. */
+export function createLog({ LOG_LEVEL, production }: Pick<Config, 'LOG_LEVEL' | 'production'>): Log {
+  const options = { level: LOG_LEVEL, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  if (production) return pino(options);
+  return pino(options, pretty({ translateTime: 'SYS:HH:MM:ss', ignore: 'requestId', singleLine: true }));
+}

@@ -1,0 +1,31 @@
+import closeWithGrace from 'close-with-grace';
+import { ConfigError, readConfig } from './config.ts';
+import { startService } from './service.ts';
+import { PreparationError } from './database.ts';
+import { EmbeddedPostgresError } from './embedded-postgres/error.ts';
+
+const LONGEST_CLOSE_MS = 10_000;
+
+/** The process: reads the configuration, starts the service, stops it on a signal. */
+async function main(): Promise<void> {
+  const service = await startService(readConfig(process.env, true));
+  closeWithGrace({ delay: LONGEST_CLOSE_MS, logger: false }, async ({ err }) => {
+    if (err) service.log.error({ err }, 'the process ends because of an error');
+    await service.stop();
+  });
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${explain(error)}\n`);
+  process.exit(1);
+});
+
+/** One line for what the operator can put right; the whole trace for a defect. */
+function explain(error: unknown): string {
+  if (error instanceof ConfigError) return ['The configuration is wrong:', ...error.problems.map((p) => `  ${p}`)].join('\n');
+  if (error instanceof PreparationError || error instanceof EmbeddedPostgresError) return error.message;
+  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+    return `${error.message}. Set PORT to a free port.`;
+  }
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { buildApp } from './app.ts';
+import type { Config } from './config.ts';
+import type { Context } from './core/context.ts';
+import { systemClock } from './core/dates.ts';
+import { openDatabase } from './core/db.ts';
+import { createLog, type Log } from './core/log.ts';
+import { openRedis } from './core/redis.ts';
+import { type Connection, currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
+import { DOCS_PATH } from './docs/description.ts';
+import { startEmbeddedPostgres } from './embedded-postgres/supervisor.ts';
+import { runMinuteJobs, startMinuteJobs } from './jobs.ts';
+import { createSettableClock } from './test-clock/routes.ts';
+
+export interface Service {
+  address: string;
+  log: Log;
+  stop(): Promise<void>;
+}
+
+/** Starts everything in order: database, migrations, connections, HTTP, jobs; stops it in reverse. */
+export async function startService(config: Config): Promise<Service> {
+  const log = createLog(config);
+  const embedded =
+    config.DATABASE_URL === '' ? await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log }) : undefined;
+  const connection: Connection = embedded?.connection ?? config.DATABASE_URL;
+  const currency = currencyOf(config);
+  const { migrations, isNew } = await prepareDatabase(connection, config, currency);
+
+  const database = openDatabase({
+    connection,
+    poolSize: config.DATABASE_POOL_SIZE,
+    prepare: config.DATABASE_PREPARE === 'on',
+    onConnectionLost: (error) => log.warn(`A database connection was lost: ${error.message}`),
+  });
+  const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
+  let accepting = true;
+  const testClock =
+    config.TEST_CLOCK === 'on' ? createSettableClock(() => runMinuteJobs(context, log)) : undefined;
+  const context: Context = { db: database.db, clock: testClock ?? systemClock, config, currency };
+  const app = buildApp({
+    context,
+    log,
+    jwtSecret: await getJwtSecret(database.db, config),
+    redis,
+    version: packageVersion(),
+    accepting: () => accepting,
+    ...(testClock && { testClock }),
+  });
+  const address = await app.listen({ host: config.HOST, port: config.PORT });
+  const jobs = startMinuteJobs(context, log);
+  for (const line of welcome(address, config, { migrations, isNew })) log.info(line);
+
+  return {
+    address,
+    log,
+    async stop() {
+      accepting = false;
+      await app.close();
+      await jobs.stop();
+      await database.close();
+      redis?.close();
+      await embedded?.stop();
+    },
+  };
+}
+
+function packageVersion(): string {
+  const file = readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8');
+  return (JSON.parse(file) as { version: string }).version;
+}
+
+/** What a newcomer wants to know after the first start, the addresses last. */
+function welcome(address: string, config: Config, { migrations, isNew }: Preparation): string[] {
+  const lines: string[] = [];
+  if (migrations.length > 0) lines.push(`Migrated the database: ${migrations.join(', ')}.`);
+  if (isNew && !config.production && config.DEMO_DATA === 'on') lines.push('Added a demo catalogue of products and pay plans.');
+  if (config.WEBHOOK_SECRET === '' && !config.webhookNetworks) {
+    lines.push('WEBHOOK_SECRET is empty: anyone who reaches this port can post payment notifications.');
+  }
+  if (config.TEST_CLOCK === 'on') lines.push('TEST_CLOCK is on: anyone can change what today is.');
+  if (config.production) return [...lines, `Listening on ${address}.`];
+  return [
+    ...lines,
+    `The API listens on ${address}/api, its health is at ${address}/health.`,
+    isNew ? 'Register the first user (POST /api/auth/register): it becomes the admin.' : 'Sign in with POST /api/auth/login.',
+    `Open ${address}${DOCS_PATH} to read and try the API.`,
+  ];
+}
