@@ -37,7 +37,15 @@ export interface AppParts {
 }
 
 /** The whole HTTP service in reading order; it opens nothing by itself. */
-export function buildApp({ context, log, jwtSecret, redis, version, accepting, testClock }: AppParts): HttpServer {
+export function buildApp({
+  context,
+  log,
+  jwtSecret,
+  redis,
+  version,
+  accepting,
+  testClock,
+}: AppParts): HttpServer {
   const { config } = context;
   const parts: AuthParts = {
     tokens: createAccessTokens(jwtSecret, config.ACCESS_TOKEN_TTL),
@@ -45,7 +53,7 @@ export function buildApp({ context, log, jwtSecret, redis, version, accepting, t
   };
   const sessions = createSessionReader(context, parts.tokens);
 
-  const app = createHttpServer(config, log);
+  const app = createHttpServer(context, log);
   guardRoutes(app, { identify: sessions.identify, config, redis, docsPath: DOCS_PATH });
   describeApi(app, version);
   app.setNotFoundHandler((request) => {
@@ -82,6 +90,7 @@ function undocumented(api: Api): Api {
 function unknownAddress(method: string, url: string): AppError {
   const path = url.split('?', 1)[0] ?? '';
   const version = /^\/api\/v(\d+)(\/|$)/.exec(path)?.[1];
-  const hint = version !== undefined && version !== '1' ? ' The current version is v1.' : ` See ${DOCS_PATH}.`;
+  const hint =
+    version !== undefined && version !== '1' ? ' The current version is v1.' : ` See ${DOCS_PATH}.`;
   return new AppError('NOT_FOUND', `There is no ${method} at this address.${hint}`);
 }

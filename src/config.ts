@@ -7,37 +7,117 @@ import { type Static, type TSchema, Type } from 'typebox';
  * The descriptions are printed into `.env.example` by `npm run generate`.
  */
 export const settingsSchema = Type.Object({
-  NODE_ENV: setting(Type.Enum(['development', 'test', 'production']), 'development', 'In production nothing insecure has a default.'),
-  HOST: setting(Type.String({ minLength: 1 }), '127.0.0.1', 'Address to listen on; 0.0.0.0 for every interface.'),
+  NODE_ENV: setting(
+    Type.Enum(['development', 'test', 'production']),
+    'development',
+    'In production nothing insecure has a default.',
+  ),
+  HOST: setting(
+    Type.String({ minLength: 1 }),
+    '127.0.0.1',
+    'Address to listen on; 0.0.0.0 for every interface.',
+  ),
   PORT: setting(Type.Integer({ minimum: 0, maximum: 65_535 }), 8080, 'Port to listen on.'),
-  LOG_LEVEL: setting(Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']), 'info', 'How much is logged.'),
+  LOG_LEVEL: setting(
+    Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']),
+    'info',
+    'How much is logged.',
+  ),
   TRUST_PROXY: setting(Type.String(), '', 'Networks (CIDR, by comma) whose X-Forwarded-For is believed.'),
 
-  DATABASE_URL: setting(Type.String(), '', 'PostgreSQL 15 or newer; empty: the embedded PostgreSQL below DATA_DIR.'),
+  DATABASE_URL: setting(
+    Type.String(),
+    '',
+    'PostgreSQL 15 or newer; empty: the embedded PostgreSQL below DATA_DIR.',
+  ),
   DATABASE_POOL_SIZE: setting(Type.Integer({ minimum: 1, maximum: 100 }), 8, 'Connections of one instance.'),
-  DATABASE_PREPARE: setting(Type.Enum(['on', 'off']), 'on', 'Named prepared statements; off behind a pooler in transaction mode.'),
+  DATABASE_PREPARE: setting(
+    Type.Enum(['on', 'off']),
+    'on',
+    'Named prepared statements; off behind a pooler in transaction mode.',
+  ),
   DATA_DIR: setting(Type.String({ minLength: 1 }), 'data', 'Folder of the embedded PostgreSQL.'),
-  REDIS_URL: setting(Type.String(), '', 'Redis that shares the rate limits between instances; empty: limits per instance.'),
+  REDIS_URL: setting(
+    Type.String(),
+    '',
+    'Redis that shares the rate limits between instances; empty: limits per instance.',
+  ),
 
-  CURRENCY: setting(Type.String({ pattern: '^[A-Z]{3}$' }), 'KES', 'The one currency of the books (ISO 4217); fixed once the database holds it.'),
-  BUSINESS_TIMEZONE: setting(Type.String({ minLength: 1 }), 'Africa/Nairobi', 'Decides what today is (IANA name).'),
-  PHONE_REGION: setting(Type.String({ pattern: '^[A-Z]{2}$' }), 'KE', 'Country of phone numbers written without a country code (ISO 3166).'),
-  DEMO_DATA: setting(Type.Enum(['on', 'off']), 'on', 'A small catalogue in a new database; never in production.'),
+  CURRENCY: setting(
+    Type.String({ pattern: '^[A-Z]{3}$' }),
+    'KES',
+    'The one currency of the books (ISO 4217); fixed once the database holds it.',
+  ),
+  BUSINESS_TIMEZONE: setting(
+    Type.String({ minLength: 1 }),
+    'Africa/Nairobi',
+    'Decides what today is (IANA name).',
+  ),
+  PHONE_REGION: setting(
+    Type.String({ pattern: '^[A-Z]{2}$' }),
+    'KE',
+    'Country of phone numbers written without a country code (ISO 3166).',
+  ),
+  DEMO_DATA: setting(
+    Type.Enum(['on', 'off']),
+    'on',
+    'A small catalogue in a new database; never in production.',
+  ),
 
-  JWT_SECRET: setting(Type.String(), '', 'Signs access tokens, at least 32 bytes; required in production, elsewhere made once and kept in the database.'),
-  ACCESS_TOKEN_TTL: setting(Type.Integer({ minimum: 60, maximum: 86_400 }), 3600, 'Seconds an access token is valid.'),
-  REFRESH_TOKEN_TTL_DAYS: setting(Type.Integer({ minimum: 1, maximum: 365 }), 30, 'Days a refresh token is valid.'),
-  REGISTRATION: setting(Type.Enum(['', 'open', 'closed']), '', 'Whether anyone may register; empty: open, but closed in production.'),
-  REGISTRATION_ROLE: setting(Type.Enum(['', 'admin', 'manager', 'finance', 'agent', 'viewer']), '', 'Role of whoever registers; empty: manager, but required in production where registration is open.'),
+  JWT_SECRET: setting(
+    Type.String(),
+    '',
+    'Signs access tokens, at least 32 bytes; required in production, elsewhere made once and kept in the database.',
+  ),
+  ACCESS_TOKEN_TTL: setting(
+    Type.Integer({ minimum: 60, maximum: 86_400 }),
+    3600,
+    'Seconds an access token is valid.',
+  ),
+  REFRESH_TOKEN_TTL_DAYS: setting(
+    Type.Integer({ minimum: 1, maximum: 365 }),
+    30,
+    'Days a refresh token is valid.',
+  ),
+  REGISTRATION: setting(
+    Type.Enum(['', 'open', 'closed']),
+    '',
+    'Whether anyone may register; empty: open, but closed in production.',
+  ),
+  REGISTRATION_ROLE: setting(
+    Type.Enum(['', 'admin', 'manager', 'finance', 'agent', 'viewer']),
+    '',
+    'Role of whoever registers; empty: manager, but required in production where registration is open.',
+  ),
 
-  WEBHOOK_SECRET: setting(Type.String(), '', 'What the provider sends as X-Webhook-Secret or ?token=. Production wants this or WEBHOOK_ALLOWED_IPS.'),
-  WEBHOOK_ALLOWED_IPS: setting(Type.String(), '', 'Networks (CIDR, by comma) that may post notifications; empty: any.'),
-  PAYBILL_NUMBERS: setting(Type.String({ pattern: '^[0-9, ]*$' }), '', 'Own business short codes, by comma; empty: any.'),
+  WEBHOOK_SECRET: setting(
+    Type.String(),
+    '',
+    'What the provider sends as X-Webhook-Secret or ?token=. Production wants this or WEBHOOK_ALLOWED_IPS.',
+  ),
+  WEBHOOK_ALLOWED_IPS: setting(
+    Type.String(),
+    '',
+    'Networks (CIDR, by comma) that may post notifications; empty: any.',
+  ),
+  PAYBILL_NUMBERS: setting(
+    Type.String({ pattern: '^[0-9, ]*$' }),
+    '',
+    'Own business short codes, by comma; empty: any.',
+  ),
 
-  RATE_LIMIT_AUTH: setting(Type.Integer({ minimum: 0 }), 5, 'Calls a minute of each credential endpoint; 0: no limit.'),
+  RATE_LIMIT_AUTH: setting(
+    Type.Integer({ minimum: 0 }),
+    5,
+    'Calls a minute of each credential endpoint; 0: no limit.',
+  ),
   RATE_LIMIT_BULK: setting(Type.Integer({ minimum: 0 }), 10, 'Bulk operations a minute; 0: no limit.'),
   RATE_LIMIT_GENERAL: setting(Type.Integer({ minimum: 0 }), 100, 'All other calls a minute; 0: no limit.'),
-  RATE_LIMIT_WEBHOOK: setting(Type.Integer({ minimum: 0 }), 6000, 'Notifications a minute from one address; 0: no limit.'),
+  RATE_LIMIT_WEBHOOK: setting(
+    Type.Integer({ minimum: 0 }),
+    6000,
+    'Notifications a minute from one address; 0: no limit.',
+  ),
 
   CORS_ORIGINS: setting(Type.String(), '', 'Web origins that browsers may call from, by comma; empty: none.'),
   TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'on adds PUT /api/test/clock; refused in production.'),
@@ -75,9 +155,12 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   const webhook = networks('WEBHOOK_ALLOWED_IPS', settings.WEBHOOK_ALLOWED_IPS, problems);
   checkUrl('DATABASE_URL', settings.DATABASE_URL, ['postgres:', 'postgresql:'], problems);
   checkUrl('REDIS_URL', settings.REDIS_URL, ['redis:', 'rediss:'], problems);
-  if (!isTimeZone(settings.BUSINESS_TIMEZONE)) problems.push('BUSINESS_TIMEZONE must be an IANA time zone such as Africa/Nairobi');
-  if (!Intl.supportedValuesOf('currency').includes(settings.CURRENCY)) problems.push('CURRENCY must be an ISO 4217 code such as KES');
-  if (settings.JWT_SECRET !== '' && Buffer.byteLength(settings.JWT_SECRET) < 32) problems.push('JWT_SECRET must have at least 32 bytes');
+  if (!isTimeZone(settings.BUSINESS_TIMEZONE))
+    problems.push('BUSINESS_TIMEZONE must be an IANA time zone such as Africa/Nairobi');
+  if (!Intl.supportedValuesOf('currency').includes(settings.CURRENCY))
+    problems.push('CURRENCY must be an ISO 4217 code such as KES');
+  if (settings.JWT_SECRET !== '' && Buffer.byteLength(settings.JWT_SECRET) < 32)
+    problems.push('JWT_SECRET must have at least 32 bytes');
   if (production) problems.push(...productionProblems(settings));
   if (problems.length > 0) throw new ConfigError(problems);
 
@@ -147,7 +230,8 @@ function networks(name: string, text: string, problems: string[]): string[] {
   for (const network of list) {
     const [address = '', bits, ...rest] = network.split('/');
     const family = isIP(address);
-    const bitsFit = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32));
+    const bitsFit =
+      bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32));
     if (family === 0 || !bitsFit || rest.length > 0) {
       problems.push(`${name} must be a list of networks such as 10.0.0.0/8, by comma`);
       break;
@@ -169,7 +253,8 @@ function blockList(cidrs: string[]): BlockList {
 function checkUrl(name: string, text: string, protocols: string[], problems: string[]): void {
   if (text === '') return;
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !protocols.includes(url.protocol)) problems.push(`${name} must start with ${protocols.map((p) => `${p}//`).join(' or ')}`);
+  if (!url || !protocols.includes(url.protocol))
+    problems.push(`${name} must start with ${protocols.map((p) => `${p}//`).join(' or ')}`);
 }
 
 function isTimeZone(name: string): boolean {

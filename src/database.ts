@@ -15,7 +15,9 @@ const OLDEST_SERVER_VERSION = 150_000;
 /** Any number that no other program uses on the same database. */
 const PREPARATION_LOCK = 7_203_160_418;
 
-export type Connection = string | { host: string; port: number; user: string; database: string; password?: string };
+export type Connection =
+  | string
+  | { host: string; port: number; user: string; database: string; password?: string };
 
 export interface Preparation {
   migrations: string[];
@@ -30,7 +32,11 @@ export class PreparationError extends Error {}
  * Brings the database to the state that this version needs: migrations, the books' currency and, in a
  * new one outside production, the demo catalogue. Instances that start at once do this one by one.
  */
-export async function prepareDatabase(connection: Connection, config: Config, currency: Currency): Promise<Preparation> {
+export async function prepareDatabase(
+  connection: Connection,
+  config: Config,
+  currency: Currency,
+): Promise<Preparation> {
   const target = typeof connection === 'string' ? { connectionString: connection } : connection;
   const pool = new pg.Pool({ ...target, max: 2, connectionTimeoutMillis: 10_000 });
   pool.on('error', () => {}); // An idle connection that breaks here is reported by the next query.
@@ -56,7 +62,11 @@ export async function getJwtSecret(db: Db, config: Config): Promise<string> {
     .values({ key: 'jwt_secret', value: randomBytes(48).toString('base64url') })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  const row = await db.selectFrom('settings').select('value').where('key', '=', 'jwt_secret').executeTakeFirstOrThrow();
+  const row = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('key', '=', 'jwt_secret')
+    .executeTakeFirstOrThrow();
   return row.value;
 }
 
@@ -65,7 +75,9 @@ async function checkServerVersion(client: pg.PoolClient): Promise<void> {
     `select current_setting('server_version_num')::int as version`,
   );
   if ((rows[0]?.version ?? 0) < OLDEST_SERVER_VERSION) {
-    throw new PreparationError('DATABASE_URL leads to a PostgreSQL older than 15; this service needs 15 or newer.');
+    throw new PreparationError(
+      'DATABASE_URL leads to a PostgreSQL older than 15; this service needs 15 or newer.',
+    );
   }
 }
 
@@ -80,7 +92,10 @@ async function readMigrations(): Promise<Record<string, Migration>> {
   const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith('.sql'));
   const entries = files.map(async (file) => {
     const text = await readFile(join(MIGRATIONS, file), 'utf8');
-    return [file.replace('.sql', ''), { up: async (db: Kysely<unknown>) => void (await sql.raw(text).execute(db)) }];
+    return [
+      file.replace('.sql', ''),
+      { up: async (db: Kysely<unknown>) => void (await sql.raw(text).execute(db)) },
+    ];
   });
   return Object.fromEntries(await Promise.all(entries));
 }
@@ -98,9 +113,15 @@ async function openBooks(tx: Tx, config: Config, { code, decimals }: Currency): 
     if (!config.production && config.DEMO_DATA === 'on') await addDemoCatalogue(tx, decimals);
     return true;
   }
-  const kept = await tx.selectFrom('settings').select('value').where('key', '=', 'currency').executeTakeFirstOrThrow();
+  const kept = await tx
+    .selectFrom('settings')
+    .select('value')
+    .where('key', '=', 'currency')
+    .executeTakeFirstOrThrow();
   if (kept.value !== value) {
-    throw new PreparationError(`CURRENCY does not fit this database: its books are in ${kept.value}, not in ${value}.`);
+    throw new PreparationError(
+      `CURRENCY does not fit this database: its books are in ${kept.value}, not in ${value}.`,
+    );
   }
   return false;
 }

@@ -11,10 +11,34 @@ export async function addDemoCatalogue(tx: Tx, decimals: number): Promise<void> 
   await tx
     .insertInto('products')
     .values([
-      product('SHS-40', 'Home system 40 W', 'home_system', 'Panel, battery, three lamps, phone charging', units(18_000)),
-      product('SHS-120', 'Home system 120 W with television', 'home_system', 'Panel, battery, six lamps, 24″ television', units(52_000)),
-      product('PUMP-1', 'Surface pump 1 m³/h', 'pump', 'Solar surface pump for up to half an acre', units(45_000)),
-      product('PUMP-3', 'Submersible pump 3 m³/h', 'pump', 'Solar submersible pump for wells up to 40 m', units(98_000)),
+      product(
+        'SHS-40',
+        'Home system 40 W',
+        'home_system',
+        'Panel, battery, three lamps, phone charging',
+        units(18_000),
+      ),
+      product(
+        'SHS-120',
+        'Home system 120 W with television',
+        'home_system',
+        'Panel, battery, six lamps, 24″ television',
+        units(52_000),
+      ),
+      product(
+        'PUMP-1',
+        'Surface pump 1 m³/h',
+        'pump',
+        'Solar surface pump for up to half an acre',
+        units(45_000),
+      ),
+      product(
+        'PUMP-3',
+        'Submersible pump 3 m³/h',
+        'pump',
+        'Solar submersible pump for wells up to 40 m',
+        units(98_000),
+      ),
       product('LAMP-2', 'Pair of study lamps', 'lamp', 'Two lamps with a panel each', units(2_400)),
     ])
     .execute();

@@ -1,8 +1,8 @@
 import closeWithGrace from 'close-with-grace';
 import { ConfigError, readConfig } from './config.ts';
-import { startService } from './service.ts';
 import { PreparationError } from './database.ts';
 import { EmbeddedPostgresError } from './embedded-postgres/error.ts';
+import { startService } from './service.ts';
 
 const LONGEST_CLOSE_MS = 10_000;
 
@@ -22,7 +22,8 @@ main().catch((error: unknown) => {
 
 /** One line for what the operator can put right; the whole trace for a defect. */
 function explain(error: unknown): string {
-  if (error instanceof ConfigError) return ['The configuration is wrong:', ...error.problems.map((p) => `  ${p}`)].join('\n');
+  if (error instanceof ConfigError)
+    return ['The configuration is wrong:', ...error.problems.map((p) => `  ${p}`)].join('\n');
   if (error instanceof PreparationError || error instanceof EmbeddedPostgresError) return error.message;
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
     return `${error.message}. Set PORT to a free port.`;

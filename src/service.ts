@@ -75,7 +75,8 @@ function packageVersion(): string {
 function welcome(address: string, config: Config, { migrations, isNew }: Preparation): string[] {
   const lines: string[] = [];
   if (migrations.length > 0) lines.push(`Migrated the database: ${migrations.join(', ')}.`);
-  if (isNew && !config.production && config.DEMO_DATA === 'on') lines.push('Added a demo catalogue of products and pay plans.');
+  if (isNew && !config.production && config.DEMO_DATA === 'on')
+    lines.push('Added a demo catalogue of products and pay plans.');
   if (config.WEBHOOK_SECRET === '' && !config.webhookNetworks) {
     lines.push('WEBHOOK_SECRET is empty: anyone who reaches this port can post payment notifications.');
   }
@@ -84,7 +85,9 @@ function welcome(address: string, config: Config, { migrations, isNew }: Prepara
   return [
     ...lines,
     `The API listens on ${address}/api, its health is at ${address}/health.`,
-    isNew ? 'Register the first user (POST /api/auth/register): it becomes the admin.' : 'Sign in with POST /api/auth/login.',
+    isNew
+      ? 'Register the first user (POST /api/auth/register): it becomes the admin.'
+      : 'Sign in with POST /api/auth/login.',
     `Open ${address}${DOCS_PATH} to read and try the API.`,
   ];
 }

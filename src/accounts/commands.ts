@@ -50,13 +50,23 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
       ],
     });
     await recordMove(tx, actor, account.id, null, status, null);
-    await audit(tx, actor, { action: 'account.open', resource: 'account', resourceId: account.id, after: { ...body, status } });
+    await audit(tx, actor, {
+      action: 'account.open',
+      resource: 'account',
+      resourceId: account.id,
+      after: { ...body, status },
+    });
     return account;
   });
 }
 
 /** Moves an account to another status; to the one that it has, nothing happens. */
-export async function changeAccount(context: Context, actor: Actor, id: number, body: AccountChanges): Promise<AccountRow> {
+export async function changeAccount(
+  context: Context,
+  actor: Actor,
+  id: number,
+  body: AccountChanges,
+): Promise<AccountRow> {
   return inTransaction(context.db, async (tx) => {
     const account = await lockAccount(tx, id);
     if (!account) throw notFound('account', id);
@@ -152,7 +162,11 @@ async function moveAccount(
       lines: booking.lines,
     });
   }
-  const moved = await updateAccount(tx, account.id, { status: to, reason, ...(booking && { books: booking.after }) });
+  const moved = await updateAccount(tx, account.id, {
+    status: to,
+    reason,
+    ...(booking && { books: booking.after }),
+  });
   await recordMove(tx, actor, account.id, account.status, to, reason);
   await audit(tx, actor, {
     action: 'account.status',
@@ -183,7 +197,12 @@ async function reopenIfUnpaid(tx: Tx, account: AccountRow): Promise<AccountRow> 
   return moveBySystem(tx, account, completion?.from_status ?? 'active', 'a payment was reversed');
 }
 
-async function moveBySystem(tx: Tx, account: AccountRow, to: AccountStatus, reason: string): Promise<AccountRow> {
+async function moveBySystem(
+  tx: Tx,
+  account: AccountRow,
+  to: AccountStatus,
+  reason: string,
+): Promise<AccountRow> {
   const moved = await updateAccount(tx, account.id, { status: to, reason });
   await recordMove(tx, SYSTEM, account.id, account.status, to, reason);
   return moved;

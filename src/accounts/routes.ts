@@ -5,7 +5,14 @@ import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { changeAccount, openAccount } from './commands.ts';
-import { Account, AccountChanges, accountList, NewAccount, StatusChange, statusChangeList } from './schema.ts';
+import {
+  Account,
+  AccountChanges,
+  accountList,
+  NewAccount,
+  StatusChange,
+  statusChangeList,
+} from './schema.ts';
 import { type AccountRow, findAccountRow, listAccounts, listStatusChanges, toAccount } from './store.ts';
 
 export function accountRoutes(api: Api, context: Context): void {

@@ -15,11 +15,21 @@ const MOVES: Record<AccountStatus, readonly AccountStatus[]> = {
   cancelled: [],
 };
 
-const NEEDS_REASON: ReadonlySet<AccountStatus> = new Set(['defaulted', 'repossessed', 'written_off', 'cancelled']);
+const NEEDS_REASON: ReadonlySet<AccountStatus> = new Set([
+  'defaulted',
+  'repossessed',
+  'written_off',
+  'cancelled',
+]);
 const COMPLETES: ReadonlySet<AccountStatus> = new Set(['active', 'suspended', 'defaulted', 'written_off']);
 
 /** Statuses in which a payment may still be expected: what matching by anything but the number looks at. */
-export const OPEN_STATUSES = ['pending', 'active', 'suspended', 'defaulted'] as const satisfies AccountStatus[];
+export const OPEN_STATUSES = [
+  'pending',
+  'active',
+  'suspended',
+  'defaulted',
+] as const satisfies AccountStatus[];
 
 /** @throws AppError VALIDATION_ERROR with `{from, to, allowed}`, or naming a missing reason. */
 export function checkMove(from: AccountStatus, to: AccountStatus, reason: string | undefined): void {

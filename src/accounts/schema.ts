@@ -1,7 +1,7 @@
+import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
-import { sql } from 'kysely';
 import { frequencies, paymentStates } from './schedule.ts';
 
 export const ACCOUNT_STATUSES = [

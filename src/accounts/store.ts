@@ -77,7 +77,11 @@ export interface AccountUpdate {
 }
 
 /** Writes to an account that the transaction has locked. */
-export function updateAccount(tx: Tx, id: number, { books, nextDueDate, status, reason }: AccountUpdate): Promise<AccountRow> {
+export function updateAccount(
+  tx: Tx,
+  id: number,
+  { books, nextDueDate, status, reason }: AccountUpdate,
+): Promise<AccountRow> {
   return tx
     .updateTable('accounts')
     .set({

@@ -60,7 +60,8 @@ export async function refresh(context: Context, parts: AuthParts, refreshToken: 
   const result = await inTransaction(context.db, async (tx) => {
     const token = await store.lockRefreshToken(tx, hash);
     const now = new Date();
-    if (!token || token.revoked_at || token.expires_at <= now || token.session_expires_at <= now) return undefined;
+    if (!token || token.revoked_at || token.expires_at <= now || token.session_expires_at <= now)
+      return undefined;
     const user = await store.getUser(tx, token.user_id);
     if (token.used_at || !user.active) {
       await store.revokeSession(tx, token.session_id);
@@ -98,7 +99,13 @@ async function startSession(tx: Tx, context: Context, parts: AuthParts, user: st
   return issueTokens(tx, context, parts, user, id);
 }
 
-async function issueTokens(tx: Tx, context: Context, parts: AuthParts, user: store.UserRow, sessionId: string) {
+async function issueTokens(
+  tx: Tx,
+  context: Context,
+  parts: AuthParts,
+  user: store.UserRow,
+  sessionId: string,
+) {
   const { token, hash } = newRefreshToken();
   const expiresAt = refreshExpiry(context);
   await store.insertRefreshToken(tx, { hash, sessionId, expiresAt });

@@ -115,7 +115,12 @@ function userIdOf(request: Parameters<typeof actorOf>[0]): number {
   return userId;
 }
 
-function toSignedIn({ accessToken, refreshToken, expiresIn, user }: Awaited<ReturnType<typeof commands.login>>) {
+function toSignedIn({
+  accessToken,
+  refreshToken,
+  expiresIn,
+  user,
+}: Awaited<ReturnType<typeof commands.login>>) {
   return { accessToken, refreshToken, tokenType: 'Bearer' as const, expiresIn, user: toUser(user) };
 }
 

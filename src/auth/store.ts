@@ -66,10 +66,18 @@ export async function setPasswordHash(tx: Tx, userId: number, passwordHash: stri
     .execute();
 }
 
-export async function insertSession(tx: Tx, session: { id: string; userId: number; expiresAt: Date }): Promise<void> {
+export async function insertSession(
+  tx: Tx,
+  session: { id: string; userId: number; expiresAt: Date },
+): Promise<void> {
   await tx
     .insertInto('sessions')
-    .values({ id: session.id, user_id: session.userId, created_at: new Date(), expires_at: session.expiresAt })
+    .values({
+      id: session.id,
+      user_id: session.userId,
+      created_at: new Date(),
+      expires_at: session.expiresAt,
+    })
     .execute();
 }
 
@@ -107,7 +115,10 @@ export async function revokeSessionsOf(tx: Tx, userId: number, keep?: string): P
   await update.execute();
 }
 
-export async function insertRefreshToken(tx: Tx, token: { hash: Buffer; sessionId: string; expiresAt: Date }) {
+export async function insertRefreshToken(
+  tx: Tx,
+  token: { hash: Buffer; sessionId: string; expiresAt: Date },
+) {
   await tx
     .insertInto('refresh_tokens')
     .values({
@@ -124,14 +135,25 @@ export function lockRefreshToken(tx: Tx, hash: Buffer) {
   return tx
     .selectFrom('refresh_tokens as t')
     .innerJoin('sessions as s', 's.id', 't.session_id')
-    .select(['t.session_id', 't.used_at', 't.expires_at', 's.user_id', 's.revoked_at', 's.expires_at as session_expires_at'])
+    .select([
+      't.session_id',
+      't.used_at',
+      't.expires_at',
+      's.user_id',
+      's.revoked_at',
+      's.expires_at as session_expires_at',
+    ])
     .where('t.token_hash', '=', hash)
     .forUpdate('t')
     .executeTakeFirst();
 }
 
 export async function markRefreshTokenUsed(tx: Tx, hash: Buffer): Promise<void> {
-  await tx.updateTable('refresh_tokens').set({ used_at: new Date() }).where('token_hash', '=', hash).execute();
+  await tx
+    .updateTable('refresh_tokens')
+    .set({ used_at: new Date() })
+    .where('token_hash', '=', hash)
+    .execute();
 }
 
 /** Deletes sessions, with their refresh tokens, that expired before a moment; the number of them. */

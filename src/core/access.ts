@@ -31,8 +31,6 @@ declare module 'fastify' {
     rate?: RateClass;
     /** For rate class auth: the name that the endpoint's calls are counted under. */
     budget?: string;
-    /** The handler reads the body itself, whatever it holds. */
-    rawBody?: boolean;
     /** Statuses that this route answers besides those that every route can. */
     errors?: number[];
   }

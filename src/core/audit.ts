@@ -11,7 +11,11 @@ export interface AuditEntry {
 }
 
 /** Writes who changed what, in the transaction of the change, so that neither exists without the other. */
-export async function audit(tx: Tx, actor: Actor, { action, resource, resourceId, before, after }: AuditEntry) {
+export async function audit(
+  tx: Tx,
+  actor: Actor,
+  { action, resource, resourceId, before, after }: AuditEntry,
+) {
   await tx
     .insertInto('audit_entries')
     .values({

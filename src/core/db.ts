@@ -116,7 +116,8 @@ export function asUnavailable(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   const state = sqlState(error);
   if (state !== undefined) return UNAVAILABLE_STATES.test(state) ? unavailable(error) : undefined;
-  const text = error instanceof Error ? `${(error as NodeJS.ErrnoException).code ?? ''} ${error.message}` : '';
+  const text =
+    error instanceof Error ? `${(error as NodeJS.ErrnoException).code ?? ''} ${error.message}` : '';
   const nested = error instanceof AggregateError ? error.errors.map(String).join(' ') : '';
   return UNAVAILABLE_MESSAGES.test(`${text} ${nested}`) ? unavailable(error) : undefined;
 }

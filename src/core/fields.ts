@@ -21,8 +21,18 @@ export const DateText = Type.String({ format: 'calendar-date', description: 'YYY
 /** A moment in UTC, ISO 8601. */
 export const Timestamp = Type.String({ format: 'date-time' });
 
-/** An amount in units of the currency, as a JSON number with at most the currency's decimals. */
+/** An amount of an answer: a JSON number in units of the currency. */
 export const Money = Type.Number({ description: 'In units of the currency.' });
+
+/**
+ * An amount of a body: above 0, at most 999,999,999,999.99, with no more decimals than the currency has.
+ * The keyword is checked by validation.ts, so that `readAmount` finds only what it can read.
+ */
+export const AmountAboveZero = Type.Number({
+  exclusiveMinimum: 0,
+  'x-amount': true,
+  description: 'In units of the currency, with no more decimals than it has.',
+});
 
 export function Nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);

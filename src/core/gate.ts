@@ -41,7 +41,7 @@ export function guardRoutes(app: HttpServer, { identify, config, redis, docsPath
   app.decorateRequest('actor', null);
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith(docsPath)) route.config = { ...route.config, access: 'public', rate: 'none' };
-    else declareAccess(route);
+    else if (route.method !== 'OPTIONS') declareAccess(route);
   });
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public', rate = 'general' } = request.routeOptions.config;
@@ -51,7 +51,10 @@ export function guardRoutes(app: HttpServer, { identify, config, redis, docsPath
     if (refusal) throw refusal;
     if (request.actor && !mayDo(request.actor.role as never, access)) {
       throw new AppError('FORBIDDEN', `Your role (${request.actor.role}) may not do this.`, {
-        details: { permission: access, roles: access === 'signed-in' || access === 'public' ? [] : rolesWith(access) },
+        details: {
+          permission: access,
+          roles: access === 'signed-in' || access === 'public' ? [] : rolesWith(access),
+        },
       });
     }
   });
@@ -83,7 +86,11 @@ function budgetKey(request: FastifyRequest, rate: RateClass): string {
   return request.actor?.userId ? `user ${request.actor.userId}` : request.ip;
 }
 
-function announceLimit(reply: FastifyReply, rate: RateClass, { limit, remaining, resetSeconds }: LimitState): void {
+function announceLimit(
+  reply: FastifyReply,
+  rate: RateClass,
+  { limit, remaining, resetSeconds }: LimitState,
+): void {
   reply.header('ratelimit-policy', `"${rate}";q=${limit};w=60`);
   reply.header('ratelimit', `"${rate}";r=${remaining};t=${resetSeconds}`);
 }
@@ -95,7 +102,7 @@ function declareAccess(route: RouteOptions): void {
   if (!route.schema) throw new Error(`${route.method} ${route.url} declares no schema.`);
   // What a route does not name it does not accept: not in the query, and not in a body.
   route.schema.querystring ??= NOTHING;
-  if ((route.method === 'POST' || route.method === 'PUT') && !route.config?.rawBody) route.schema.body ??= NOTHING;
+  if (route.method === 'POST' || route.method === 'PUT') route.schema.body ??= NOTHING;
   if (route.schema.hide) return;
   const description = route.schema.description ? `${route.schema.description}\n\n` : '';
   const secured = access !== 'public';
@@ -120,7 +127,9 @@ function declareAccess(route: RouteOptions): void {
     ...(secured && { security: [{ bearer: [] }] }),
     response: {
       ...(route.schema.response as Record<string, unknown>),
-      ...Object.fromEntries(errors.map((status) => [status, { $ref: 'Error#', description: ERROR_MEANING[status] }])),
+      ...Object.fromEntries(
+        errors.map((status) => [status, { $ref: 'Error#', description: ERROR_MEANING[status] }]),
+      ),
     },
   };
 }

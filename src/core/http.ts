@@ -2,8 +2,14 @@ import { randomUUID } from 'node:crypto';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyReply, type FastifyRequest } from 'fastify';
-import type { Config } from '../config.ts';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import type { Context } from './context.ts';
 import { asUnavailable } from './db.ts';
 import { ErrorBody } from './envelope.ts';
 import { AppError } from './errors.ts';
@@ -21,10 +27,10 @@ const MAX_PARAM_LENGTH = 200;
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
 /** The HTTP rules of every route: ids, one log line, validation, errors in the envelope, headers. */
-export function createHttpServer(config: Config, log: Log) {
+export function createHttpServer({ config, currency }: Pick<Context, 'config' | 'currency'>, log: Log) {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     genReqId: (request) => safeRequestId(request.headers['x-request-id']) ?? randomUUID(),
     trustProxy: config.trustedProxies ?? false,
@@ -38,11 +44,13 @@ export function createHttpServer(config: Config, log: Log) {
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.setValidatorCompiler(createValidatorCompiler());
+  app.setValidatorCompiler(createValidatorCompiler(currency));
   app.addSchema(ErrorBody);
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) =>
-    parseJson(bytes),
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, bytes: Buffer) => parseJson(bytes),
   );
   app.setErrorHandler<FastifyError>(sendError);
 
@@ -63,7 +71,10 @@ export function createHttpServer(config: Config, log: Log) {
   });
 
   app.register(helmet, {
-    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    },
   });
   app.register(cors, { origin: config.corsOrigins.length > 0 ? [...config.corsOrigins] : false });
   return app;
@@ -73,7 +84,10 @@ export function createHttpServer(config: Config, log: Log) {
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = knownError(error);
   if (!known || known.status >= 500) {
-    request.log[known ? 'warn' : 'error']({ err: known?.cause ?? error, requestId: request.id }, 'request failed');
+    request.log[known ? 'warn' : 'error'](
+      { err: known?.cause ?? error, requestId: request.id },
+      'request failed',
+    );
   }
   const answer = known ?? new AppError('INTERNAL_ERROR', 'Something went wrong on our side.');
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);

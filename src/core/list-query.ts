@@ -13,7 +13,19 @@ import { type Minor, parseMinor } from './money.ts';
  * that table.
  */
 
-const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'contains', 'startswith', 'isnull'] as const;
+const OPERATORS = [
+  'eq',
+  'ne',
+  'gt',
+  'gte',
+  'lt',
+  'lte',
+  'in',
+  'nin',
+  'contains',
+  'startswith',
+  'isnull',
+] as const;
 type Operator = (typeof OPERATORS)[number];
 
 type Kind = 'id' | 'integer' | 'money' | 'date' | 'timestamp' | 'text' | 'enum' | 'boolean';
@@ -95,10 +107,13 @@ export function defineList<Extra extends TProperties>(
   const filterProperties = Object.fromEntries(
     Object.entries(fields).map(([name, field]) => [`filter[${name}]`, filterSchema(name, field)]),
   );
-  const sort = {
-    ...pageProperties.sort,
-    description: `field:asc or field:desc, several by comma; fields: ${names.join(', ')}. Default: createdAt:desc.`,
-  };
+  const sort = Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: `field:asc or field:desc, several by comma; fields: ${names.join(', ')}. Default: createdAt:desc.`,
+    }),
+  );
   const properties = { ...pageProperties, sort, ...extra, ...filterProperties };
 
   function read(given: ListQuery, context: Context): ListPlan {
@@ -140,7 +155,9 @@ export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<
   const unnamed = sql.raw(UNNAMED);
   const [counted, found] = await Promise.all([
     sql<{ total: number }>`${unnamed} select count(*) as total ${source.from} ${where}`.execute(db),
-    sql<Row>`${unnamed} ${source.select} ${where} order by ${plan.orderBy} limit ${plan.limit} offset ${offset}`.execute(db),
+    sql<Row>`${unnamed} ${source.select} ${where} order by ${plan.orderBy} limit ${plan.limit} offset ${offset}`.execute(
+      db,
+    ),
   ]);
   return { rows: found.rows, page: plan.page, limit: plan.limit, total: counted.rows[0]?.total ?? 0 };
 }
@@ -164,7 +181,13 @@ function filterSchema(name: string, field: ListField) {
 type Read<T> = { value: T } | { problem: string };
 type Condition = { sql: RawBuilder<boolean> } | { problem: string };
 
-function readCondition(field: ListField, operator: Operator, text: string, context: Context, day: PlainDate): Condition {
+function readCondition(
+  field: ListField,
+  operator: Operator,
+  text: string,
+  context: Context,
+  day: PlainDate,
+): Condition {
   const target = typeof field.column === 'function' ? field.column(day) : field.column;
   const type = sql.raw(field.kind === 'enum' ? (field.sqlType ?? 'text') : SQL_TYPE[field.kind]);
   if (operator === 'isnull') {
@@ -228,7 +251,11 @@ function dayCondition(
   }
 }
 
-function readValue(field: ListField, text: string, currency: Currency): Read<string | number | Minor | boolean | Date> {
+function readValue(
+  field: ListField,
+  text: string,
+  currency: Currency,
+): Read<string | number | Minor | boolean | Date> {
   switch (field.kind) {
     case 'id':
     case 'integer': {
@@ -246,12 +273,18 @@ function readValue(field: ListField, text: string, currency: Currency): Read<str
     case 'timestamp': {
       const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
       const value = new Date(text);
-      return iso && !Number.isNaN(value.getTime()) ? { value } : { problem: 'must be a date or an ISO 8601 timestamp with a zone' };
+      return iso && !Number.isNaN(value.getTime())
+        ? { value }
+        : { problem: 'must be a date or an ISO 8601 timestamp with a zone' };
     }
     case 'boolean':
-      return text === 'true' || text === 'false' ? { value: text === 'true' } : { problem: 'must be true or false' };
+      return text === 'true' || text === 'false'
+        ? { value: text === 'true' }
+        : { problem: 'must be true or false' };
     case 'enum':
-      return field.values?.includes(text) ? { value: text } : { problem: `must be one of ${field.values?.join(', ')}` };
+      return field.values?.includes(text)
+        ? { value: text }
+        : { problem: `must be one of ${field.values?.join(', ')}` };
     case 'text':
       return { value: text };
   }
@@ -265,13 +298,17 @@ function readSort(
 ): RawBuilder<unknown> {
   const keys: RawBuilder<unknown>[] = [];
   const parts = text.split(',');
-  if (parts.length > MAX_SORT_KEYS) problems.push({ path: 'sort', message: `must have at most ${MAX_SORT_KEYS} keys` });
+  if (parts.length > MAX_SORT_KEYS)
+    problems.push({ path: 'sort', message: `must have at most ${MAX_SORT_KEYS} keys` });
   let idDirection = 'desc';
   for (const part of parts.slice(0, MAX_SORT_KEYS)) {
     const [name = '', direction = 'asc', ...rest] = part.trim().split(':');
     const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (!field) {
-      problems.push({ path: 'sort', message: `"${name.slice(0, 40)}" is not a field; allowed: ${Object.keys(fields).join(', ')}` });
+      problems.push({
+        path: 'sort',
+        message: `"${name.slice(0, 40)}" is not a field; allowed: ${Object.keys(fields).join(', ')}`,
+      });
     } else if ((direction !== 'asc' && direction !== 'desc') || rest.length > 0) {
       problems.push({ path: 'sort', message: `the direction of ${name} must be asc or desc` });
     } else {
@@ -299,8 +336,8 @@ export function parseQueryString(text: string): Record<string, unknown> {
     const filter = /^filter\[([^[\]]*)\](?:\[([^[\]]*)\])?$/.exec(key);
     const name = filter ? `filter[${filter[1]}]` : key;
     if (filter && (query[name] === undefined || isTests(query[name]))) {
-      const tests = (query[name] ??= Object.create(null)) as Record<string, unknown>;
-      addValue(tests, filter[2] ?? 'eq', value);
+      query[name] ??= Object.create(null);
+      addValue(query[name] as Record<string, unknown>, filter[2] ?? 'eq', value);
     } else {
       addValue(query, name, value);
     }

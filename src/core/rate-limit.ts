@@ -20,10 +20,16 @@ export interface Limiter {
  * Counts in Redis where there is one that answers, else in this process. A call never waits on Redis
  * for longer than the client's command time-out, and not at all for a while after a failure.
  */
-export function createLimiter(name: string, limit: number, windowSeconds: number, redis?: SharedRedis): Limiter {
+export function createLimiter(
+  name: string,
+  limit: number,
+  windowSeconds: number,
+  redis?: SharedRedis,
+): Limiter {
   const options = { keyPrefix: `ams:limit:${name}`, points: limit, duration: windowSeconds };
   const local = new RateLimiterMemory(options);
-  const shared = redis && new RateLimiterRedis({ ...options, storeClient: redis.client, useRedisPackage: false });
+  const shared =
+    redis && new RateLimiterRedis({ ...options, storeClient: redis.client, useRedisPackage: false });
 
   async function consume(key: string): Promise<RateLimiterRes> {
     if (redis?.usable() && shared) {
@@ -54,11 +60,18 @@ export function createLimiter(name: string, limit: number, windowSeconds: number
 }
 
 function stateOf(limit: number, result: RateLimiterRes): LimitState {
-  return { limit, remaining: result.remainingPoints, resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)) };
+  return {
+    limit,
+    remaining: result.remainingPoints,
+    resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
+  };
 }
 
 function limited(limit: number, windowSeconds: number, state: LimitState): AppError {
   const window = windowSeconds === 60 ? 'a minute' : `in ${windowSeconds / 60} minutes`;
   const message = `Too many requests: at most ${limit} ${window}. Try again in ${state.resetSeconds} s.`;
-  return new AppError('RATE_LIMITED', message, { details: { ...state }, retryAfterSeconds: state.resetSeconds });
+  return new AppError('RATE_LIMITED', message, {
+    details: { ...state },
+    retryAfterSeconds: state.resetSeconds,
+  });
 }

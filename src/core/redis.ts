@@ -14,7 +14,10 @@ export interface SharedRedis {
   close(): void;
 }
 
-export function openRedis(url: string, log: { warn(message: string): void; info(message: string): void }): SharedRedis {
+export function openRedis(
+  url: string,
+  log: { warn(message: string): void; info(message: string): void },
+): SharedRedis {
   const client = new Redis(url, {
     enableOfflineQueue: false, // while it is down, commands fail at once instead of piling up
     commandTimeout: REDIS_TIMEOUT_MS,

@@ -1,6 +1,8 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import type { Currency } from './context.ts';
 import { parsePlainDate } from './dates.ts';
 import { type AppError, type FieldProblem, invalid } from './errors.ts';
+import { maxAmountMinor, minorFromNumber, minorToText } from './money.ts';
 
 /**
  * Validation of requests. Bodies are taken as they are: nothing is coerced, filled in or removed.
@@ -27,15 +29,16 @@ const FORMATS: Record<string, { check(text: string): boolean; meaning: string }>
   },
   'date-time': { check: (text) => !Number.isNaN(Date.parse(text)), meaning: 'must be an ISO 8601 timestamp' },
   'mail-address': {
-    check: (text) => /^[^\s@"(),:;<>[\\\]\p{Cc}]+@[^\s@.,\p{Cc}]+(\.[^\s@.,\p{Cc}]+)+$/u.test(text) && text.isWellFormed(),
+    check: (text) =>
+      /^[^\s@"(),:;<>[\\\]\p{Cc}]+@[^\s@.,\p{Cc}]+(\.[^\s@.,\p{Cc}]+)+$/u.test(text) && text.isWellFormed(),
     meaning: 'must be an e-mail address such as name@example.com',
   },
 };
 
 const MAX_PROBLEMS = 100;
 
-function newAjv(): Ajv {
-  return new Ajv({
+function newAjv(currency: Currency): Ajv {
+  const ajv = new Ajv({
     allErrors: true,
     coerceTypes: false,
     removeAdditional: false,
@@ -44,12 +47,30 @@ function newAjv(): Ajv {
     verbose: true, // gives the error texts the allowed names and values
     formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { check }]) => [name, check])),
   });
+  ajv.addKeyword({
+    keyword: 'x-amount',
+    type: 'number',
+    validate: (_schema: unknown, value: number) => fitsCurrency(value, currency),
+    error: { message: amountRule(currency) },
+  });
+  return ajv;
+}
+
+function fitsCurrency(value: number, { decimals }: Currency): boolean {
+  const minor = minorFromNumber(value, decimals);
+  return minor !== undefined && minor <= maxAmountMinor(decimals);
+}
+
+/** What amounts are allowed, for a person. */
+export function amountRule({ code, decimals }: Currency): string {
+  const most = minorToText(maxAmountMinor(decimals), decimals);
+  return `must be at most ${most}, with no more than ${decimals} decimals (${code})`;
 }
 
 /** Fastify's validator compiler: bodies by one Ajv, path and query parts by another. */
-export function createValidatorCompiler() {
-  const bodies = newAjv();
-  const urlParts = newAjv();
+export function createValidatorCompiler(currency: Currency) {
+  const bodies = newAjv(currency);
+  const urlParts = newAjv(currency);
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
     if (httpPart === 'body') return checker(bodies.compile(closed(schema)), (value) => value ?? {});
     const whole = closed(schema);
@@ -67,7 +88,12 @@ function checker(validate: ValidateFunction, read: (value: unknown) => unknown) 
   };
 }
 
-type JsonSchema = { type?: unknown; properties?: Record<string, JsonSchema>; items?: JsonSchema; [key: string]: unknown };
+type JsonSchema = {
+  type?: unknown;
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+  [key: string]: unknown;
+};
 
 /** Refuses what an object schema does not name, at every depth, unless the schema says otherwise. */
 function closed(schema: unknown): JsonSchema {
@@ -75,7 +101,9 @@ function closed(schema: unknown): JsonSchema {
   return {
     ...rest,
     ...(rest.type === 'object' && rest.additionalProperties === undefined && { additionalProperties: false }),
-    ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([k, v]) => [k, closed(v)])) }),
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([k, v]) => [k, closed(v)])),
+    }),
     ...(items && { items: closed(items) }),
   };
 }
@@ -86,7 +114,8 @@ function readText(value: unknown, schema: JsonSchema): unknown {
   const read: Record<string, unknown> = Object.create(null);
   for (const [key, text] of Object.entries(parts ?? {})) {
     const type = schema.properties?.[key]?.type;
-    if (type === 'integer' && typeof text === 'string' && /^(0|-?[1-9]\d{0,15})$/.test(text)) read[key] = Number(text);
+    if (type === 'integer' && typeof text === 'string' && /^(0|-?[1-9]\d{0,15})$/.test(text))
+      read[key] = Number(text);
     else if (type === 'boolean' && (text === 'true' || text === 'false')) read[key] = text === 'true';
     else read[key] = text;
   }
@@ -112,20 +141,47 @@ function problemOf(error: ErrorObject): FieldProblem {
       return { path: join(at, params.missingProperty), message: 'is required' };
     case 'additionalProperties': {
       const allowed = Object.keys((error.parentSchema as JsonSchema | undefined)?.properties ?? {});
-      return { path: join(at, clip(params.additionalProperty)), message: `is not known here; allowed: ${allowed.join(', ') || 'nothing'}` };
+      return {
+        path: join(at, clip(params.additionalProperty)),
+        message: `is not known here; allowed: ${allowed.join(', ') || 'nothing'}`,
+      };
     }
     case 'enum':
-      return { path: at, message: `must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}` };
+      return {
+        path: at,
+        message: `must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`,
+      };
     case 'format':
       return { path: at, message: FORMATS[params.format as string]?.meaning ?? `must be a ${params.format}` };
     case 'minProperties':
-      return { path: at, message: `must name at least one of ${Object.keys((error.parentSchema as JsonSchema).properties ?? {}).join(', ')}` };
+      return {
+        path: at,
+        message: `must name at least one of ${Object.keys((error.parentSchema as JsonSchema).properties ?? {}).join(', ')}`,
+      };
+    case 'minimum':
+    case 'maximum':
+    case 'exclusiveMinimum':
+      return { path: at, message: `must be ${COMPARISON[params.comparison as string]} ${params.limit}` };
+    case 'minLength':
+      return {
+        path: at,
+        message: params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`,
+      };
+    case 'maxLength':
+      return { path: at, message: `must have at most ${params.limit} characters` };
     case 'type':
       return { path: at, message: `must be ${article(String(params.type).replace(',null', ' or null'))}` };
     default:
       return { path: at, message: error.message ?? 'is wrong' };
   }
 }
+
+const COMPARISON: Record<string, string> = {
+  '>=': 'at least',
+  '<=': 'at most',
+  '>': 'more than',
+  '<': 'less than',
+};
 
 function article(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
@@ -138,7 +194,10 @@ function pathOf(pointer: string): string {
     .slice(1)
     .split('/')
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`), '');
+    .reduce(
+      (path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`),
+      '',
+    );
 }
 
 function join(at: string, name: string): string {

@@ -16,7 +16,12 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
   };
   return inTransaction(context.db, async (tx) => {
     const customer = await insertCustomer(tx, fields);
-    await audit(tx, actor, { action: 'customer.create', resource: 'customer', resourceId: customer.id, after: fields });
+    await audit(tx, actor, {
+      action: 'customer.create',
+      resource: 'customer',
+      resourceId: customer.id,
+      after: fields,
+    });
     return customer;
   });
 }
@@ -28,13 +33,20 @@ export async function changeCustomer(context: Context, actor: Actor, id: number,
     const before = await lockCustomer(tx, id);
     if (!before) throw notFound('customer', id);
     const customer = await updateCustomer(tx, id, { ...before, ...changes });
-    await audit(tx, actor, { action: 'customer.change', resource: 'customer', resourceId: id, before, after: changes });
+    await audit(tx, actor, {
+      action: 'customer.change',
+      resource: 'customer',
+      resourceId: id,
+      before,
+      after: changes,
+    });
     return customer;
   });
 }
 
 function phoneOf(text: string, { config }: Context): string {
   const phone = readPhone(text, config.PHONE_REGION);
-  if (!phone) throw invalidField('phone', `must be + and 8 to 15 digits, or a number of ${config.PHONE_REGION}`);
+  if (!phone)
+    throw invalidField('phone', `must be + and 8 to 15 digits, or a number of ${config.PHONE_REGION}`);
   return phone;
 }

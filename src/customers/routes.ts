@@ -76,6 +76,9 @@ export function customerRoutes(api: Api, context: Context): void {
       },
     },
     async (request) =>
-      ok(await changeCustomer(context, actorOf(request), request.params.id, request.body), 'Customer changed.'),
+      ok(
+        await changeCustomer(context, actorOf(request), request.params.id, request.body),
+        'Customer changed.',
+      ),
   );
 }

@@ -31,6 +31,9 @@ export function searchWords(search: string): string[] {
 
 /** What makes two national ids the same: letters and digits, in upper case. */
 export function nationalIdKey(nationalId: string): string {
-  const key = nationalId.normalize('NFKC').toUpperCase().replace(/[^\p{L}\p{N}]/gu, '');
+  const key = nationalId
+    .normalize('NFKC')
+    .toUpperCase()
+    .replace(/[^\p{L}\p{N}]/gu, '');
   return key === '' ? nationalId : key;
 }

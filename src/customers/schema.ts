@@ -49,7 +49,8 @@ export const customerList = defineList(
       Type.String({
         maxLength: 100,
         format: 'query-text',
-        description: 'Part of a name, e-mail, phone or national id, in any case; several words must all occur.',
+        description:
+          'Part of a name, e-mail, phone or national id, in any case; several words must all occur.',
       }),
     ),
   },

@@ -11,7 +11,16 @@ type CustomerRow = Selectable<Customers>;
 /** The whole of a customer's own fields, phone in E.164. */
 export type CustomerFields = SearchableCustomer;
 
-const COLUMNS = ['id', 'first_name', 'last_name', 'email', 'phone', 'national_id', 'created_at', 'updated_at'] as const;
+const COLUMNS = [
+  'id',
+  'first_name',
+  'last_name',
+  'email',
+  'phone',
+  'national_id',
+  'created_at',
+  'updated_at',
+] as const;
 type CustomerColumns = Pick<CustomerRow, (typeof COLUMNS)[number]>;
 
 /** @throws AppError DUPLICATE_ENTRY when the e-mail or the national id is taken. */
@@ -43,7 +52,12 @@ export async function findCustomer(db: Db, id: number) {
 }
 
 export async function lockCustomer(tx: Tx, id: number) {
-  const row = await tx.selectFrom('customers').select(COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst();
+  const row = await tx
+    .selectFrom('customers')
+    .select(COLUMNS)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
   return row && toCustomer(row);
 }
 

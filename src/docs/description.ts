@@ -25,13 +25,20 @@ export function describeApi(app: HttpServer, version: string): void {
       servers: [{ url: '/' }],
       components: {
         securitySchemes: {
-          bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'From POST /api/auth/login.' },
+          bearer: {
+            type: 'http',
+            scheme: 'bearer',
+            bearerFormat: 'JWT',
+            description: 'From POST /api/auth/login.',
+          },
         },
       },
     },
     refResolver: { buildLocalReference: (json) => String(json.$id) },
     transformObject: (document) =>
-      'openapiObject' in document ? spellFilters(document.openapiObject as OpenAPIV3_1.Document) : document.swaggerObject,
+      'openapiObject' in document
+        ? spellFilters(document.openapiObject as OpenAPIV3_1.Document)
+        : document.swaggerObject,
   });
   app.register(swaggerUi, {
     routePrefix: DOCS_PATH,
@@ -59,7 +66,9 @@ function spellFilters(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
 }
 
 function overview(): string {
-  const rights = Object.entries(RIGHTS).map(([permission, roles]) => `| ${permission} | ${roles.join(', ')} |`);
+  const rights = Object.entries(RIGHTS).map(
+    ([permission, roles]) => `| ${permission} | ${roles.join(', ')} |`,
+  );
   return [
     'Customers, accounts and payments of a company that sells on instalments.',
     'Register or sign in, then send the access token as `Authorization: Bearer …`. `/api/…` and `/api/v1/…` are the same.',

@@ -29,7 +29,14 @@ export function healthRoutes(app: Api, context: Context, { redis, accepting }: H
 
   app.get(
     '/health',
-    { config, schema: { tags, summary: 'The service and the parts that it depends on', response: { 200: Health, 503: Health } } },
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'The service and the parts that it depends on',
+        response: { 200: Health, 503: Health },
+      },
+    },
     async (_request, reply) => {
       const [database, redisState] = await Promise.all([databaseIsUp(context), stateOfRedis(redis)]);
       const status = !database ? 'down' : redisState === 'down' ? 'degraded' : 'ok';
@@ -54,7 +61,9 @@ export function healthRoutes(app: Api, context: Context, { redis, accepting }: H
     { config, schema: { tags, summary: 'The process takes requests', response: { 200: Probe, 503: Probe } } },
     async (_request, reply) => {
       if (!accepting()) return reply.status(503).send({ status: 'stopping' });
-      return (await databaseIsUp(context)) ? { status: 'ready' } : reply.status(503).send({ status: 'waiting for the database' });
+      return (await databaseIsUp(context))
+        ? { status: 'ready' }
+        : reply.status(503).send({ status: 'waiting for the database' });
     },
   );
 }

@@ -17,17 +17,39 @@ export async function bookPayment(
   account: AccountRow | undefined,
   payment: Omit<NewPaymentRow, 'accountId' | 'createdBy'>,
 ): Promise<PaymentRow> {
-  const row = await insertPayment(tx, { ...payment, accountId: account?.id ?? null, createdBy: actor.userId });
+  const row = await insertPayment(tx, {
+    ...payment,
+    accountId: account?.id ?? null,
+    createdBy: actor.userId,
+  });
   const { amountMinor, paymentMethodId, paymentDate: valueDate } = payment;
   const contra = { ledgerAccount: 'clearing' as const, amountMinor, paymentMethodId };
   if (account) {
     const booking = bookMoneyIn(booksOf(account), amountMinor);
-    await bookOnAccount(tx, account, { event: 'payment_received', paymentId: row.id, valueDate, booking, contra });
+    await bookOnAccount(tx, account, {
+      event: 'payment_received',
+      paymentId: row.id,
+      valueDate,
+      booking,
+      contra,
+    });
   } else {
     const lines = [contra, { ledgerAccount: 'unmatched' as const, amountMinor: -amountMinor }];
-    await postToLedger(tx, { event: 'payment_received', accountId: null, paymentId: row.id, valueDate, lines });
+    await postToLedger(tx, {
+      event: 'payment_received',
+      accountId: null,
+      paymentId: row.id,
+      valueDate,
+      lines,
+    });
   }
-  const after = { accountId: row.account_id, amountMinor, paymentMethodId, transactionRef: row.transaction_ref, valueDate };
+  const after = {
+    accountId: row.account_id,
+    amountMinor,
+    paymentMethodId,
+    transactionRef: row.transaction_ref,
+    valueDate,
+  };
   await audit(tx, actor, { action: 'payment.record', resource: 'payment', resourceId: row.id, after });
   return row;
 }
@@ -45,7 +67,11 @@ export async function bookAssignment(tx: Tx, account: AccountRow, payment: Payme
 }
 
 /** Takes a payment out of the books again by entries of the opposite sign. */
-export async function bookReversal(tx: Tx, account: AccountRow | undefined, payment: PaymentRow): Promise<void> {
+export async function bookReversal(
+  tx: Tx,
+  account: AccountRow | undefined,
+  payment: PaymentRow,
+): Promise<void> {
   const amountMinor = BigInt(payment.amount_minor);
   const event = 'payment_reversed' as const;
   const valueDate = payment.payment_date;

@@ -1,9 +1,9 @@
 import { lockAccount } from '../accounts/store.ts';
 import { audit } from '../core/audit.ts';
-import { type Actor, amountProblem, type Context, readAmount, today } from '../core/context.ts';
+import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import { compareDates, type PlainDate } from '../core/dates.ts';
 import { inTransaction, type Tx } from '../core/db.ts';
-import { AppError, type FieldProblem, invalid, notFound } from '../core/errors.ts';
+import { AppError, invalidField, notFound } from '../core/errors.ts';
 import { findPaymentMethodRow } from '../payment-methods/store.ts';
 import { bookAssignment, bookPayment, bookReversal } from './booking.ts';
 import { bookWaitingConflict } from './inbox.ts';
@@ -15,7 +15,7 @@ export async function recordPayment(context: Context, actor: Actor, body: NewPay
   const { amountMinor, paymentDate, transactionRef } = readPayment(context, body);
   const method = await findPaymentMethodRow(context.db, body.paymentMethodId);
   if (!method) throw notFound('payment method', body.paymentMethodId, 'paymentMethodId');
-  if (!method.active) throw invalid([{ path: 'paymentMethodId', message: 'must be a payment method that is active' }]);
+  if (!method.active) throw invalidField('paymentMethodId', 'must be a payment method that is active');
   return inTransaction(context.db, async (tx) => {
     const account = await lockAccount(tx, body.accountId);
     if (!account) throw notFound('account', body.accountId, 'accountId');
@@ -32,7 +32,12 @@ export async function recordPayment(context: Context, actor: Actor, body: NewPay
 }
 
 /** Gives unmatched money to the account that it belongs to. */
-export async function assignPayment(context: Context, actor: Actor, id: number, accountId: number): Promise<PaymentRow> {
+export async function assignPayment(
+  context: Context,
+  actor: Actor,
+  id: number,
+  accountId: number,
+): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
     const account = await lockAccount(tx, accountId);
     const payment = await lockPayment(tx, id);
@@ -42,7 +47,12 @@ export async function assignPayment(context: Context, actor: Actor, id: number, 
     if (payment.status !== 'unmatched') throw illegalMove(payment, 'matched');
     const assigned = await setAssigned(tx, id, accountId);
     await bookAssignment(tx, account, assigned);
-    await audit(tx, actor, { action: 'payment.assign', resource: 'payment', resourceId: id, after: { accountId } });
+    await audit(tx, actor, {
+      action: 'payment.assign',
+      resource: 'payment',
+      resourceId: id,
+      after: { accountId },
+    });
     return assigned;
   });
 }
@@ -51,7 +61,12 @@ export async function assignPayment(context: Context, actor: Actor, id: number, 
  * Takes a payment back: it stays on record, and entries of the opposite sign undo what it did. A
  * notification that had to wait because of this entry is booked in the same transaction.
  */
-export async function reversePayment(context: Context, actor: Actor, id: number, reason: string): Promise<PaymentRow> {
+export async function reversePayment(
+  context: Context,
+  actor: Actor,
+  id: number,
+  reason: string,
+): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
     const { payment, account } = await lockPaymentAndAccount(tx, id);
     if (payment.status === 'reversed') throw illegalMove(payment, 'reversed');
@@ -85,21 +100,23 @@ async function lockPaymentAndAccount(tx: Tx, id: number) {
 }
 
 function illegalMove(payment: PaymentRow, to: string): AppError {
-  const allowed = payment.status === 'reversed' ? [] : payment.status === 'matched' ? ['reversed'] : ['matched', 'reversed'];
+  const allowed =
+    payment.status === 'reversed'
+      ? []
+      : payment.status === 'matched'
+        ? ['reversed']
+        : ['matched', 'reversed'];
   return new AppError('VALIDATION_ERROR', `A payment cannot go from ${payment.status} to ${to}.`, {
     details: { from: payment.status, to, allowed },
   });
 }
 
 function readPayment(context: Context, body: NewPayment) {
-  const problems: FieldProblem[] = [];
-  const amountMinor = readAmount(body.amount, context.currency);
-  if (amountMinor === undefined) problems.push(amountProblem('amount', context.currency));
   const day = today(context);
   const paymentDate = (body.paymentDate as PlainDate | undefined) ?? day;
   if (compareDates(paymentDate, day) > 0) {
-    problems.push({ path: 'paymentDate', message: `must not be later than today (${day})` });
+    throw invalidField('paymentDate', `must not be later than today (${day})`);
   }
-  if (problems.length > 0 || amountMinor === undefined) throw invalid(problems);
+  const amountMinor = readAmount(body.amount, context.currency);
   return { amountMinor, paymentDate, transactionRef: body.transactionRef?.trim() ?? null };
 }

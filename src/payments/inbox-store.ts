@@ -50,7 +50,12 @@ export function insertNotification(
     .executeTakeFirst();
 }
 
-export async function insertRejected(db: Db, provider: string, rawBody: string, failure: string): Promise<void> {
+export async function insertRejected(
+  db: Db,
+  provider: string,
+  rawBody: string,
+  failure: string,
+): Promise<void> {
   await db
     .insertInto('notifications')
     .values({ provider, raw_body: rawBody, status: 'rejected', failure, processed_at: sql`now()` })
@@ -139,14 +144,18 @@ export async function recordFailure(db: Db, id: number, failure: string): Promis
 
 /** Unmatched payments with what their payers typed. */
 export function listUnmatchedRows(db: Db, plan: ListPlan) {
-  return fetchPage<PaymentRow & Pick<NotificationRow, 'bill_ref' | 'payer'> & { flags: string[] | null }>(db, plan, {
-    select: sql`
+  return fetchPage<PaymentRow & Pick<NotificationRow, 'bill_ref' | 'payer'> & { flags: string[] | null }>(
+    db,
+    plan,
+    {
+      select: sql`
       select p.*, n.bill_ref, n.payer, n.flags
       from payments p left join notifications n
         on n.payment_id = p.id and n.outcome in ('unmatched', 'linked')`,
-    from: sql`from payments p`,
-    where: [sql<boolean>`p.status = 'unmatched'`],
-  });
+      from: sql`from payments p`,
+      where: [sql<boolean>`p.status = 'unmatched'`],
+    },
+  );
 }
 
 /** The names behind the accounts of a list of suggestions, by account id. */
@@ -176,7 +185,8 @@ export async function listConflicts(db: Db, currency: Currency, plan: ListPlan) 
 }
 
 async function toConflict(db: Db, currency: Currency, row: NotificationRow) {
-  const payment = row.conflict_payment_id === null ? undefined : await findPaymentRow(db, row.conflict_payment_id);
+  const payment =
+    row.conflict_payment_id === null ? undefined : await findPaymentRow(db, row.conflict_payment_id);
   if (!payment || row.trans_id === null || row.amount_minor === null) {
     throw new Error(`Notification ${row.id} is a conflict without a payment.`);
   }

@@ -38,7 +38,11 @@ const MAX_ATTEMPTS = 3;
  * notification alone is stored, to be tried again by the minute job.
  * @throws when nothing could be stored; the provider must send it again.
  */
-export async function receiveNotification(context: Context, log: Log, notification: ReadNotification): Promise<Receipt> {
+export async function receiveNotification(
+  context: Context,
+  log: Log,
+  notification: ReadNotification,
+): Promise<Receipt> {
   try {
     return await settleAnew(context.db, async (tx) => {
       const row = await insertNotification(tx, notification);
@@ -48,7 +52,10 @@ export async function receiveNotification(context: Context, log: Log, notificati
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
     await inTransaction(context.db, (tx) => insertNotification(tx, notification, failure));
-    log.error({ err: error, transId: notification.transId }, 'a notification is stored and will be tried again');
+    log.error(
+      { err: error, transId: notification.transId },
+      'a notification is stored and will be tried again',
+    );
     return { outcome: 'pending', paymentId: null };
   }
 }
@@ -73,7 +80,11 @@ export async function retryPendingNotifications(context: Context, log: Log): Pro
 }
 
 /** Books what had to wait while a hand entry with the same reference and another amount stood. */
-export async function bookWaitingConflict(tx: Tx, context: Context, reversedPaymentId: number): Promise<void> {
+export async function bookWaitingConflict(
+  tx: Tx,
+  context: Context,
+  reversedPaymentId: number,
+): Promise<void> {
   for (const row of await lockConflictsWith(tx, reversedPaymentId)) await settle(tx, context, row);
 }
 

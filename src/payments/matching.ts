@@ -29,7 +29,9 @@ export interface Candidate {
   method: LadderMethod;
 }
 
-export type Match = { accountId: number; method: LadderMethod } | { accountId: null; candidates: Candidate[] };
+export type Match =
+  | { accountId: number; method: LadderMethod }
+  | { accountId: null; candidates: Candidate[] };
 
 const MAX_REFERENCE_LENGTH = 100;
 const MAX_CANDIDATES = 20;
@@ -74,7 +76,9 @@ export async function findCandidates(db: Db, readings: Readings): Promise<Candid
         and ${open}
     union all
     (select 'payer_phone', a.id from customers c join accounts a on a.customer_id = c.id
-      where c.phone_sha256 = ${readings.payerSha256}::bytea and ${open} order by a.id limit ${MAX_CANDIDATES})`.execute(db);
+      where c.phone_sha256 = ${readings.payerSha256}::bytea and ${open} order by a.id limit ${MAX_CANDIDATES})`.execute(
+    db,
+  );
   return rows;
 }
 

@@ -112,7 +112,10 @@ export function paymentRoutes(api: Api, context: Context): void {
       },
     },
     async (request) =>
-      okList(await listUnmatched(context, paymentList.read(request.query, context)), 'Unmatched payments found.'),
+      okList(
+        await listUnmatched(context, paymentList.read(request.query, context)),
+        'Unmatched payments found.',
+      ),
   );
 
   api.get(
@@ -146,7 +149,12 @@ export function paymentRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const payment = await assignPayment(context, actorOf(request), request.params.id, request.body.accountId);
+      const payment = await assignPayment(
+        context,
+        actorOf(request),
+        request.params.id,
+        request.body.accountId,
+      );
       return ok(toPayment(payment, currency), 'Payment assigned.');
     },
   );
@@ -158,7 +166,8 @@ export function paymentRoutes(api: Api, context: Context): void {
       schema: {
         tags: ['Payments'],
         summary: 'Take a payment back',
-        description: 'The payment stays on record as reversed; entries of the opposite sign undo what it did.',
+        description:
+          'The payment stays on record as reversed; entries of the opposite sign undo what it did.',
         params: IdParams,
         body: Reversal,
         response: { 200: Envelope(Payment) },

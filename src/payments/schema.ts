@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
+import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 
 export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const;
@@ -16,7 +16,7 @@ export const MATCH_METHODS = [
 
 export const NewPayment = Type.Object({
   accountId: Id,
-  amount: Money,
+  amount: AmountAboveZero,
   paymentMethodId: Id,
   transactionRef: Type.Optional(Nullable(Text(100))),
   paymentDate: Type.Optional(DateText),
@@ -38,7 +38,9 @@ const paymentProperties = {
   paymentDate: DateText,
   status: Type.Enum([...PAYMENT_STATUSES]),
   source: Type.Enum([...PAYMENT_SOURCES]),
-  matchMethod: Nullable(Type.String({ description: `How the account was found: ${MATCH_METHODS.join(', ')}.` })),
+  matchMethod: Nullable(
+    Type.String({ description: `How the account was found: ${MATCH_METHODS.join(', ')}.` }),
+  ),
   reversedAt: Nullable(Timestamp),
   reversalReason: Nullable(Type.String()),
   createdAt: Timestamp,
@@ -84,7 +86,12 @@ export const paymentList = defineList(
     paymentDate: { kind: 'date', column: column('p.payment_date') },
     status: { kind: 'enum', column: column('p.status'), values: PAYMENT_STATUSES, sqlType: 'payment_status' },
     source: { kind: 'enum', column: column('p.source'), values: PAYMENT_SOURCES, sqlType: 'payment_source' },
-    matchMethod: { kind: 'enum', column: column('p.match_method'), values: MATCH_METHODS, sqlType: 'match_method' },
+    matchMethod: {
+      kind: 'enum',
+      column: column('p.match_method'),
+      values: MATCH_METHODS,
+      sqlType: 'match_method',
+    },
     createdAt: { kind: 'timestamp', column: column('p.created_at') },
     updatedAt: { kind: 'timestamp', column: column('p.updated_at') },
   },

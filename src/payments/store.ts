@@ -6,7 +6,7 @@ import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db
 import { duplicate, notFound } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
-import type { MatchMethod, Payments, PaymentSource } from '../core/tables.ts';
+import type { MatchMethod, PaymentSource, Payments } from '../core/tables.ts';
 
 export type PaymentRow = Selectable<Payments>;
 
@@ -82,7 +82,11 @@ export function setReversed(tx: Tx, id: number, reason: string): Promise<Payment
 }
 
 /** The provider's payment with a TransID, whatever became of it. */
-export function findProviderPayment(db: Db, provider: string, transId: string): Promise<PaymentRow | undefined> {
+export function findProviderPayment(
+  db: Db,
+  provider: string,
+  transId: string,
+): Promise<PaymentRow | undefined> {
   return db
     .selectFrom('payments')
     .selectAll()
@@ -92,7 +96,11 @@ export function findProviderPayment(db: Db, provider: string, transId: string): 
 }
 
 /** A payment that staff entered with the provider's transaction id, not reversed; locked. */
-export function lockHandEntry(tx: Tx, paymentMethodId: number, transId: string): Promise<PaymentRow | undefined> {
+export function lockHandEntry(
+  tx: Tx,
+  paymentMethodId: number,
+  transId: string,
+): Promise<PaymentRow | undefined> {
   return tx
     .selectFrom('payments')
     .selectAll()
@@ -105,7 +113,11 @@ export function lockHandEntry(tx: Tx, paymentMethodId: number, transId: string):
     .executeTakeFirst();
 }
 
-export async function linkToProvider(tx: Tx, id: number, provider: { name: string; transId: string }): Promise<void> {
+export async function linkToProvider(
+  tx: Tx,
+  id: number,
+  provider: { name: string; transId: string },
+): Promise<void> {
   await tx
     .updateTable('payments')
     .set({ provider: provider.name, provider_trans_id: provider.transId, updated_at: sql`now()` })
@@ -113,7 +125,12 @@ export async function linkToProvider(tx: Tx, id: number, provider: { name: strin
     .execute();
 }
 
-export async function listPayments(db: Db, currency: Currency, plan: ListPlan, where: RawBuilder<boolean>[] = []) {
+export async function listPayments(
+  db: Db,
+  currency: Currency,
+  plan: ListPlan,
+  where: RawBuilder<boolean>[] = [],
+) {
   const page = await fetchPage<PaymentRow>(db, plan, {
     select: sql`select p.* from payments p`,
     from: sql`from payments p`,

@@ -20,7 +20,9 @@ export async function listUnmatched(context: Context, plan: ListPlan) {
       findCandidates(context.db, readReference(row.bill_ref, row.payer, context.config.PHONE_REGION)),
     ),
   );
-  const holders = await findHolders(context.db, [...new Set(candidates.flat().map(({ accountId }) => accountId))]);
+  const holders = await findHolders(context.db, [
+    ...new Set(candidates.flat().map(({ accountId }) => accountId)),
+  ]);
   const rows = page.rows.map((row, index) => ({
     ...toPayment(row, context.currency),
     reference: row.bill_ref,

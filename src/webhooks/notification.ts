@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { Currency } from '../core/context.ts';
 import { businessDay, compareDates, parseEastAfricaTime } from '../core/dates.ts';
 import type { FieldProblem } from '../core/errors.ts';
-import { type Minor, maxAmountMinor, minorToText, parseMinor } from '../core/money.ts';
+import { type Minor, maxAmountMinor, parseMinor } from '../core/money.ts';
+import { amountRule } from '../core/validation.ts';
 import type { ReadNotification } from '../payments/inbox-store.ts';
 
 /** The provider whose notifications come in under /webhooks/payments/mobilemoney. */
@@ -11,8 +13,7 @@ const MAX_TRANS_ID_LENGTH = 64;
 const MAX_FIELD_LENGTH = 256;
 
 export interface ReadingRules {
-  decimals: number;
-  currencyCode: string;
+  currency: Currency;
   timeZone: string;
   /** Own business short codes; empty: any. */
   paybillNumbers: readonly string[];
@@ -25,15 +26,24 @@ export type Reading = { notification: ReadNotification } | { problems: FieldProb
  * else that is missing or odd is flagged, because the money has moved already.
  * @param rawBody the body as it came, kept beside what was read of it.
  */
-export function readNotification(body: unknown, rawBody: string, receivedAt: Date, rules: ReadingRules): Reading {
+export function readNotification(
+  body: unknown,
+  rawBody: string,
+  receivedAt: Date,
+  rules: ReadingRules,
+): Reading {
   const fields = isRecord(body) ? body : {};
   const transId = textOf(fields, 'TransID')?.toUpperCase() ?? '';
-  const amountMinor = amountOf(textOf(fields, 'TransAmount'), rules.decimals);
+  const amountMinor = amountOf(textOf(fields, 'TransAmount'), rules.currency);
   const problems: FieldProblem[] = [];
   if (transId === '' || transId.length > MAX_TRANS_ID_LENGTH) {
     problems.push({ path: 'TransID', message: `must be a text of 1 to ${MAX_TRANS_ID_LENGTH} characters` });
   }
-  if (amountMinor === undefined) problems.push({ path: 'TransAmount', message: amountRule(rules) });
+  if (amountMinor === undefined)
+    problems.push({
+      path: 'TransAmount',
+      message: `must be a decimal above 0; it ${amountRule(rules.currency)}`,
+    });
   if (amountMinor === undefined || problems.length > 0) return { problems };
 
   const time = readTime(textOf(fields, 'TransTime'), receivedAt, rules.timeZone);
@@ -50,7 +60,9 @@ export function readNotification(body: unknown, rawBody: string, receivedAt: Dat
     payer: textOf(fields, 'MSISDN'),
     flags: [...time.flags, ...(ours ? [] : ['other_short_code'])],
   };
-  return { notification: { ...read, contentHash: contentHash({ ...read, sentTime: textOf(fields, 'TransTime') }) } };
+  return {
+    notification: { ...read, contentHash: contentHash({ ...read, sentTime: textOf(fields, 'TransTime') }) },
+  };
 }
 
 function readTime(text: string | null, receivedAt: Date, timeZone: string) {
@@ -60,21 +72,20 @@ function readTime(text: string | null, receivedAt: Date, timeZone: string) {
   return later ? { transTime: receivedAt, flags: ['future_time'] } : { transTime, flags: [] };
 }
 
-function amountOf(text: string | null, decimals: number): Minor | undefined {
+function amountOf(text: string | null, { decimals }: Currency): Minor | undefined {
   const minor = text === null ? undefined : parseMinor(text, decimals);
   return minor !== undefined && minor > 0n && minor <= maxAmountMinor(decimals) ? minor : undefined;
-}
-
-function amountRule({ decimals, currencyCode }: ReadingRules): string {
-  const most = minorToText(maxAmountMinor(decimals), decimals);
-  return `must be a decimal above 0, at most ${most}, with no more than ${decimals} decimals (${currencyCode})`;
 }
 
 /** A field as text: numbers are accepted where the provider promises strings; control characters are dropped. */
 function textOf(fields: Record<string, unknown>, name: string): string | null {
   const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
   if (typeof value !== 'string' && typeof value !== 'number') return null;
-  const text = String(value).toWellFormed().replace(/\p{Cc}/gu, '').trim().slice(0, MAX_FIELD_LENGTH);
+  const text = String(value)
+    .toWellFormed()
+    .replace(/\p{Cc}/gu, '')
+    .trim()
+    .slice(0, MAX_FIELD_LENGTH);
   return text === '' ? null : text;
 }
 

@@ -9,11 +9,23 @@ import { ok } from '../core/envelope.ts';
 import { AppError, invalid } from '../core/errors.ts';
 import { Nullable } from '../core/fields.ts';
 import { parseJson } from '../core/http.ts';
+import { createValidatorCompiler } from '../core/validation.ts';
 import { receiveNotification } from '../payments/inbox.ts';
 import { insertRejected } from '../payments/inbox-store.ts';
 import { PROVIDER, readNotification } from './notification.ts';
 
 const BODY_LIMIT_BYTES = 64 * 1024;
+
+/** What the provider promises to send. */
+const NotificationBody = Type.Object({
+  TransactionType: Type.Optional(Type.String()),
+  TransID: Type.String({ description: 'The provider’s id of the transaction.' }),
+  TransTime: Type.Optional(Type.String({ description: 'yyyyMMddHHmmss, UTC+3' })),
+  TransAmount: Type.String({ description: 'A decimal above 0.' }),
+  BusinessShortCode: Type.Optional(Type.String()),
+  BillRefNumber: Type.Optional(Type.String({ description: 'The account that the payer typed.' })),
+  MSISDN: Type.Optional(Type.String({ description: 'The payer’s number: plain, masked or hashed.' })),
+});
 
 /** The envelope plus what the provider's gateway reads. */
 const Acknowledgement = Type.Object({
@@ -32,33 +44,41 @@ const Acknowledgement = Type.Object({
 
 export function webhookRoutes(api: Api, context: Context): void {
   const { config, currency } = context;
+  const compileValidator = createValidatorCompiler(currency);
 
   api.register(async (inbound) => {
     // The handler wants the bytes: what cannot be read is kept too.
     inbound.removeAllContentTypeParsers();
-    inbound.addContentTypeParser('*', { parseAs: 'buffer' }, async (_request: FastifyRequest, bytes: Buffer) => bytes);
+    inbound.addContentTypeParser(
+      '*',
+      { parseAs: 'buffer' },
+      async (_request: FastifyRequest, bytes: Buffer) => bytes,
+    );
 
     inbound.post(
       '/webhooks/payments/mobilemoney',
       {
         bodyLimit: BODY_LIMIT_BYTES,
-        config: { access: 'public', rate: 'webhook', rawBody: true, errors: [401, 403] },
+        config: { access: 'public', rate: 'webhook', errors: [401, 403] },
         schema: {
           tags: ['Webhook'],
           summary: 'The mobile-money provider says that a customer has paid',
           description:
-            'Body: TransactionType, TransID, TransTime (yyyyMMddHHmmss, UTC+3), TransAmount, BusinessShortCode, BillRefNumber, MSISDN; further keys are kept. ' +
-            'Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.',
+            'Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.',
+          body: NotificationBody,
           querystring: Type.Object({ token: Type.Optional(Type.String({ maxLength: 500 })) }),
           response: { 200: Acknowledgement },
         },
+        // The reader accepts more than the description promises, and names what it cannot do without.
+        validatorCompiler: ({ httpPart, schema }) =>
+          httpPart === 'body' ? () => true : compileValidator({ schema, httpPart }),
         onRequest: async (request) => authenticateProvider(request, config),
       },
       async (request) => {
-        const rawBody = storable(request.body);
-        const reading = readNotification(parsedOrUndefined(request.body), rawBody, context.clock.now(), {
-          decimals: currency.decimals,
-          currencyCode: currency.code,
+        const bytes: unknown = request.body;
+        const rawBody = storable(bytes);
+        const reading = readNotification(parsedOrUndefined(bytes), rawBody, context.clock.now(), {
+          currency,
           timeZone: config.BUSINESS_TIMEZONE,
           paybillNumbers: config.paybillNumbers,
         });
@@ -82,7 +102,10 @@ async function authenticateProvider(request: FastifyRequest, config: Config): Pr
       throw new AppError('UNAUTHORIZED', 'Send the webhook secret as X-Webhook-Secret or as ?token=.');
     }
   }
-  if (config.webhookNetworks && !config.webhookNetworks.check(request.ip, isIPv6(request.ip) ? 'ipv6' : 'ipv4')) {
+  if (
+    config.webhookNetworks &&
+    !config.webhookNetworks.check(request.ip, isIPv6(request.ip) ? 'ipv6' : 'ipv4')
+  ) {
     throw new AppError('FORBIDDEN', 'This address may not post notifications.');
   }
 }

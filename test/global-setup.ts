@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { readConfig } from '../src/config.ts';
+import { currencyOf, prepareDatabase } from '../src/database.ts';
+import { startEmbeddedPostgres } from '../src/embedded-postgres/supervisor.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Where databases can be created: settings of a connection to the server's maintenance database. */
+    server: pg.ClientConfig;
+    redisUrl: string;
+  }
+}
+
+export const TEMPLATE = 'ams_test_template';
+
+/**
+ * One PostgreSQL for the whole run, TEST_DATABASE_URL or an embedded one of its own, with a migrated
+ * template that each test file clones.
+ */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' }); // some tests run the built program
+  const url = process.env.TEST_DATABASE_URL ?? '';
+  const redisUrl = process.env.TEST_REDIS_URL ?? '';
+  const { server, stop } = url ? { server: { connectionString: url }, stop: async () => {} } : await startEmbedded();
+  process.stdout.write(`Tests run on ${url ? 'TEST_DATABASE_URL' : 'an embedded PostgreSQL'} `);
+  process.stdout.write(redisUrl ? 'and TEST_REDIS_URL.\n' : '; tests of Redis are skipped (TEST_REDIS_URL is not set).\n');
+
+  await recreate(server, TEMPLATE);
+  const config = readConfig({ NODE_ENV: 'test' });
+  await prepareDatabase(databaseOn(server, TEMPLATE), config, currencyOf(config));
+  project.provide('server', server);
+  project.provide('redisUrl', redisUrl);
+  return stop;
+}
+
+async function startEmbedded() {
+  const dataDir = await mkdtemp(join(tmpdir(), 'ams-test-'));
+  const quiet = { info: () => {}, warn: (message: string) => process.stderr.write(`${message}\n`) };
+  const embedded = await startEmbeddedPostgres({ dataDir, log: quiet });
+  const stop = async () => {
+    await embedded.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  return { server: { ...embedded.connection }, stop };
+}
+
+async function recreate(server: pg.ClientConfig, database: string): Promise<void> {
+  const client = new pg.Client(server);
+  await client.connect();
+  await client.query(`drop database if exists ${database} with (force)`);
+  await client.query(`create database ${database}`);
+  await client.end();
+}
+
+/** The same server, another database. */
+export function databaseOn(server: pg.ClientConfig, database: string) {
+  if (server.connectionString) {
+    const url = new URL(server.connectionString);
+    url.pathname = `/${database}`;
+    return url.href;
+  }
+  const { host = '', port = 5432, user = '', password } = server;
+  return { host, port, user, database, ...(typeof password === 'string' && { password }) };
+}

@@ -1,0 +1,180 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { buildApp } from '../src/app.ts';
+import { type Config, readConfig } from '../src/config.ts';
+import type { Context } from '../src/core/context.ts';
+import { openDatabase } from '../src/core/db.ts';
+import type { HttpServer } from '../src/core/http.ts';
+import { createLog } from '../src/core/log.ts';
+import { openRedis } from '../src/core/redis.ts';
+import { currencyOf } from '../src/database.ts';
+import { createSettableClock, type SettableClock } from '../src/test-clock/routes.ts';
+import { databaseOn, TEMPLATE } from './global-setup.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape they assert.
+  body: any;
+  text: string;
+}
+
+/** One production app on a database of its own, listening on a free port; used over the wire. */
+export interface TestService {
+  context: Context;
+  app: HttpServer;
+  clock: SettableClock;
+  /** http://127.0.0.1:port */
+  origin: string;
+  /** The admin's token: the first user who registered. */
+  adminToken: string;
+  /** Sends a request below /api; the body as JSON. `token: null` sends none; default: the admin's. */
+  call(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Answer>;
+  /** A new user of a role and the token of their session. */
+  signInAs(role: string): Promise<string>;
+}
+
+export interface CallOptions {
+  token?: string | null;
+  headers?: Record<string, string>;
+}
+
+export const PASSWORD = 'a long enough password';
+const NO_LIMITS = {
+  RATE_LIMIT_AUTH: '0',
+  RATE_LIMIT_BULK: '0',
+  RATE_LIMIT_GENERAL: '0',
+  RATE_LIMIT_WEBHOOK: '0',
+};
+
+/**
+ * Starts a service for the tests of a file and removes it afterwards.
+ * @param environment settings beside the tests' own: no rate limits, silent log.
+ */
+export function useService(environment: Record<string, string> = {}): TestService {
+  const service = {} as TestService;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    const started = await startTestService(environment);
+    close = started.close;
+    Object.assign(service, started.service);
+  });
+  afterAll(() => close());
+  return service;
+}
+
+export async function startTestService(environment: Record<string, string> = {}) {
+  const config: Config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...NO_LIMITS, ...environment });
+  const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
+  await onServer(`create database ${database} template ${TEMPLATE}`);
+  const opened = openDatabase({
+    connection: databaseOn(inject('server'), database),
+    poolSize: config.DATABASE_POOL_SIZE,
+    prepare: config.DATABASE_PREPARE === 'on',
+    onConnectionLost: () => {},
+  });
+  const log = createLog(config);
+  const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
+  const clock = createSettableClock(async () => {});
+  const context: Context = { db: opened.db, clock, config, currency: currencyOf(config) };
+  const jwtSecret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';
+  const app = buildApp({ context, log, jwtSecret, redis, version: 'test', accepting: () => true, testClock: clock });
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  const call = createCaller(`${origin}/api`);
+  const adminToken = await register(call, 'admin@example.com');
+  let users = 0;
+
+  const service: TestService = {
+    context,
+    app,
+    clock,
+    origin,
+    adminToken,
+    call: (method, path, body, options = {}) =>
+      call(method, path, body, { ...options, token: options.token === undefined ? adminToken : options.token }),
+    async signInAs(role) {
+      users += 1;
+      const token = await register(call, `user${users}@example.com`);
+      await opened.pool.query('update users set role = $1 where email_key = $2', [role, `user${users}@example.com`]);
+      return token;
+    },
+  };
+  const close = async () => {
+    await app.close();
+    await opened.close();
+    redis?.close();
+    await onServer(`drop database ${database} with (force)`);
+  };
+  return { service, close };
+}
+
+type Caller = (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Answer>;
+
+/** A plain HTTP client of one address. */
+export function createCaller(base: string): Caller {
+  return async (method, path, body, { token, headers } = {}) => {
+    const response = await fetch(`${base}${path}`, {
+      method,
+      redirect: 'manual',
+      headers: {
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json');
+    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+  };
+}
+
+async function register(call: Caller, email: string): Promise<string> {
+  const answer = await call('POST', '/auth/register', { email, password: PASSWORD, firstName: 'Test', lastName: 'User' });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.data.accessToken;
+}
+
+async function onServer(statement: string): Promise<void> {
+  const client = new pg.Client(inject('server'));
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+let phones = 0;
+
+/** A customer of their own phone; returns the answer's data. */
+export async function newCustomer(service: TestService, fields: Record<string, unknown> = {}) {
+  phones += 1;
+  const phone = `+2547${String(10_000_000 + phones)}`;
+  const answer = await service.call('POST', '/customers', { firstName: 'Test', lastName: 'Customer', phone, ...fields });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.data;
+}
+
+/** An account of the weekly demo plan (deposit 2,000, 52 × 400) for a new customer, or for the one named. */
+export async function newAccount(service: TestService, fields: Record<string, unknown> = {}) {
+  const customerId = fields.customerId ?? (await newCustomer(service)).id;
+  const answer = await service.call('POST', '/accounts', { customerId, productId: 1, payplanId: 2, ...fields });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.data;
+}
+
+/** A notification as the provider posts it, with a transaction id of its own. */
+export function notification(fields: Record<string, unknown> = {}) {
+  return {
+    TransactionType: 'Pay Bill',
+    TransID: randomUUID().replaceAll('-', '').slice(0, 10).toUpperCase(),
+    TransTime: '20261101101530',
+    TransAmount: '400.00',
+    BusinessShortCode: '600638',
+    BillRefNumber: '',
+    MSISDN: '254700000000',
+    ...fields,
+  };
+}
