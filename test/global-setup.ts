@@ -26,9 +26,13 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' }); // some tests run the built program
   const url = process.env.TEST_DATABASE_URL ?? '';
   const redisUrl = process.env.TEST_REDIS_URL ?? '';
-  const { server, stop } = url ? { server: { connectionString: url }, stop: async () => {} } : await startEmbedded();
+  const { server, stop } = url
+    ? { server: { connectionString: url }, stop: async () => {} }
+    : await startEmbedded();
   process.stdout.write(`Tests run on ${url ? 'TEST_DATABASE_URL' : 'an embedded PostgreSQL'} `);
-  process.stdout.write(redisUrl ? 'and TEST_REDIS_URL.\n' : '; tests of Redis are skipped (TEST_REDIS_URL is not set).\n');
+  process.stdout.write(
+    redisUrl ? 'and TEST_REDIS_URL.\n' : '; tests of Redis are skipped (TEST_REDIS_URL is not set).\n',
+  );
 
   await recreate(server, TEMPLATE);
   const config = readConfig({ NODE_ENV: 'test' });

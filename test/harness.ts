@@ -79,7 +79,15 @@ export async function startTestService(environment: Record<string, string> = {})
   const clock = createSettableClock(async () => {});
   const context: Context = { db: opened.db, clock, config, currency: currencyOf(config) };
   const jwtSecret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';
-  const app = buildApp({ context, log, jwtSecret, redis, version: 'test', accepting: () => true, testClock: clock });
+  const app = buildApp({
+    context,
+    log,
+    jwtSecret,
+    redis,
+    version: 'test',
+    accepting: () => true,
+    testClock: clock,
+  });
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const call = createCaller(`${origin}/api`);
   const adminToken = await register(call, 'admin@example.com');
@@ -92,11 +100,17 @@ export async function startTestService(environment: Record<string, string> = {})
     origin,
     adminToken,
     call: (method, path, body, options = {}) =>
-      call(method, path, body, { ...options, token: options.token === undefined ? adminToken : options.token }),
+      call(method, path, body, {
+        ...options,
+        token: options.token === undefined ? adminToken : options.token,
+      }),
     async signInAs(role) {
       users += 1;
       const token = await register(call, `user${users}@example.com`);
-      await opened.pool.query('update users set role = $1 where email_key = $2', [role, `user${users}@example.com`]);
+      await opened.pool.query('update users set role = $1 where email_key = $2', [
+        role,
+        `user${users}@example.com`,
+      ]);
       return token;
     },
   };
@@ -126,12 +140,22 @@ export function createCaller(base: string): Caller {
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');
-    return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: isJson ? JSON.parse(text) : undefined,
+    };
   };
 }
 
 async function register(call: Caller, email: string): Promise<string> {
-  const answer = await call('POST', '/auth/register', { email, password: PASSWORD, firstName: 'Test', lastName: 'User' });
+  const answer = await call('POST', '/auth/register', {
+    email,
+    password: PASSWORD,
+    firstName: 'Test',
+    lastName: 'User',
+  });
   expect(answer.status, answer.text).toBe(201);
   return answer.body.data.accessToken;
 }
@@ -152,7 +176,12 @@ let phones = 0;
 export async function newCustomer(service: TestService, fields: Record<string, unknown> = {}) {
   phones += 1;
   const phone = `+2547${String(10_000_000 + phones)}`;
-  const answer = await service.call('POST', '/customers', { firstName: 'Test', lastName: 'Customer', phone, ...fields });
+  const answer = await service.call('POST', '/customers', {
+    firstName: 'Test',
+    lastName: 'Customer',
+    phone,
+    ...fields,
+  });
   expect(answer.status, answer.text).toBe(201);
   return answer.body.data;
 }
@@ -160,7 +189,12 @@ export async function newCustomer(service: TestService, fields: Record<string, u
 /** An account of the weekly demo plan (deposit 2,000, 52 × 400) for a new customer, or for the one named. */
 export async function newAccount(service: TestService, fields: Record<string, unknown> = {}) {
   const customerId = fields.customerId ?? (await newCustomer(service)).id;
-  const answer = await service.call('POST', '/accounts', { customerId, productId: 1, payplanId: 2, ...fields });
+  const answer = await service.call('POST', '/accounts', {
+    customerId,
+    productId: 1,
+    payplanId: 2,
+    ...fields,
+  });
   expect(answer.status, answer.text).toBe(201);
   return answer.body.data;
 }

@@ -23,7 +23,11 @@ describe('POST /customers', () => {
   });
 
   it('names every wrong field at once', async () => {
-    const { status, body } = await service.call('POST', '/customers', { firstName: 5, email: 'no', phon: '1' });
+    const { status, body } = await service.call('POST', '/customers', {
+      firstName: 5,
+      email: 'no',
+      phon: '1',
+    });
     expect(status).toBe(400);
     expect(body.error.code).toBe('VALIDATION_ERROR');
     const paths = body.error.details.fields.map((field: { path: string }) => field.path).sort();

@@ -1,0 +1,111 @@
+/**
+ * Writes the files that are made from others: src/core/tables.ts and schema.sql from the migrations,
+ * openapi.json from the routes, .env.example from the configuration. With --check it writes nothing
+ * and fails when one of them differs.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { buildApp } from '../src/app.ts';
+import { readConfig, settingsSchema } from '../src/config.ts';
+import type { Context } from '../src/core/context.ts';
+import { systemClock } from '../src/core/dates.ts';
+import { openDatabase } from '../src/core/db.ts';
+import { createLog } from '../src/core/log.ts';
+import { currencyOf, prepareDatabase } from '../src/database.ts';
+import { startEmbeddedPostgres } from '../src/embedded-postgres/supervisor.ts';
+import { dumpSchema } from './dump-schema.ts';
+
+const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'off' });
+
+const dataDir = await mkdtemp(join(tmpdir(), 'ams-generate-'));
+const embedded = await startEmbeddedPostgres({ dataDir, log: { info: () => {}, warn: console.error } });
+try {
+  await prepareDatabase(embedded.connection, config, currencyOf(config));
+  const files = {
+    'src/core/tables.ts': generateTables(),
+    'schema.sql': await generateSchema(),
+    'openapi.json': await generateDescription(),
+    '.env.example': generateEnvironment(),
+  };
+  await writeOrCheck(files, process.argv.includes('--check'));
+} finally {
+  await embedded.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+
+async function writeOrCheck(files: Record<string, string>, check: boolean): Promise<void> {
+  for (const [file, text] of Object.entries(files)) {
+    const present = await readFile(file, 'utf8').catch(() => '');
+    if (present === text) continue;
+    if (check) {
+      console.error(`${file} is not what its sources make: run "npm run generate".`);
+      process.exitCode = 1;
+    } else {
+      await writeFile(file, text);
+      console.log(`wrote ${file}`);
+    }
+  }
+}
+
+function generateTables(): string {
+  const { host, port, user, database } = embedded.connection;
+  const url = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+  const typeMapping = JSON.stringify({ int8: 'Int8', date: 'PlainDate' });
+  const out = join(dataDir, 'tables.ts');
+  const options = ['--dialect', 'postgres', '--url', url, '--out-file', out, '--type-mapping', typeMapping];
+  execFileSync('node_modules/.bin/kysely-codegen', [
+    ...options,
+    '--exclude-pattern',
+    'kysely_*',
+    '--log-level',
+    'error',
+  ]);
+  const text = execFileSync('cat', [out], { encoding: 'utf8' });
+  const imports = 'import type { PlainDate } from "./dates.ts";\nimport type { Int8 } from "./int8.ts";';
+  return text.replace(/^(import type \{ ColumnType \} from "kysely";)$/m, `$1\n${imports}`);
+}
+
+async function generateSchema(): Promise<string> {
+  const client = new pg.Client(embedded.connection);
+  await client.connect();
+  try {
+    return await dumpSchema(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function generateDescription(): Promise<string> {
+  const database = openDatabase({
+    connection: embedded.connection,
+    poolSize: 1,
+    prepare: false,
+    onConnectionLost: () => {},
+  });
+  const context: Context = { db: database.db, clock: systemClock, config, currency: currencyOf(config) };
+  const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+  const app = buildApp({
+    context,
+    log: createLog(config),
+    jwtSecret: 'no token is made here, but one could be',
+    redis: undefined,
+    version,
+    accepting: () => true,
+  });
+  await app.ready();
+  const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;
+  await app.close();
+  await database.close();
+  return text;
+}
+
+function generateEnvironment(): string {
+  const settings = Object.entries(settingsSchema.properties).map(([name, schema]) => {
+    const { description, default: value } = schema as { description?: string; default?: string | number };
+    return `# ${description}\n#${name}=${value}\n`;
+  });
+  return `# Every setting with its default. Copy to .env and uncomment what you change.\n\n${settings.join('\n')}`;
+}

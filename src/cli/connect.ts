@@ -1,0 +1,62 @@
+import { type Config, ConfigError, readConfig } from '../config.ts';
+import type { Context } from '../core/context.ts';
+import { systemClock } from '../core/dates.ts';
+import { openDatabase } from '../core/db.ts';
+import { type Connection, currencyOf, PreparationError, prepareDatabase } from '../database.ts';
+import { EmbeddedPostgresError } from '../embedded-postgres/error.ts';
+import { findRunningEmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/supervisor.ts';
+
+/** A mistake in how a command was called; its message is for the person who typed it. */
+export class UsageError extends Error {}
+
+/** Runs a command of the CLI; a mistake is told in one line and ends with exit code 1. */
+export async function runCommand(work: (config: Config) => Promise<void>): Promise<void> {
+  try {
+    await work(readConfig(process.env, true));
+  } catch (error) {
+    process.exitCode = 1;
+    console.error(isForTheReader(error) ? error.message : error);
+  }
+}
+
+/** The database that a command works on, migrated; for the embedded one also while the service runs on it. */
+export async function withDatabase<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
+  return withConnection(config, async (connection) => {
+    const currency = currencyOf(config);
+    await prepareDatabase(connection, config, currency);
+    const database = openDatabase({
+      connection,
+      poolSize: 2,
+      prepare: config.DATABASE_PREPARE === 'on',
+      onConnectionLost: (error) => console.error(`A database connection was lost: ${error.message}`),
+    });
+    try {
+      return await work({ db: database.db, clock: systemClock, config, currency });
+    } finally {
+      await database.close();
+    }
+  });
+}
+
+/** Finds the database, or starts the embedded one for as long as the work takes. */
+export async function withConnection<T>(
+  config: Config,
+  work: (connection: Connection) => Promise<T>,
+): Promise<T> {
+  if (config.DATABASE_URL !== '') return work(config.DATABASE_URL);
+  const running = await findRunningEmbeddedPostgres(config.DATA_DIR);
+  if (running) return work(running);
+  const log = { info: () => {}, warn: (message: string) => console.error(message) };
+  const embedded = await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log });
+  try {
+    return await work(embedded.connection);
+  } finally {
+    await embedded.stop();
+  }
+}
+
+function isForTheReader(error: unknown): error is Error {
+  return [UsageError, ConfigError, PreparationError, EmbeddedPostgresError].some(
+    (kind) => error instanceof kind,
+  );
+}

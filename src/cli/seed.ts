@@ -1,0 +1,16 @@
+import { inTransaction } from '../core/db.ts';
+import { addDemoCatalogue } from '../demo.ts';
+import { runCommand, UsageError, withDatabase } from './connect.ts';
+
+await runCommand(async (config) => {
+  if (config.production) throw new UsageError('The demo catalogue does not belong in production.');
+  await withDatabase(config, async ({ db, currency }) => {
+    const product = await db.selectFrom('products').select('id').limit(1).executeTakeFirst();
+    if (product) {
+      console.log('There are products already; nothing was added.');
+      return;
+    }
+    await inTransaction(db, (tx) => addDemoCatalogue(tx, currency.decimals));
+    console.log('The demo catalogue is in the database.');
+  });
+});
