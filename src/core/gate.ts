@@ -123,8 +123,9 @@ function declareAccess(route: RouteOptions): void {
   ];
   route.schema = {
     ...route.schema,
+    operationId: operationId(route),
     description: description + needs,
-    ...(secured && { security: [{ bearer: [] }] }),
+    security: secured ? [{ bearer: [] }] : [],
     response: {
       ...(route.schema.response as Record<string, unknown>),
       ...Object.fromEntries(
@@ -132,6 +133,18 @@ function declareAccess(route: RouteOptions): void {
       ),
     },
   };
+}
+
+/** GET /api/accounts/:id → getAccountsById */
+function operationId({ method, url }: RouteOptions): string {
+  const words = url
+    .replace(/^\/api\//, '')
+    .split(/[/-]/)
+    .filter((word) => word !== '')
+    .map((word) => (word.startsWith(':') ? `by-${word.slice(1)}` : word))
+    .flatMap((word) => word.split('-'))
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${String(method).toLowerCase()}${words.join('')}`;
 }
 
 const NOTHING = { type: 'object', properties: {} };
