@@ -2,7 +2,11 @@
 
 create type account_status as enum ('pending', 'active', 'suspended', 'defaulted', 'repossessed', 'completed', 'written_off', 'cancelled');
 
+create type commission_status as enum ('calculated', 'approved', 'paid');
+
 create type frequency as enum ('daily', 'weekly', 'monthly');
+
+create type invoice_status as enum ('issued', 'void');
 
 create type ledger_account as enum ('receivable', 'sales', 'clearing', 'customer_credit', 'unmatched', 'bad_debt', 'recovery');
 
@@ -19,6 +23,10 @@ create type payment_source as enum ('manual', 'webhook');
 create type payment_status as enum ('matched', 'unmatched', 'reversed');
 
 create type user_role as enum ('admin', 'manager', 'finance', 'agent', 'viewer');
+
+create type verification_status as enum ('pending', 'verified', 'rejected', 'expired');
+
+create type verification_type as enum ('national_id', 'passport', 'alien_id', 'driving_licence', 'voter_id', 'tax_pin', 'business_registration');
 
 create table account_status_changes (
   id bigint not null generated always as identity,
@@ -72,6 +80,7 @@ create table accounts (
 );
 CREATE INDEX accounts_created ON public.accounts USING btree (created_at, id);
 CREATE INDEX accounts_customer ON public.accounts USING btree (customer_id, id);
+CREATE INDEX accounts_employee ON public.accounts USING btree (employee_id, activation_date) WHERE (employee_id IS NOT NULL);
 CREATE INDEX accounts_pending ON public.accounts USING btree (activation_date) WHERE (status = 'pending'::account_status);
 CREATE INDEX accounts_status_created ON public.accounts USING btree (status, created_at, id);
 
@@ -92,6 +101,55 @@ create table audit_entries (
 CREATE INDEX audit_entries_created ON public.audit_entries USING btree (created_at, id);
 CREATE INDEX audit_entries_resource ON public.audit_entries USING btree (resource, resource_id, id);
 
+create table commission_lines (
+  commission_id bigint not null,
+  line_number integer not null,
+  account_id bigint,
+  product_id bigint,
+  sale_date date,
+  quantity integer not null,
+  base_minor bigint not null,
+  rule_id bigint,
+  rate_basis_points integer not null,
+  amount_minor bigint not null,
+  constraint commission_lines_base_minor_check CHECK ((base_minor >= 0)),
+  constraint commission_lines_quantity_check CHECK ((quantity > 0)),
+  constraint commission_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint commission_lines_commission_id_fkey FOREIGN KEY (commission_id) REFERENCES commissions(id),
+  constraint commission_lines_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id),
+  constraint commission_lines_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES commission_rules(id),
+  constraint commission_lines_pkey PRIMARY KEY (commission_id, line_number)
+);
+
+create table commission_rules (
+  id bigint not null generated always as identity,
+  category text not null,
+  version integer not null,
+  rate_basis_points integer not null,
+  created_by bigint,
+  created_at timestamp with time zone not null default now(),
+  constraint commission_rules_rate_basis_points_check CHECK (((rate_basis_points >= 0) AND (rate_basis_points <= 10000))),
+  constraint commission_rules_version_check CHECK ((version > 0)),
+  constraint commission_rules_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint commission_rules_pkey PRIMARY KEY (id),
+  constraint commission_rules_version_unique UNIQUE (category, version)
+);
+
+create table commissions (
+  id bigint not null generated always as identity,
+  employee_id bigint not null,
+  period text not null,
+  status commission_status not null,
+  total_minor bigint not null,
+  paid_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint commissions_period_check CHECK ((period ~ '^\d{4}-(0[1-9]|1[0-2])$'::text)),
+  constraint commissions_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
+  constraint commissions_pkey PRIMARY KEY (id),
+  constraint commissions_period_unique UNIQUE (employee_id, period)
+);
+
 create table customers (
   id bigint not null generated always as identity,
   first_name text not null,
@@ -105,6 +163,7 @@ create table customers (
   search_text text not null,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  kyc_status verification_status,
   constraint customers_pkey PRIMARY KEY (id),
   constraint customers_email_unique UNIQUE (email_key),
   constraint customers_national_id_unique UNIQUE (national_id_key)
@@ -123,6 +182,97 @@ create table employees (
   updated_at timestamp with time zone not null default now(),
   constraint employees_pkey PRIMARY KEY (id)
 );
+
+create table idempotency_keys (
+  user_id bigint not null,
+  path text not null,
+  key text not null,
+  body_hash bytea not null,
+  status integer,
+  answer text,
+  created_at timestamp with time zone not null default now(),
+  constraint idempotency_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint idempotency_keys_pkey PRIMARY KEY (user_id, path, key)
+);
+CREATE INDEX idempotency_keys_created ON public.idempotency_keys USING btree (created_at);
+
+create table identities (
+  issuer text not null,
+  subject text not null,
+  user_id bigint not null,
+  created_at timestamp with time zone not null default now(),
+  constraint identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint identities_pkey PRIMARY KEY (issuer, subject)
+);
+CREATE INDEX identities_user ON public.identities USING btree (user_id);
+
+create table invoice_items (
+  invoice_id bigint not null,
+  "position" integer not null,
+  description text not null,
+  quantity_milli bigint not null,
+  unit_price_minor bigint not null,
+  line_total_minor bigint not null,
+  constraint invoice_items_check CHECK (((line_total_minor)::numeric = div((((quantity_milli)::numeric * (unit_price_minor)::numeric) + (500)::numeric), (1000)::numeric))),
+  constraint invoice_items_position_check CHECK ((("position" >= 1) AND ("position" <= 200))),
+  constraint invoice_items_quantity_milli_check CHECK ((quantity_milli > 0)),
+  constraint invoice_items_unit_price_minor_check CHECK ((unit_price_minor >= 0)),
+  constraint invoice_items_invoice_id_fkey FOREIGN KEY (invoice_id) REFERENCES invoices(id),
+  constraint invoice_items_pkey PRIMARY KEY (invoice_id, "position")
+);
+
+create table invoice_numbers (
+  year integer not null,
+  last_number integer not null,
+  constraint invoice_numbers_last_number_check CHECK ((last_number > 0)),
+  constraint invoice_numbers_pkey PRIMARY KEY (year)
+);
+
+create table invoices (
+  id bigint not null generated always as identity,
+  year integer not null,
+  year_number integer not null,
+  number text not null generated always as (((('INV-'::text || (year)::text) || '-'::text) || lpad((year_number)::text, GREATEST(6, length((year_number)::text)), '0'::text))) stored,
+  account_id bigint not null,
+  customer_name text not null,
+  customer_phone text not null,
+  issued_on date not null,
+  total_minor bigint not null,
+  status invoice_status not null default 'issued'::invoice_status,
+  voided_at timestamp with time zone,
+  void_reason text,
+  created_by bigint,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint invoices_check CHECK (((status = 'void'::invoice_status) = (voided_at IS NOT NULL))),
+  constraint invoices_check1 CHECK (((status = 'void'::invoice_status) = (void_reason IS NOT NULL))),
+  constraint invoices_check2 CHECK ((EXTRACT(year FROM issued_on) = (year)::numeric)),
+  constraint invoices_total_minor_check CHECK ((total_minor >= 0)),
+  constraint invoices_year_number_check CHECK ((year_number > 0)),
+  constraint invoices_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint invoices_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint invoices_year_fkey FOREIGN KEY (year) REFERENCES invoice_numbers(year),
+  constraint invoices_pkey PRIMARY KEY (id),
+  constraint invoices_number_unique UNIQUE (number),
+  constraint invoices_year_number_unique UNIQUE (year, year_number)
+);
+CREATE INDEX invoices_account ON public.invoices USING btree (account_id, id);
+CREATE INDEX invoices_created ON public.invoices USING btree (created_at, id);
+CREATE INDEX invoices_issued ON public.invoices USING btree (issued_on, id);
+
+create table kyc_records (
+  id bigint not null generated always as identity,
+  customer_id bigint not null,
+  verification_type verification_type not null,
+  verification_status verification_status not null,
+  documents jsonb not null,
+  created_by bigint,
+  created_at timestamp with time zone not null default now(),
+  constraint kyc_records_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint kyc_records_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
+  constraint kyc_records_pkey PRIMARY KEY (id)
+);
+CREATE INDEX kyc_records_customer ON public.kyc_records USING btree (customer_id, id);
 
 create table ledger_entries (
   id bigint not null generated always as identity,
@@ -177,6 +327,18 @@ CREATE INDEX notifications_payment ON public.notifications USING btree (payment_
 CREATE INDEX notifications_pending ON public.notifications USING btree (id) WHERE (status = 'pending'::notification_status);
 CREATE INDEX notifications_received ON public.notifications USING btree (received_at, id);
 
+create table oauth_states (
+  state_hash bytea not null,
+  browser_hash bytea not null,
+  provider text not null,
+  redirect_uri text not null,
+  nonce text not null,
+  code_verifier text not null,
+  expires_at timestamp with time zone not null,
+  constraint oauth_states_pkey PRIMARY KEY (state_hash)
+);
+CREATE INDEX oauth_states_expiry ON public.oauth_states USING btree (expires_at);
+
 create table pay_plans (
   id bigint not null generated always as identity,
   name text not null,
@@ -227,22 +389,43 @@ create table payments (
   created_by bigint,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  reconciliation_id bigint,
+  reconciliation_date date,
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),
   constraint payments_check CHECK (((status = 'reversed'::payment_status) = (reversed_at IS NOT NULL))),
   constraint payments_check1 CHECK (((status <> 'matched'::payment_status) OR (account_id IS NOT NULL))),
   constraint payments_check2 CHECK (((status <> 'unmatched'::payment_status) OR (account_id IS NULL))),
   constraint payments_check3 CHECK (((provider IS NULL) = (provider_trans_id IS NULL))),
+  constraint payments_reconciled_wholly CHECK (((reconciliation_id IS NULL) = (reconciliation_date IS NULL))),
   constraint payments_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint payments_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint payments_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
+  constraint payments_reconciliation_id_fkey FOREIGN KEY (reconciliation_id) REFERENCES reconciliations(id),
   constraint payments_pkey PRIMARY KEY (id),
   constraint payments_trans_id_unique UNIQUE (provider, provider_trans_id)
 );
 CREATE INDEX payments_account ON public.payments USING btree (account_id, payment_date, id);
 CREATE INDEX payments_created ON public.payments USING btree (created_at, id);
 CREATE INDEX payments_date ON public.payments USING btree (payment_date, id);
+CREATE INDEX payments_reconciliation ON public.payments USING btree (reconciliation_id) WHERE (reconciliation_id IS NOT NULL);
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
 CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (payment_method_id, upper(transaction_ref)) WHERE ((status <> 'reversed'::payment_status) AND (transaction_ref IS NOT NULL));
+
+create table product_configurations (
+  id bigint not null generated always as identity,
+  product_id bigint not null,
+  name text not null,
+  attributes jsonb not null,
+  price_minor bigint,
+  is_default boolean not null,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint product_configurations_price_minor_check CHECK ((price_minor >= 0)),
+  constraint product_configurations_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id),
+  constraint product_configurations_pkey PRIMARY KEY (id),
+  constraint product_configurations_name_unique UNIQUE (product_id, name)
+);
+CREATE UNIQUE INDEX product_configurations_one_default ON public.product_configurations USING btree (product_id) WHERE is_default;
 
 create table products (
   id bigint not null generated always as identity,
@@ -258,6 +441,19 @@ create table products (
   constraint products_pkey PRIMARY KEY (id),
   constraint products_sku_unique UNIQUE (sku)
 );
+
+create table reconciliations (
+  id bigint not null generated always as identity,
+  reconciliation_date date not null,
+  payment_count integer not null,
+  total_minor bigint not null,
+  created_by bigint,
+  created_at timestamp with time zone not null default now(),
+  constraint reconciliations_payment_count_check CHECK ((payment_count > 0)),
+  constraint reconciliations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint reconciliations_pkey PRIMARY KEY (id)
+);
+CREATE INDEX reconciliations_created ON public.reconciliations USING btree (created_at, id);
 
 create table refresh_tokens (
   token_hash bytea not null,
@@ -305,6 +501,119 @@ create table users (
   constraint users_email_unique UNIQUE (email_key)
 );
 
+CREATE OR REPLACE FUNCTION public.account_number(account_id bigint)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select 'ACC' || (1000000 + account_id)::text || damm_check_digit(1000000 + account_id)::text
+$function$;
+
+CREATE OR REPLACE FUNCTION public.csv_text(value text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case
+    when value ~ '^[[:space:]\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]'
+      then '''' || translate(value, e'\r\n', '  ')
+    else translate(value, e'\r\n', '  ')
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.damm_check_digit(n bigint)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select
+    damm_step(damm_step(damm_step(damm_step(damm_step(damm_step(damm_step(damm_step(
+    damm_step(damm_step(damm_step(damm_step(damm_step(damm_step(damm_step(damm_step(0,
+      n / 1000000000000000),
+      n / 100000000000000 % 10),
+      n / 10000000000000 % 10),
+      n / 1000000000000 % 10),
+      n / 100000000000 % 10),
+      n / 10000000000 % 10),
+      n / 1000000000 % 10),
+      n / 100000000 % 10),
+      n / 10000000 % 10),
+      n / 1000000 % 10),
+      n / 100000 % 10),
+      n / 10000 % 10),
+      n / 1000 % 10),
+      n / 100 % 10),
+      n / 10 % 10),
+      n % 10)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.damm_step(interim integer, digit bigint)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select get_byte(
+    '\x00030107050908060402'
+    '07000902010504080603'
+    '04020006080701030509'
+    '01070500090803040206'
+    '06010203000405090708'
+    '03060704020009050801'
+    '05080609070200010304'
+    '08090405030602000107'
+    '09040308060107020005'
+    '02050801040306070900'::bytea,
+    interim * 10 + digit::integer)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.instalments_due_by(frequency frequency, activation_date date, instalment_count integer, day date)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case
+    when day < activation_date then 0
+    when frequency = 'daily' then least(instalment_count, day - activation_date)
+    when frequency = 'weekly' then least(instalment_count, (day - activation_date) / 7)
+    when frequency = 'monthly' then least(instalment_count, months_between(activation_date, day))
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.invoice_is_frozen()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'invoice % is frozen', old.number using errcode = 'restrict_violation';
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.invoice_lines_must_sum()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from invoices i
+    where i.id in (select a.invoice_id from added a)
+      and i.total_minor <> (select sum(l.line_total_minor) from invoice_items l where l.invoice_id = i.id)
+  ) then
+    raise exception 'the total of an invoice must be the sum of its lines' using errcode = 'check_violation';
+  end if;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.item_date(frequency frequency, activation_date date, item bigint)
+ RETURNS date
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case frequency
+    when 'daily' then activation_date + item::integer
+    when 'weekly' then activation_date + 7 * item::integer
+    when 'monthly' then (activation_date + make_interval(months => item::integer))::date
+  end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.ledger_events_must_balance()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -314,6 +623,49 @@ begin
     raise exception 'the entries of a ledger event must sum to zero' using errcode = 'check_violation';
   end if;
   return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.months_between(start date, day date)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select (extract(year from day) * 12 + extract(month from day)
+      - extract(year from start) * 12 - extract(month from start))::integer
+    - case
+        -- The step of that many months falls in the day's own month, so only the days are left to compare.
+        when extract(day from day) >= extract(day from start) then 0
+        when extract(month from day + 1) <> extract(month from day) then 0
+        else 1
+      end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.next_due_date(frequency frequency, activation_date date, deposit_minor bigint, instalment_minor bigint, total_minor bigint, paid_minor bigint)
+ RETURNS date
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case
+    when paid_minor >= total_minor then null
+    when paid_minor < deposit_minor then activation_date
+    else item_date(frequency, activation_date, (paid_minor - deposit_minor) / instalment_minor + 1)
+  end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.paid_to_instalments(paid_minor bigint, deposit_minor bigint, total_minor bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select greatest(0, least(paid_minor, total_minor) - deposit_minor)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.payment_is_reconciled_once()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'payment % is reconciled already', old.id using errcode = 'restrict_violation';
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.payment_money_is_frozen()
@@ -334,8 +686,20 @@ end $function$;
 
 CREATE TRIGGER audit_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_entries FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
+CREATE TRIGGER invoice_items_frozen BEFORE DELETE OR UPDATE OR TRUNCATE ON public.invoice_items FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER invoice_items_sum AFTER INSERT ON public.invoice_items REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION invoice_lines_must_sum();
+
+CREATE TRIGGER invoice_numbers_kept BEFORE DELETE OR TRUNCATE ON public.invoice_numbers FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER invoices_frozen BEFORE UPDATE ON public.invoices FOR EACH ROW WHEN (((old.status = 'void'::invoice_status) OR ((((((((((old.id IS DISTINCT FROM new.id) OR (old.year IS DISTINCT FROM new.year)) OR (old.year_number IS DISTINCT FROM new.year_number)) OR (old.account_id IS DISTINCT FROM new.account_id)) OR (old.customer_name IS DISTINCT FROM new.customer_name)) OR (old.customer_phone IS DISTINCT FROM new.customer_phone)) OR (old.issued_on IS DISTINCT FROM new.issued_on)) OR (old.total_minor IS DISTINCT FROM new.total_minor)) OR (old.created_by IS DISTINCT FROM new.created_by)) OR (old.created_at IS DISTINCT FROM new.created_at)))) EXECUTE FUNCTION invoice_is_frozen();
+
+CREATE TRIGGER invoices_kept BEFORE DELETE OR TRUNCATE ON public.invoices FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
 CREATE TRIGGER ledger_events_balance AFTER INSERT ON public.ledger_entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_events_must_balance();
 
 CREATE TRIGGER payments_money_frozen BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((((old.amount_minor IS DISTINCT FROM new.amount_minor) OR (old.payment_method_id IS DISTINCT FROM new.payment_method_id)) OR (old.payment_date IS DISTINCT FROM new.payment_date)) OR (old.transaction_ref IS DISTINCT FROM new.transaction_ref))) EXECUTE FUNCTION payment_money_is_frozen();
+
+CREATE TRIGGER payments_reconciled_once BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((old.reconciliation_id IS NOT NULL) AND ((old.reconciliation_id IS DISTINCT FROM new.reconciliation_id) OR (old.reconciliation_date IS DISTINCT FROM new.reconciliation_date)))) EXECUTE FUNCTION payment_is_reconciled_once();

@@ -9,8 +9,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { buildApp } from '../src/app.ts';
-import { readConfig, settingsSchema } from '../src/config.ts';
+import { PROVIDER_SETTINGS, readConfig, settingsSchema } from '../src/config.ts';
 import type { Context } from '../src/core/context.ts';
+import { openCopyPool } from '../src/core/copy.ts';
 import { systemClock } from '../src/core/dates.ts';
 import { openDatabase } from '../src/core/db.ts';
 import { createLog } from '../src/core/log.ts';
@@ -87,8 +88,10 @@ async function generateDescription(): Promise<string> {
   });
   const context: Context = { db: database.db, clock: systemClock, config, currency: currencyOf(config) };
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
+  const exports = openCopyPool({ connection: embedded.connection, onConnectionLost: () => {} });
   const app = buildApp({
     context,
+    exports,
     log: createLog(config),
     jwtSecret: 'no token is made here, but one could be',
     redis: undefined,
@@ -98,6 +101,7 @@ async function generateDescription(): Promise<string> {
   await app.ready();
   const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;
   await app.close();
+  await exports.close();
   await database.close();
   return text;
 }
@@ -107,5 +111,9 @@ function generateEnvironment(): string {
     const { description, default: value } = schema as { description?: string; default?: string | number };
     return `# ${description}\n#${name}=${value}\n`;
   });
-  return `# Every setting with its default. Copy to .env and uncomment what you change.\n\n${settings.join('\n')}`;
+  const providers = Object.entries(PROVIDER_SETTINGS).map(
+    ([part, description]) => `# ${description}\n#OAUTH_<NAME>_${part}=\n`,
+  );
+  const parts = [...settings, ...providers];
+  return `# Every setting with its default. Copy to .env and uncomment what you change.\n\n${parts.join('\n')}`;
 }

@@ -1,10 +1,14 @@
 import { accountRoutes } from './accounts/routes.ts';
+import { auditRoutes } from './audit/routes.ts';
 import type { AuthParts } from './auth/commands.ts';
 import { createSessionReader } from './auth/identify.ts';
+import { createIdentityProviders } from './auth/identity-providers.ts';
 import { authRoutes } from './auth/routes.ts';
 import { createAccessTokens } from './auth/tokens.ts';
+import { commissionRoutes } from './commissions/routes.ts';
 import type { Api } from './core/api.ts';
 import type { Context } from './core/context.ts';
+import type { CopyPool } from './core/copy.ts';
 import { AppError } from './core/errors.ts';
 import { guardRoutes } from './core/gate.ts';
 import { createHttpServer, type HttpServer } from './core/http.ts';
@@ -13,12 +17,19 @@ import { createLimiter } from './core/rate-limit.ts';
 import type { SharedRedis } from './core/redis.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { DOCS_PATH, describeApi } from './docs/description.ts';
+import { employeeRoutes } from './employees/routes.ts';
 import { healthRoutes } from './health/routes.ts';
+import { createInvoicePrinter } from './invoices/pdf/printer.ts';
+import { invoiceRoutes } from './invoices/routes.ts';
+import { kycRoutes } from './kyc/routes.ts';
 import { payPlanRoutes } from './pay-plans/routes.ts';
 import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { productRoutes } from './products/routes.ts';
+import { reconciliationRoutes } from './reconciliations/routes.ts';
+import { reportRoutes } from './reports/routes.ts';
 import { type SettableClock, testClockRoutes } from './test-clock/routes.ts';
+import { userRoutes } from './users/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
 
 const GUESSES_PER_EMAIL = 10;
@@ -26,6 +37,7 @@ const GUESS_WINDOW_SECONDS = 15 * 60;
 
 export interface AppParts {
   context: Context;
+  exports: CopyPool;
   log: Log;
   jwtSecret: string;
   redis: SharedRedis | undefined;
@@ -39,6 +51,7 @@ export interface AppParts {
 /** The whole HTTP service in reading order; it opens nothing by itself. */
 export function buildApp({
   context,
+  exports,
   log,
   jwtSecret,
   redis,
@@ -50,24 +63,39 @@ export function buildApp({
   const parts: AuthParts = {
     tokens: createAccessTokens(jwtSecret, config.ACCESS_TOKEN_TTL),
     guesses: createLimiter('guesses', GUESSES_PER_EMAIL, GUESS_WINDOW_SECONDS, redis),
+    providers: createIdentityProviders(log),
   };
   const sessions = createSessionReader(context, parts.tokens);
+
+  const printer = createInvoicePrinter(config, context.currency);
 
   const app = createHttpServer(context, log);
   guardRoutes(app, { identify: sessions.identify, config, redis, docsPath: DOCS_PATH });
   describeApi(app, version);
+  app.addHook('onReady', async () => {
+    if (config.companyLogo) await printer.checkLogo();
+  });
+  app.addHook('onClose', async () => printer.close());
   app.setNotFoundHandler((request) => {
     throw unknownAddress(request.method, request.url);
   });
 
   function v1(api: Api): void {
     authRoutes(api, context, { parts, sessions });
+    userRoutes(api, context);
     customerRoutes(api, context);
+    kycRoutes(api, context);
     accountRoutes(api, context);
     paymentRoutes(api, context);
+    reconciliationRoutes(api, context);
+    invoiceRoutes(api, context, printer);
     productRoutes(api, context);
     payPlanRoutes(api, context);
     paymentMethodRoutes(api, context);
+    employeeRoutes(api, context);
+    commissionRoutes(api, context);
+    reportRoutes(api, context, exports);
+    auditRoutes(api, context);
     webhookRoutes(api, context);
     if (testClock) testClockRoutes(api, testClock);
   }

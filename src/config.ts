@@ -1,6 +1,16 @@
+import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import envSchema from 'env-schema';
 import { type Static, type TSchema, Type } from 'typebox';
+import {
+  canNameProvider,
+  PROVIDER_PARTS,
+  PROVIDER_VARIABLE,
+  providerVariable,
+  RESERVED_PROVIDER_NAMES,
+} from './core/provider-variables.ts';
+
+const MAX_LOGO_BYTES = 1024 * 1024;
 
 /**
  * Every setting of the service, read from the environment (and a `.env` file) in this one place.
@@ -90,6 +100,12 @@ export const settingsSchema = Type.Object({
     'Role of whoever registers; empty: manager, but required in production where registration is open.',
   ),
 
+  PUBLIC_URL: setting(
+    Type.String(),
+    '',
+    "Address by which browsers reach this service, such as https://ams.example.com; empty: the request's own host. Production needs it where an identity provider is set.",
+  ),
+
   WEBHOOK_SECRET: setting(
     Type.String(),
     '',
@@ -104,6 +120,22 @@ export const settingsSchema = Type.Object({
     Type.String({ pattern: '^[0-9, ]*$' }),
     '',
     'Own business short codes, by comma; empty: any.',
+  ),
+
+  COMPANY_NAME: setting(
+    Type.String({ minLength: 1, maxLength: 100 }),
+    'Your company',
+    'Printed on invoices.',
+  ),
+  COMPANY_ADDRESS: setting(
+    Type.String({ maxLength: 500 }),
+    '',
+    'Printed on invoices below the name; | begins a new line.',
+  ),
+  COMPANY_LOGO: setting(
+    Type.String(),
+    '',
+    'PNG, JPEG or SVG file of at most 1 MB, printed on invoices; text in an SVG as outlines.',
   ),
 
   RATE_LIMIT_AUTH: setting(
@@ -123,9 +155,29 @@ export const settingsSchema = Type.Object({
   TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'on adds PUT /api/test/clock; refused in production.'),
 });
 
+/** What the variables OAUTH_<NAME>_… of each identity provider mean, for `.env.example`. */
+export const PROVIDER_SETTINGS: Readonly<Record<(typeof PROVIDER_PARTS)[number], string>> = {
+  ISSUER:
+    'Issuer of an identity provider (OpenID Connect). GOOGLE as the name opens /api/auth/google; the address for the provider to return to is PUBLIC_URL/api/auth/google/callback.',
+  CLIENT_ID: 'What the provider calls this service.',
+  CLIENT_SECRET: 'By which the provider knows this service.',
+};
+
 export type Settings = Readonly<Static<typeof settingsSchema>>;
 
+export interface IdentityProvider {
+  /** In lower case, as it stands in the path. */
+  readonly name: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
 export interface Config extends Settings {
+  /** By name. */
+  readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
+  /** Without a slash at its end; undefined: take the request's own host. */
+  readonly publicUrl: string | undefined;
   readonly production: boolean;
   readonly registration: { readonly open: boolean; readonly role: string };
   /** CIDR list for Fastify; undefined trusts nobody. */
@@ -133,6 +185,12 @@ export interface Config extends Settings {
   readonly webhookNetworks: BlockList | undefined;
   readonly paybillNumbers: readonly string[];
   readonly corsOrigins: readonly string[];
+  readonly companyLogo: Logo | undefined;
+}
+
+export interface Logo {
+  readonly format: 'png' | 'jpg' | 'svg';
+  readonly bytes: Buffer;
 }
 
 /** Says every mistake with the variable's name and what is allowed, never with its value. */
@@ -147,7 +205,7 @@ export class ConfigError extends Error {
 
 /** @throws ConfigError naming each wrong variable. */
 export function readConfig(environment: Record<string, string | undefined>, useDotenv = false): Config {
-  const settings = readSettings(environment, useDotenv);
+  const { settings, providerValues } = readSettings(environment, useDotenv);
   const production = settings.NODE_ENV === 'production';
   const problems: string[] = [];
 
@@ -155,18 +213,25 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   const webhook = networks('WEBHOOK_ALLOWED_IPS', settings.WEBHOOK_ALLOWED_IPS, problems);
   checkUrl('DATABASE_URL', settings.DATABASE_URL, ['postgres:', 'postgresql:'], problems);
   checkUrl('REDIS_URL', settings.REDIS_URL, ['redis:', 'rediss:'], problems);
+  checkWebAddress('PUBLIC_URL', settings.PUBLIC_URL, production, problems);
+  const identityProviders = readProviders(providerValues, production, problems);
+  if (production && identityProviders.size > 0 && settings.PUBLIC_URL === '')
+    problems.push('PUBLIC_URL is required in production where an identity provider is set');
   if (!isTimeZone(settings.BUSINESS_TIMEZONE))
     problems.push('BUSINESS_TIMEZONE must be an IANA time zone such as Africa/Nairobi');
   if (!Intl.supportedValuesOf('currency').includes(settings.CURRENCY))
     problems.push('CURRENCY must be an ISO 4217 code such as KES');
   if (settings.JWT_SECRET !== '' && Buffer.byteLength(settings.JWT_SECRET) < 32)
     problems.push('JWT_SECRET must have at least 32 bytes');
+  const companyLogo = readLogo(settings.COMPANY_LOGO, problems);
   if (production) problems.push(...productionProblems(settings));
   if (problems.length > 0) throw new ConfigError(problems);
 
   return Object.freeze({
     ...settings,
     production,
+    identityProviders,
+    publicUrl: settings.PUBLIC_URL === '' ? undefined : settings.PUBLIC_URL.replace(/\/+$/, ''),
     registration: {
       open: settings.REGISTRATION === '' ? !production : settings.REGISTRATION === 'open',
       role: settings.REGISTRATION_ROLE === '' ? 'manager' : settings.REGISTRATION_ROLE,
@@ -175,6 +240,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     webhookNetworks: webhook.length > 0 ? blockList(webhook) : undefined,
     paybillNumbers: commaList(settings.PAYBILL_NUMBERS),
     corsOrigins: commaList(settings.CORS_ORIGINS),
+    companyLogo,
   });
 }
 
@@ -197,16 +263,65 @@ interface EnvironmentError {
   params?: { allowedValues?: string[] };
 }
 
-function readSettings(environment: Record<string, string | undefined>, useDotenv: boolean): Settings {
+interface GivenSettings {
+  settings: Settings;
+  /** The OAUTH_<NAME>_… variables, whose names no schema can list. */
+  providerValues: Record<string, string>;
+}
+
+function readSettings(environment: Record<string, string | undefined>, useDotenv: boolean): GivenSettings {
   // An empty variable means "not set": compose files and shells often pass one.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const schema = { ...settingsSchema, patternProperties: { [PROVIDER_VARIABLE]: { type: 'string' } } };
   try {
-    return envSchema<Settings>({ schema: settingsSchema, data: given, env: false, dotenv: useDotenv });
+    const all = envSchema<Settings>({ schema, data: given, env: false, dotenv: useDotenv });
+    const names = Object.keys(settingsSchema.properties);
+    const isListed = (name: string) => names.includes(name);
+    return {
+      settings: Object.fromEntries(Object.entries(all).filter(([name]) => isListed(name))) as Settings,
+      providerValues: Object.fromEntries(
+        Object.entries(all).flatMap(([name, value]) => (isListed(name) ? [] : [[name, String(value)]])),
+      ),
+    };
   } catch (error) {
     const errors = (error as { errors?: EnvironmentError[] }).errors;
     if (!errors) throw error;
     throw new ConfigError(errors.map(describe));
   }
+}
+
+/** Collects the variables by the name in them; each provider needs all three. */
+function readProviders(
+  values: Record<string, string>,
+  production: boolean,
+  problems: string[],
+): ReadonlyMap<string, IdentityProvider> {
+  const pattern = new RegExp(PROVIDER_VARIABLE);
+  const given = Object.keys(values).filter((variable) => values[variable] !== '');
+  const names = new Set(given.flatMap((variable) => pattern.exec(variable)?.[1] ?? []));
+  const providers = [...names].sort().map((capitals) => {
+    const read = (part: (typeof PROVIDER_PARTS)[number]) => values[providerVariable(capitals, part)] ?? '';
+    for (const part of PROVIDER_PARTS.filter((part) => read(part) === '')) {
+      problems.push(`${providerVariable(capitals, part)} is missing; each provider needs all three`);
+    }
+    const issuer = read('ISSUER');
+    const issuerVariable = providerVariable(capitals, 'ISSUER');
+    if (!canNameProvider(capitals)) {
+      problems.push(
+        `${issuerVariable} holds a provider name that is too long or one of ${RESERVED_PROVIDER_NAMES.join(', ')}`,
+      );
+    }
+    checkWebAddress(issuerVariable, issuer, production, problems);
+    // Given the address of the document itself, the library would not check whose it is.
+    if (issuer.includes('/.well-known/')) problems.push(`${issuerVariable} must end before /.well-known/`);
+    return {
+      name: capitals.toLowerCase(),
+      issuer,
+      clientId: read('CLIENT_ID'),
+      clientSecret: read('CLIENT_SECRET'),
+    };
+  });
+  return new Map(providers.map((provider) => [provider.name, Object.freeze(provider)]));
 }
 
 function describe({ instancePath, message, params }: EnvironmentError): string {
@@ -250,11 +365,43 @@ function blockList(cidrs: string[]): BlockList {
   return list;
 }
 
+function readLogo(path: string, problems: string[]): Logo | undefined {
+  if (path === '') return undefined;
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(path);
+  } catch (error) {
+    problems.push(`COMPANY_LOGO cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    return undefined;
+  }
+  const format = imageFormat(bytes);
+  if (format && bytes.length <= MAX_LOGO_BYTES) return { format, bytes };
+  problems.push('COMPANY_LOGO must be a PNG, JPEG or SVG file of at most 1 MB');
+  return undefined;
+}
+
+/** By what the file holds; its name may say anything. */
+function imageFormat(bytes: Buffer): Logo['format'] | undefined {
+  if (bytes.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n') return 'png';
+  if (bytes.subarray(0, 3).toString('latin1') === '\xff\xd8\xff') return 'jpg';
+  return /<svg[\s>]/.test(bytes.subarray(0, 4096).toString('utf8')) ? 'svg' : undefined;
+}
+
 function checkUrl(name: string, text: string, protocols: string[], problems: string[]): void {
   if (text === '') return;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !protocols.includes(url.protocol))
     problems.push(`${name} must start with ${protocols.map((p) => `${p}//`).join(' or ')}`);
+}
+
+function checkWebAddress(name: string, text: string, production: boolean, problems: string[]): void {
+  if (text === '') return;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const schemes = production ? ['https:'] : ['https:', 'http:'];
+  if (!url || !schemes.includes(url.protocol) || /[?#\s]/.test(text) || url.username || url.password) {
+    const kind = production ? 'https:// address in production' : 'https:// or http:// address';
+    problems.push(`${name} must be an ${kind}, without user, ? and #`);
+  }
 }
 
 function isTimeZone(name: string): boolean {

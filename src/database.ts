@@ -41,7 +41,9 @@ export async function prepareDatabase(
   const pool = new pg.Pool({ ...target, max: 2, connectionTimeoutMillis: 10_000 });
   pool.on('error', () => {}); // An idle connection that breaks here is reported by the next query.
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
-  const lock = await pool.connect();
+  const lock = await pool.connect().catch((error: unknown) => {
+    throw typeof connection === 'string' ? cannotConnect(error) : error;
+  });
   try {
     await checkServerVersion(lock);
     await lock.query('select pg_advisory_lock($1)', [PREPARATION_LOCK]);
@@ -68,6 +70,15 @@ export async function getJwtSecret(db: Db, config: Config): Promise<string> {
     .where('key', '=', 'jwt_secret')
     .executeTakeFirstOrThrow();
   return row.value;
+}
+
+/** Server, database, user and password all come from DATABASE_URL, so the operator can put it right there. */
+function cannotConnect(cause: unknown): PreparationError {
+  const causes = cause instanceof AggregateError ? cause.errors : [cause];
+  const reasons = causes.map((each) => (each instanceof Error ? each.message : String(each)));
+  return new PreparationError(`The database of DATABASE_URL cannot be reached: ${reasons.join('; ')}.`, {
+    cause,
+  });
 }
 
 async function checkServerVersion(client: pg.PoolClient): Promise<void> {

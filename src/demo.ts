@@ -56,6 +56,14 @@ export async function addDemoCatalogue(tx: Tx, decimals: number): Promise<void> 
     .insertInto('employees')
     .values([{ name: 'Field agent North' }, { name: 'Field agent South' }, { name: 'Shop counter' }])
     .execute();
+
+  await tx
+    .insertInto('commission_rules')
+    .values([
+      { category: '', version: 1, rate_basis_points: 200 },
+      { category: 'pump', version: 1, rate_basis_points: 350 },
+    ])
+    .execute();
 }
 
 function product(sku: string, name: string, category: string, description: string, price: bigint) {

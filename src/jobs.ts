@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { activateDueAccounts } from './accounts/commands.ts';
-import { deleteExpiredSessions } from './auth/store.ts';
+import { deleteExpiredSessions, deleteExpiredSignInStates } from './auth/store.ts';
 import type { Context } from './core/context.ts';
+import { deleteOldAnswers } from './core/idempotency.ts';
 import { retryPendingNotifications } from './payments/inbox.ts';
 
 const INTERVAL_MS = 60_000;
@@ -17,6 +18,8 @@ export async function runMinuteJobs(context: Context, log: Log): Promise<void> {
   const activated = await activateDueAccounts(context);
   const settled = await retryPendingNotifications(context, log);
   await deleteExpiredSessions(context.db, new Date());
+  await deleteExpiredSignInStates(context.db, new Date());
+  await deleteOldAnswers(context.db, new Date());
   if (activated > 0) log.info(`${activated} accounts were activated on their day.`);
   if (settled > 0) log.info(`${settled} stored notifications were processed.`);
 }

@@ -25,8 +25,15 @@ function explain(error: unknown): string {
   if (error instanceof ConfigError)
     return ['The configuration is wrong:', ...error.problems.map((p) => `  ${p}`)].join('\n');
   if (error instanceof PreparationError || error instanceof EmbeddedPostgresError) return error.message;
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return `${error.message}. Set PORT to a free port.`;
-  }
+  const hint = listenHint(error);
+  if (error instanceof Error && hint) return `${error.message}. ${hint}`;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** What to change when the address cannot be listened on. */
+function listenHint(error: unknown): string | undefined {
+  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return undefined;
+  if (error.syscall === 'getaddrinfo' || error.code === 'EADDRNOTAVAIL')
+    return 'Set HOST to an address of this machine.';
+  return error.syscall === 'listen' ? 'Set PORT to a free port.' : undefined;
 }

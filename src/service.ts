@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import type { Context } from './core/context.ts';
+import { openCopyPool } from './core/copy.ts';
 import { systemClock } from './core/dates.ts';
 import { openDatabase } from './core/db.ts';
 import { createLog, type Log } from './core/log.ts';
@@ -34,6 +35,10 @@ export async function startService(config: Config): Promise<Service> {
     prepare: config.DATABASE_PREPARE === 'on',
     onConnectionLost: (error) => log.warn(`A database connection was lost: ${error.message}`),
   });
+  const exports = openCopyPool({
+    connection,
+    onConnectionLost: (error) => log.warn(`An export's connection was lost: ${error.message}`),
+  });
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   let accepting = true;
   const testClock =
@@ -41,6 +46,7 @@ export async function startService(config: Config): Promise<Service> {
   const context: Context = { db: database.db, clock: testClock ?? systemClock, config, currency };
   const app = buildApp({
     context,
+    exports,
     log,
     jwtSecret: await getJwtSecret(database.db, config),
     redis,
@@ -57,6 +63,7 @@ export async function startService(config: Config): Promise<Service> {
     log,
     async stop() {
       accepting = false;
+      await exports.close(); // an export may take minutes; its reader sees that it broke
       await app.close();
       await jobs.stop();
       await database.close();

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { buildApp } from '../src/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { Context } from '../src/core/context.ts';
+import { openCopyPool } from '../src/core/copy.ts';
 import { openDatabase } from '../src/core/db.ts';
 import type { HttpServer } from '../src/core/http.ts';
 import { createLog } from '../src/core/log.ts';
@@ -68,8 +69,10 @@ export async function startTestService(environment: Record<string, string> = {})
   const config: Config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...NO_LIMITS, ...environment });
   const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
   await onServer(`create database ${database} template ${TEMPLATE}`);
+  const connection = databaseOn(inject('server'), database);
+  const exports = openCopyPool({ connection, onConnectionLost: () => {} });
   const opened = openDatabase({
-    connection: databaseOn(inject('server'), database),
+    connection,
     poolSize: config.DATABASE_POOL_SIZE,
     prepare: config.DATABASE_PREPARE === 'on',
     onConnectionLost: () => {},
@@ -81,6 +84,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const jwtSecret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';
   const app = buildApp({
     context,
+    exports,
     log,
     jwtSecret,
     redis,
@@ -115,6 +119,7 @@ export async function startTestService(environment: Record<string, string> = {})
     },
   };
   const close = async () => {
+    await exports.close();
     await app.close();
     await opened.close();
     redis?.close();
@@ -197,6 +202,67 @@ export async function newAccount(service: TestService, fields: Record<string, un
   });
   expect(answer.status, answer.text).toBe(201);
   return answer.body.data;
+}
+
+/** The account as the API shows it now. */
+export async function accountNow(service: TestService, id: number) {
+  const answer = await service.call('GET', `/accounts/${id}`);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data;
+}
+
+/** A payment in cash that was recorded for an account. */
+export async function pay(
+  service: TestService,
+  accountId: number,
+  amount: number,
+  fields: Record<string, unknown> = {},
+) {
+  const answer = await service.call('POST', '/payments', {
+    accountId,
+    amount,
+    paymentMethodId: 2,
+    ...fields,
+  });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.data;
+}
+
+export async function reverse(service: TestService, paymentId: number) {
+  const answer = await service.call('POST', `/payments/${paymentId}/reverse`, {
+    reason: 'entered by mistake',
+  });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data;
+}
+
+/** Moves an account to a status, with a reason. */
+export async function move(service: TestService, accountId: number, status: string) {
+  const answer = await service.call('PUT', `/accounts/${accountId}`, { status, reason: `now ${status}` });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data;
+}
+
+/** Posts a notification and gives the answer. */
+export function notify(
+  service: Pick<TestService, 'call'>,
+  fields: Record<string, unknown> = {},
+  { query = '', headers }: { query?: string; headers?: Record<string, string> } = {},
+): Promise<Answer> {
+  const options = { token: null, ...(headers && { headers }) };
+  return service.call('POST', `/webhooks/payments/mobilemoney${query}`, notification(fields), options);
+}
+
+/** Puts the business clock to noon of a date in Nairobi. */
+export function setToday(service: TestService, date: string): void {
+  service.clock.set(new Date(`${date}T09:00:00Z`));
+}
+
+/** Asserts a refusal by validation and gives the paths of its fields. */
+export function wrongFields(answer: Answer): string[] {
+  expect(answer.body, answer.text).toMatchObject({ success: false, error: { code: 'VALIDATION_ERROR' } });
+  expect(answer.status, answer.text).toBe(400);
+  return answer.body.error.details.fields.map((field: { path: string }) => field.path).sort();
 }
 
 /** A notification as the provider posts it, with a transaction id of its own. */

@@ -4,6 +4,7 @@ import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
 import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
 import { changeAccount, openAccount } from './commands.ts';
 import {
   Account,
@@ -48,10 +49,12 @@ export function accountRoutes(api: Api, context: Context): void {
         response: { 201: Envelope(Account) },
       },
     },
-    async (request, reply) => {
-      const account = await openAccount(context, actorOf(request), request.body);
-      return reply.status(201).send(ok(answer(account), 'Account created.'));
-    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const account = await openAccount(once, actorOf(request), request.body);
+        reply.status(201);
+        return ok(answer(account), 'Account created.');
+      }),
   );
 
   api.get(

@@ -134,8 +134,12 @@ export function bookCancellation(books: AccountBooks): Booking {
   };
 }
 
-/** What is outstanding is given up as a loss. */
+/**
+ * What is outstanding is given up as a loss.
+ * @throws AppError VALIDATION_ERROR where nothing is: a later reversal would have no loss to add to.
+ */
 export function bookWriteOff(books: AccountBooks): Booking {
+  if (books.receivableMinor === 0n) throw invalidField('status', 'nothing is owed that could be written off');
   return {
     after: {
       paidMinor: books.paidMinor,

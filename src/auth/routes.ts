@@ -1,12 +1,26 @@
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
 import { Envelope, ok } from '../core/envelope.ts';
+import { invalidField } from '../core/errors.ts';
 import { actorOf } from '../core/gate.ts';
+import { User } from '../users/schema.ts';
+import { getUser, toUser } from '../users/store.ts';
+import { browserSecretOf, clearSignInCookie, setSignInCookie } from './browser-cookie.ts';
 import * as commands from './commands.ts';
 import type { SessionReader } from './identify.ts';
-import { LoginBody, PasswordBody, RefreshBody, RegisterBody, SignedIn, User } from './schema.ts';
-import { getUser, revokeSession, type UserRow } from './store.ts';
+import { finishIdentitySignIn, getIdentityProvider, startIdentitySignIn } from './identity.ts';
+import {
+  CallbackQuery,
+  LoginBody,
+  PasswordBody,
+  ProviderParams,
+  RefreshBody,
+  RegisterBody,
+  SignedIn,
+} from './schema.ts';
+import { revokeSession } from './store.ts';
 
 interface AuthOptions {
   parts: commands.AuthParts;
@@ -23,7 +37,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         summary: 'Register a user and sign in',
         description: 'The first user of a new service becomes its admin.',
         body: RegisterBody,
-        response: { 201: Envelope(SignedIn) },
+        response: { 201: Envelope(SignedIn(User)) },
       },
     },
     async (request, reply) => {
@@ -40,7 +54,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         tags: ['Authentication'],
         summary: 'Sign in with e-mail and password',
         body: LoginBody,
-        response: { 200: Envelope(SignedIn) },
+        response: { 200: Envelope(SignedIn(User)) },
       },
     },
     async (request) => ok(toSignedIn(await commands.login(context, parts, request.body)), 'Signed in.'),
@@ -55,7 +69,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         summary: 'Exchange a refresh token for new tokens',
         description: 'A refresh token works once; using one again ends the session.',
         body: RefreshBody,
-        response: { 200: Envelope(SignedIn) },
+        response: { 200: Envelope(SignedIn(User)) },
       },
     },
     async (request) =>
@@ -107,9 +121,72 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       return ok({}, 'Password changed.');
     },
   );
+
+  // The router prefers the addresses above to a parameter. A HEAD would begin or use up a sign-in, too.
+  api.get(
+    '/auth/:provider',
+    {
+      exposeHeadRoute: false,
+      config: { access: 'public', rate: 'auth', budget: 'provider', errors: [404] },
+      schema: {
+        tags: ['Authentication'],
+        summary: 'Sign in through an identity provider',
+        description:
+          'Sends the browser to the provider (OpenID Connect), which sends it back to ' +
+          '`/api/auth/{provider}/callback`. Providers come from the settings `OAUTH_<NAME>_…`.',
+        params: ProviderParams,
+        response: { 302: Type.Null({ description: 'To the provider.' }) },
+      },
+    },
+    async (request, reply) => {
+      const provider = getIdentityProvider(context, request.params.provider);
+      const base = publicAddress(request, context);
+      const redirectUri = `${base.href}/api/auth/${provider.name}/callback`;
+      const { location, browserSecret } = await startIdentitySignIn(context, parts, provider, redirectUri);
+      setSignInCookie(reply, browserSecret, base.secure);
+      return reply.redirect(location.href);
+    },
+  );
+
+  api.get(
+    '/auth/:provider/callback',
+    {
+      exposeHeadRoute: false,
+      config: { access: 'public', errors: [401, 403, 404, 409] },
+      schema: {
+        tags: ['Authentication'],
+        summary: 'Where an identity provider sends the browser back to',
+        description:
+          'Answers as signing in with a password does. An identity that is new becomes a user where ' +
+          'registration is open; an e-mail that another user has is DUPLICATE_ENTRY.',
+        params: ProviderParams,
+        querystring: CallbackQuery,
+        response: { 200: Envelope(SignedIn(User)) },
+      },
+    },
+    async (request, reply) => {
+      const provider = getIdentityProvider(context, request.params.provider);
+      const { secure } = publicAddress(request, context);
+      const callback = {
+        state: request.query.state,
+        browserSecret: browserSecretOf(request, secure),
+        query: new URL(request.url, 'http://localhost').search,
+      };
+      const signedIn = await finishIdentitySignIn(context, parts, provider, callback, request.id);
+      clearSignInCookie(reply, secure);
+      return ok(toSignedIn(signedIn), 'Signed in.');
+    },
+  );
 }
 
-function userIdOf(request: Parameters<typeof actorOf>[0]): number {
+/** Where browsers reach this service; without the setting, which production demands, where this one did. */
+function publicAddress(request: FastifyRequest, { config }: Context): { href: string; secure: boolean } {
+  const href = config.publicUrl ?? `${request.protocol}://${request.host}`;
+  if (!URL.canParse(href)) throw invalidField('Host', 'must be the name of this service');
+  return { href, secure: href.startsWith('https:') };
+}
+
+function userIdOf(request: FastifyRequest): number {
   const { userId } = actorOf(request);
   if (userId === null) throw new Error('A signed-in actor is a user.');
   return userId;
@@ -122,18 +199,4 @@ function toSignedIn({
   user,
 }: Awaited<ReturnType<typeof commands.login>>) {
   return { accessToken, refreshToken, tokenType: 'Bearer' as const, expiresIn, user: toUser(user) };
-}
-
-export function toUser(row: UserRow) {
-  return {
-    id: row.id,
-    email: row.email,
-    firstName: row.first_name,
-    lastName: row.last_name,
-    role: row.role,
-    active: row.active,
-    employeeId: row.employee_id,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
-  };
 }

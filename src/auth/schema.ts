@@ -1,11 +1,5 @@
-import { type Static, Type } from 'typebox';
-import { Email, Id, Nullable, Text, Timestamp } from '../core/fields.ts';
-
-export const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const;
-
-export const PASSWORD_MIN = 8;
-export const PASSWORD_MAX = 128;
-const NewPassword = Type.String({ minLength: PASSWORD_MIN, maxLength: PASSWORD_MAX });
+import { type Static, type TSchema, Type } from 'typebox';
+import { Email, NewPassword, Text } from '../core/fields.ts';
 
 export const LoginBody = Type.Object({
   // Only bounded here: a wrong password is a wrong password, however short.
@@ -28,22 +22,28 @@ export const PasswordBody = Type.Object({
   newPassword: NewPassword,
 });
 
-export const User = Type.Object({
-  id: Id,
-  email: Type.String(),
-  firstName: Type.String(),
-  lastName: Type.String(),
-  role: Type.Enum([...ROLES]),
-  active: Type.Boolean(),
-  employeeId: Nullable(Type.Integer()),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
+export const ProviderParams = Type.Object({
+  provider: Type.String({ minLength: 1, maxLength: 100, description: 'Name of an identity provider.' }),
 });
 
-export const SignedIn = Type.Object({
-  accessToken: Type.String(),
-  refreshToken: Type.String(),
-  tokenType: Type.Literal('Bearer'),
-  expiresIn: Type.Integer({ description: 'Seconds until the access token expires.' }),
-  user: User,
-});
+/** Providers add parameters of their own (session_state, scope, authuser, …), so others pass. */
+export const CallbackQuery = Type.Object(
+  {
+    state: Type.Optional(Type.String({ maxLength: 200 })),
+    code: Type.Optional(Type.String({ maxLength: 4_000 })),
+    iss: Type.Optional(Type.String({ maxLength: 2_000 })),
+    error: Type.Optional(Type.String({ maxLength: 200 })),
+  },
+  { additionalProperties: true },
+);
+
+/** The answer to every way of signing in. */
+export function SignedIn<U extends TSchema>(user: U) {
+  return Type.Object({
+    accessToken: Type.String(),
+    refreshToken: Type.String(),
+    tokenType: Type.Literal('Bearer'),
+    expiresIn: Type.Integer({ description: 'Seconds until the access token expires.' }),
+    user,
+  });
+}

@@ -1,69 +1,10 @@
-import type { Selectable } from 'kysely';
 import { sql } from 'kysely';
-import { type Db, type Tx, violatedUnique } from '../core/db.ts';
-import { duplicate } from '../core/errors.ts';
-import type { UserRole, Users } from '../core/tables.ts';
-
-export type UserRow = Selectable<Users>;
-
-export interface NewUser {
-  email: string;
-  firstName: string;
-  lastName: string;
-  passwordHash: string;
-  role: UserRole;
-}
-
-/** What makes two addresses the same. */
-export function emailKey(email: string): string {
-  return email.normalize('NFKC').toLowerCase();
-}
-
-/** @throws AppError DUPLICATE_ENTRY when the e-mail is taken. */
-export async function insertUser(tx: Tx, user: NewUser): Promise<UserRow> {
-  try {
-    return await tx
-      .insertInto('users')
-      .values({
-        email: user.email,
-        email_key: emailKey(user.email),
-        first_name: user.firstName,
-        last_name: user.lastName,
-        password_hash: user.passwordHash,
-        role: user.role,
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow();
-  } catch (error) {
-    if (violatedUnique(error) === 'users_email_unique') throw duplicate('user', 'email');
-    throw error;
-  }
-}
+import type { Db, Tx } from '../core/db.ts';
+import type { UserRow } from '../users/store.ts';
 
 /** Lets one registration at a time look whether it is the first: a table that is empty has no row to lock. */
 export async function lockRegistration(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('ams: first user'))`.execute(tx);
-}
-
-export async function hasUsers(db: Db): Promise<boolean> {
-  const row = await db.selectFrom('users').select('id').limit(1).executeTakeFirst();
-  return row !== undefined;
-}
-
-export function findUserByEmail(db: Db, email: string): Promise<UserRow | undefined> {
-  return db.selectFrom('users').selectAll().where('email_key', '=', emailKey(email)).executeTakeFirst();
-}
-
-export function getUser(db: Db, id: number): Promise<UserRow> {
-  return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-}
-
-export async function setPasswordHash(tx: Tx, userId: number, passwordHash: string): Promise<void> {
-  await tx
-    .updateTable('users')
-    .set({ password_hash: passwordHash, updated_at: sql`now()` })
-    .where('id', '=', userId)
-    .execute();
 }
 
 export async function insertSession(
@@ -102,17 +43,6 @@ export async function revokeSession(db: Db, sessionId: string): Promise<void> {
     .where('id', '=', sessionId)
     .where('revoked_at', 'is', null)
     .execute();
-}
-
-/** Ends all sessions of a user, or all but one. */
-export async function revokeSessionsOf(tx: Tx, userId: number, keep?: string): Promise<void> {
-  let update = tx
-    .updateTable('sessions')
-    .set({ revoked_at: new Date() })
-    .where('user_id', '=', userId)
-    .where('revoked_at', 'is', null);
-  if (keep) update = update.where('id', '!=', keep);
-  await update.execute();
 }
 
 export async function insertRefreshToken(
@@ -165,4 +95,68 @@ export async function deleteExpiredSessions(db: Db, before: Date): Promise<numbe
 /** A session lives as long as its newest refresh token. */
 export async function extendSession(tx: Tx, sessionId: string, expiresAt: Date): Promise<void> {
   await tx.updateTable('sessions').set({ expires_at: expiresAt }).where('id', '=', sessionId).execute();
+}
+
+export interface SignInState {
+  stateHash: Buffer;
+  browserHash: Buffer;
+  provider: string;
+  redirectUri: string;
+  nonce: string;
+  codeVerifier: string;
+  expiresAt: Date;
+}
+
+export async function insertSignInState(db: Db, state: SignInState): Promise<void> {
+  await db
+    .insertInto('oauth_states')
+    .values({
+      state_hash: state.stateHash,
+      browser_hash: state.browserHash,
+      provider: state.provider,
+      redirect_uri: state.redirectUri,
+      nonce: state.nonce,
+      code_verifier: state.codeVerifier,
+      expires_at: state.expiresAt,
+    })
+    .execute();
+}
+
+/** Takes the state out of the database, so that of two uses only one finds it. */
+export function takeSignInState(
+  db: Db,
+  { stateHash, browserHash, provider }: Pick<SignInState, 'stateHash' | 'browserHash' | 'provider'>,
+  now: Date,
+) {
+  return db
+    .deleteFrom('oauth_states')
+    .where('state_hash', '=', stateHash)
+    .where('browser_hash', '=', browserHash)
+    .where('provider', '=', provider)
+    .where('expires_at', '>', now)
+    .returning(['redirect_uri', 'nonce', 'code_verifier'])
+    .executeTakeFirst();
+}
+
+export async function deleteExpiredSignInStates(db: Db, before: Date): Promise<void> {
+  await db.deleteFrom('oauth_states').where('expires_at', '<', before).execute();
+}
+
+export interface Identity {
+  issuer: string;
+  subject: string;
+}
+
+export function findUserByIdentity(db: Db, { issuer, subject }: Identity): Promise<UserRow | undefined> {
+  return db
+    .selectFrom('identities as i')
+    .innerJoin('users as u', 'u.id', 'i.user_id')
+    .selectAll('u')
+    .where('i.issuer', '=', issuer)
+    .where('i.subject', '=', subject)
+    .executeTakeFirst();
+}
+
+export async function insertIdentity(tx: Tx, userId: number, { issuer, subject }: Identity): Promise<void> {
+  await tx.insertInto('identities').values({ issuer, subject, user_id: userId }).execute();
 }

@@ -1,12 +1,12 @@
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
-import { createUser } from '../auth/commands.ts';
-import { isCommonPassword } from '../auth/common-passwords.ts';
-import { hashPassword } from '../auth/passwords.ts';
-import { PASSWORD_MAX, PASSWORD_MIN } from '../auth/schema.ts';
 import { SYSTEM } from '../core/context.ts';
 import { inTransaction } from '../core/db.ts';
 import { AppError } from '../core/errors.ts';
+import { PASSWORD_MAX, PASSWORD_MIN } from '../core/fields.ts';
+import { addUser } from '../users/commands.ts';
+import { isCommonPassword } from '../users/common-passwords.ts';
+import { hashPassword } from '../users/passwords.ts';
 import { runCommand, UsageError, withDatabase } from './connect.ts';
 
 const USAGE =
@@ -25,11 +25,9 @@ await runCommand(async (config) => {
   await withDatabase(config, async ({ db }) => {
     const passwordHash = await hashPassword(password);
     const user = { email, firstName, lastName, passwordHash, role: 'admin' as const };
-    await inTransaction(db, (tx) => createUser(tx, { ...SYSTEM, name: 'cli' }, user)).catch(
-      (error: unknown) => {
-        throw error instanceof AppError ? new UsageError(error.message) : error;
-      },
-    );
+    await inTransaction(db, (tx) => addUser(tx, { ...SYSTEM, name: 'cli' }, user)).catch((error: unknown) => {
+      throw error instanceof AppError ? new UsageError(error.message) : error;
+    });
   });
   console.log(`${email} can sign in as admin.`);
 });

@@ -9,6 +9,9 @@ export const RIGHTS = {
   'customers:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'customers:create': ['admin', 'manager', 'agent'],
   'customers:change': ['admin', 'manager'],
+  'kyc:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'kyc:submit': ['admin', 'manager', 'agent'],
+  'kyc:decide': ['admin', 'manager'],
   'accounts:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'accounts:create': ['admin', 'manager', 'agent'],
   'accounts:change-status': ['admin', 'manager'],
@@ -16,6 +19,19 @@ export const RIGHTS = {
   'payments:record': ['admin', 'manager', 'finance', 'agent'],
   'payments:reverse': ['admin', 'manager', 'finance'],
   'payments:assign': ['admin', 'manager', 'finance'],
+  'reconciliations:read': ['admin', 'manager', 'finance', 'viewer'],
+  'reconciliations:create': ['admin', 'manager', 'finance'],
+  'commissions:read': ['admin', 'manager', 'finance', 'viewer'],
+  'commissions:calculate': ['admin', 'manager', 'finance'],
+  'commissions:approve': ['admin', 'manager', 'finance'],
+  'commission-rules:write': ['admin', 'manager'],
+  'reports:read': ['admin', 'manager', 'finance', 'viewer'],
+  'audit:read': ['admin'],
+  'users:administer': ['admin'],
+  'catalogue:write': ['admin', 'manager'],
+  'invoices:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
+  'invoices:create': ['admin', 'manager', 'finance', 'agent'],
+  'invoices:void': ['admin', 'manager', 'finance'],
   'catalogue:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
 } as const satisfies Record<string, readonly UserRole[]>;
 
@@ -40,7 +56,7 @@ export function rolesWith(permission: Permission): readonly UserRole[] {
   return RIGHTS[permission];
 }
 
-export function mayDo(role: UserRole, access: Access): boolean {
+export function mayDo(role: UserRole | 'system', access: Access): boolean {
   if (access === 'public' || access === 'signed-in') return true;
-  return rolesWith(access).includes(role);
+  return role === 'system' || rolesWith(access).includes(role);
 }

@@ -123,6 +123,18 @@ export function monthOf(date: PlainDate): string {
 }
 
 /**
+ * Reads an ISO 8601 timestamp with a zone: 2026-11-01T10:15:30Z, seconds and their fraction optional.
+ *
+ * @returns undefined for any other text, and for a date or time of day that does not exist.
+ */
+export function parseTimestamp(text: string): Date | undefined {
+  const iso = /^[0-9-]{10}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})$/.test(text);
+  if (!iso || parsePlainDate(text.slice(0, 10)) === undefined) return undefined;
+  const instant = new Date(text);
+  return Number.isNaN(instant.getTime()) ? undefined : instant;
+}
+
+/**
  * Reads the mobile-money provider's TransTime, yyyyMMddHHmmss in East Africa Time (UTC+3 all year) with no
  * zone in the text.
  *

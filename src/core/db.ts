@@ -75,9 +75,10 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 /**
  * Runs the work in one transaction and runs it again, at most three times, when PostgreSQL broke a
- * deadlock or a serialization cycle by undoing it.
+ * deadlock or a serialization cycle by undoing it. Given a transaction, the work joins that one.
  */
-export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  if (isTx(db)) return work(db); // part of a larger transaction, which is the one to be run again
   for (let attempt = 1; ; attempt++) {
     try {
       return await db.transaction().execute(work);
@@ -86,6 +87,15 @@ export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Pr
       await delay(10 * attempt * (1 + Math.random()));
     }
   }
+}
+
+/** Reads that belong together: all see the database as it was at the first of them. */
+export async function inSnapshot<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work);
+}
+
+function isTx(db: Db | Tx): db is Tx {
+  return db.isTransaction;
 }
 
 function isRetryable(error: unknown): boolean {

@@ -34,8 +34,30 @@ export const AmountAboveZero = Type.Number({
   description: 'In units of the currency, with no more decimals than it has.',
 });
 
+/** As AmountAboveZero, but 0 is allowed. */
+export const AmountFromZero = Type.Number({
+  minimum: 0,
+  'x-amount': true,
+  description: 'In units of the currency, with no more decimals than it has.',
+});
+
+/** A number above 0 with at most that many decimals, counted in its shortest decimal text. */
+export function DecimalAboveZero(decimals: number, maximum: number) {
+  return Type.Number({
+    exclusiveMinimum: 0,
+    maximum,
+    'x-decimals': decimals,
+    description: `With at most ${decimals} decimals.`,
+  });
+}
+
 export function Nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
 
 export const Email = Type.String({ minLength: 3, maxLength: 254, format: 'mail-address' });
+
+export const PASSWORD_MIN = 8;
+export const PASSWORD_MAX = 128;
+/** Any characters: length is what makes a password hard to guess. */
+export const NewPassword = Type.String({ minLength: PASSWORD_MIN, maxLength: PASSWORD_MAX });

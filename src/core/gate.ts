@@ -49,7 +49,7 @@ export function guardRoutes(app: HttpServer, { identify, config, redis, docsPath
     const state = await limiters[rate]?.count(budgetKey(request, rate));
     if (state) announceLimit(reply, rate, state);
     if (refusal) throw refusal;
-    if (request.actor && !mayDo(request.actor.role as never, access)) {
+    if (request.actor && !mayDo(request.actor.role, access)) {
       throw new AppError('FORBIDDEN', `Your role (${request.actor.role}) may not do this.`, {
         details: {
           permission: access,

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
@@ -12,10 +13,10 @@ import fastify, {
 import type { Context } from './context.ts';
 import { asUnavailable } from './db.ts';
 import { ErrorBody } from './envelope.ts';
-import { AppError } from './errors.ts';
+import { AppError, type ErrorCode } from './errors.ts';
 import { parseQueryString } from './list-query.ts';
 import type { Log } from './log.ts';
-import { createValidatorCompiler } from './validation.ts';
+import { createValidatorCompiler, FORMATS } from './validation.ts';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -39,8 +40,15 @@ export function createHttpServer({ config, currency }: Pick<Context, 'config' | 
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS },
     routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PARAM_LENGTH },
+    // No hook runs for an address that cannot be read.
     frameworkErrors: (error, request, reply) => {
+      addHeaders(request as FastifyRequest, reply as FastifyReply);
       sendError(error, request as FastifyRequest, reply as FastifyReply);
+    },
+    clientErrorHandler: answerUnreadable,
+    // Answers are written, not checked: the serializer only has to know that these formats exist.
+    serializerOpts: {
+      ajv: { formats: Object.fromEntries(Object.keys(FORMATS).map((name) => [name, true])) },
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
@@ -54,9 +62,7 @@ export function createHttpServer({ config, currency }: Pick<Context, 'config' | 
   );
   app.setErrorHandler<FastifyError>(sendError);
 
-  app.addHook('onRequest', async (request, reply) => {
-    reply.header('x-request-id', request.id).header('cache-control', 'no-store');
-  });
+  app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
   app.addHook('onResponse', async (request, reply) => {
     request.log.info(
       {
@@ -76,9 +82,40 @@ export function createHttpServer({ config, currency }: Pick<Context, 'config' | 
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
   });
-  app.register(cors, { origin: config.corsOrigins.length > 0 ? [...config.corsOrigins] : false });
+  app.register(cors, {
+    origin: config.corsOrigins.length > 0 ? [...config.corsOrigins] : false,
+    methods: ['GET', 'HEAD', 'POST', 'PUT'],
+    exposedHeaders: ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'],
+  });
   return app;
 }
+
+function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id).header('cache-control', 'no-store');
+}
+
+/** Answers bytes that are no HTTP request, for which Fastify makes neither a request nor a reply. */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const [status, text] = UNREADABLE[error.code ?? ''] ?? [400, 'Bad Request'];
+  const message = `The request cannot be read: ${text}.`;
+  const body = JSON.stringify({
+    success: false,
+    error: { code: 'VALIDATION_ERROR' satisfies ErrorCode, message, details: {} },
+  });
+  if (socket.writable) {
+    socket.write(
+      `HTTP/1.1 ${status} ${text}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
+    );
+  }
+  socket.destroy(error);
+}
+
+const UNREADABLE: Record<string, [status: number, text: string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
+};
 
 /** Answers any error in the envelope; what is not meant for the caller goes to the log alone. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type TProperties, Type } from 'typebox';
 import { type Context, type Currency, today } from './context.ts';
-import { addDays, type PlainDate, parsePlainDate, startOfDayUtc } from './dates.ts';
+import { addDays, type PlainDate, parsePlainDate, parseTimestamp, startOfDayUtc } from './dates.ts';
 import { type Db, UNNAMED } from './db.ts';
 import type { Page } from './envelope.ts';
 import { type FieldProblem, invalid } from './errors.ts';
@@ -207,7 +207,8 @@ function readCondition(
       values.push(read.value);
     }
     const test = sql<boolean>`${target} = any(${values}::${type}[])`;
-    return { sql: operator === 'in' ? test : sql`${target} <> all(${values}::${type}[])` };
+    // Like ne, nin holds where there is no value at all.
+    return { sql: operator === 'in' ? test : sql`(${test}) is not true` };
   }
   if (field.kind === 'timestamp' && parsePlainDate(text)) {
     return { sql: dayCondition(target, operator, text as PlainDate, context.config.BUSINESS_TIMEZONE) };
@@ -271,11 +272,8 @@ function readValue(
     case 'date':
       return parsePlainDate(text) ? { value: text } : { problem: 'must be a date as YYYY-MM-DD' };
     case 'timestamp': {
-      const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/.test(text);
-      const value = new Date(text);
-      return iso && !Number.isNaN(value.getTime())
-        ? { value }
-        : { problem: 'must be a date or an ISO 8601 timestamp with a zone' };
+      const value = parseTimestamp(text);
+      return value ? { value } : { problem: 'must be a date or an ISO 8601 timestamp with a zone' };
     }
     case 'boolean':
       return text === 'true' || text === 'false'

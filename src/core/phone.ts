@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js';
+import { invalidField } from './errors.ts';
 
 /**
  * Reads a phone number as a person writes it. `+` and 8..15 digits stands as it is; any other form is
@@ -12,6 +13,16 @@ export function readPhone(text: string, region: string): string | undefined {
   if (!/^\d{6,15}$/.test(compact) || !isSupportedCountry(region)) return undefined;
   const number = parsePhoneNumberFromString(compact, region as CountryCode);
   return number?.isPossible() ? number.number : undefined;
+}
+
+/**
+ * The phone number of a request's field `phone`, in E.164.
+ * @throws AppError VALIDATION_ERROR
+ */
+export function requirePhone(text: string, region: string): string {
+  const phone = readPhone(text, region);
+  if (!phone) throw invalidField('phone', `must be + and 8 to 15 digits, or a number of ${region}`);
+  return phone;
 }
 
 /** SHA-256 of the digits without plus: all that some providers tell of a payer. */

@@ -9,11 +9,15 @@ import type { Int8 } from "./int8.ts";
 
 export type AccountStatus = "active" | "cancelled" | "completed" | "defaulted" | "pending" | "repossessed" | "suspended" | "written_off";
 
+export type CommissionStatus = "approved" | "calculated" | "paid";
+
 export type Frequency = "daily" | "monthly" | "weekly";
 
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
+
+export type InvoiceStatus = "issued" | "void";
 
 export type Json = JsonValue;
 
@@ -44,6 +48,10 @@ export type PaymentStatus = "matched" | "reversed" | "unmatched";
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export type UserRole = "admin" | "agent" | "finance" | "manager" | "viewer";
+
+export type VerificationStatus = "expired" | "pending" | "rejected" | "verified";
+
+export type VerificationType = "alien_id" | "business_registration" | "driving_licence" | "national_id" | "passport" | "tax_pin" | "voter_id";
 
 export interface Accounts {
   activation_date: PlainDate;
@@ -92,12 +100,46 @@ export interface AuditEntries {
   resource_id: Int8 | null;
 }
 
+export interface CommissionLines {
+  account_id: Int8 | null;
+  amount_minor: Int8;
+  base_minor: Int8;
+  commission_id: Int8;
+  line_number: number;
+  product_id: Int8 | null;
+  quantity: number;
+  rate_basis_points: number;
+  rule_id: Int8 | null;
+  sale_date: PlainDate | null;
+}
+
+export interface CommissionRules {
+  category: string;
+  created_at: Generated<Timestamp>;
+  created_by: Int8 | null;
+  id: Generated<Int8>;
+  rate_basis_points: number;
+  version: number;
+}
+
+export interface Commissions {
+  created_at: Generated<Timestamp>;
+  employee_id: Int8;
+  id: Generated<Int8>;
+  paid_at: Timestamp | null;
+  period: string;
+  status: CommissionStatus;
+  total_minor: Int8;
+  updated_at: Generated<Timestamp>;
+}
+
 export interface Customers {
   created_at: Generated<Timestamp>;
   email: string | null;
   email_key: string | null;
   first_name: string;
   id: Generated<Int8>;
+  kyc_status: VerificationStatus | null;
   last_name: string;
   national_id: string | null;
   national_id_key: string | null;
@@ -114,6 +156,65 @@ export interface Employees {
   name: string;
   phone: string | null;
   updated_at: Generated<Timestamp>;
+}
+
+export interface IdempotencyKeys {
+  answer: string | null;
+  body_hash: Buffer;
+  created_at: Generated<Timestamp>;
+  key: string;
+  path: string;
+  status: number | null;
+  user_id: Int8;
+}
+
+export interface Identities {
+  created_at: Generated<Timestamp>;
+  issuer: string;
+  subject: string;
+  user_id: Int8;
+}
+
+export interface InvoiceItems {
+  description: string;
+  invoice_id: Int8;
+  line_total_minor: Int8;
+  position: number;
+  quantity_milli: Int8;
+  unit_price_minor: Int8;
+}
+
+export interface InvoiceNumbers {
+  last_number: number;
+  year: number;
+}
+
+export interface Invoices {
+  account_id: Int8;
+  created_at: Generated<Timestamp>;
+  created_by: Int8 | null;
+  customer_name: string;
+  customer_phone: string;
+  id: Generated<Int8>;
+  issued_on: PlainDate;
+  number: Generated<string>;
+  status: Generated<InvoiceStatus>;
+  total_minor: Int8;
+  updated_at: Generated<Timestamp>;
+  void_reason: string | null;
+  voided_at: Timestamp | null;
+  year: number;
+  year_number: number;
+}
+
+export interface KycRecords {
+  created_at: Generated<Timestamp>;
+  created_by: Int8 | null;
+  customer_id: Int8;
+  documents: Json;
+  id: Generated<Int8>;
+  verification_status: VerificationStatus;
+  verification_type: VerificationType;
 }
 
 export interface LedgerEntries {
@@ -151,6 +252,16 @@ export interface Notifications {
   trans_time: Timestamp | null;
 }
 
+export interface OauthStates {
+  browser_hash: Buffer;
+  code_verifier: string;
+  expires_at: Timestamp;
+  nonce: string;
+  provider: string;
+  redirect_uri: string;
+  state_hash: Buffer;
+}
+
 export interface PaymentMethods {
   active: Generated<boolean>;
   code: string;
@@ -171,6 +282,8 @@ export interface Payments {
   payment_method_id: Int8;
   provider: string | null;
   provider_trans_id: string | null;
+  reconciliation_date: PlainDate | null;
+  reconciliation_id: Int8 | null;
   reversal_reason: string | null;
   reversed_at: Timestamp | null;
   source: PaymentSource;
@@ -194,6 +307,17 @@ export interface PayPlans {
   updated_at: Generated<Timestamp>;
 }
 
+export interface ProductConfigurations {
+  attributes: Json;
+  created_at: Generated<Timestamp>;
+  id: Generated<Int8>;
+  is_default: boolean;
+  name: string;
+  price_minor: Int8 | null;
+  product_id: Int8;
+  updated_at: Generated<Timestamp>;
+}
+
 export interface Products {
   active: Generated<boolean>;
   category: string;
@@ -204,6 +328,15 @@ export interface Products {
   price_minor: Int8;
   sku: string;
   updated_at: Generated<Timestamp>;
+}
+
+export interface Reconciliations {
+  created_at: Generated<Timestamp>;
+  created_by: Int8 | null;
+  id: Generated<Int8>;
+  payment_count: number;
+  reconciliation_date: PlainDate;
+  total_minor: Int8;
 }
 
 export interface RefreshTokens {
@@ -245,14 +378,26 @@ export interface DB {
   account_status_changes: AccountStatusChanges;
   accounts: Accounts;
   audit_entries: AuditEntries;
+  commission_lines: CommissionLines;
+  commission_rules: CommissionRules;
+  commissions: Commissions;
   customers: Customers;
   employees: Employees;
+  idempotency_keys: IdempotencyKeys;
+  identities: Identities;
+  invoice_items: InvoiceItems;
+  invoice_numbers: InvoiceNumbers;
+  invoices: Invoices;
+  kyc_records: KycRecords;
   ledger_entries: LedgerEntries;
   notifications: Notifications;
+  oauth_states: OauthStates;
   pay_plans: PayPlans;
   payment_methods: PaymentMethods;
   payments: Payments;
+  product_configurations: ProductConfigurations;
   products: Products;
+  reconciliations: Reconciliations;
   refresh_tokens: RefreshTokens;
   sessions: Sessions;
   settings: Settings;

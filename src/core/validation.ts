@@ -1,6 +1,6 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ErrorObject, str, type ValidateFunction } from 'ajv';
 import type { Currency } from './context.ts';
-import { parsePlainDate } from './dates.ts';
+import { parsePlainDate, parseTimestamp } from './dates.ts';
 import { type AppError, type FieldProblem, invalid } from './errors.ts';
 import { maxAmountMinor, minorFromNumber, minorToText } from './money.ts';
 
@@ -9,7 +9,7 @@ import { maxAmountMinor, minorFromNumber, minorToText } from './money.ts';
  * Path and query parts are text by nature, so there a canonical number or flag is read as one first.
  */
 
-const FORMATS: Record<string, { check(text: string): boolean; meaning: string }> = {
+export const FORMATS: Record<string, { check(text: string): boolean; meaning: string }> = {
   text: {
     // Control characters hide in logs and files; a lone surrogate is not storable as UTF-8.
     check: (text) => !/\p{Cc}/u.test(text) && /\S/u.test(text) && text.isWellFormed(),
@@ -27,7 +27,10 @@ const FORMATS: Record<string, { check(text: string): boolean; meaning: string }>
     check: (text) => parsePlainDate(text) !== undefined,
     meaning: 'must be a date of the calendar as YYYY-MM-DD',
   },
-  'date-time': { check: (text) => !Number.isNaN(Date.parse(text)), meaning: 'must be an ISO 8601 timestamp' },
+  'date-time': {
+    check: (text) => parseTimestamp(text) !== undefined,
+    meaning: 'must be an ISO 8601 timestamp with a zone',
+  },
   'mail-address': {
     check: (text) =>
       /^[^\s@"(),:;<>[\\\]\p{Cc}]+@[^\s@.,\p{Cc}]+(\.[^\s@.,\p{Cc}]+)+$/u.test(text) && text.isWellFormed(),
@@ -52,6 +55,12 @@ function newAjv(currency: Currency): Ajv {
     type: 'number',
     validate: (_schema: unknown, value: number) => fitsCurrency(value, currency),
     error: { message: amountRule(currency) },
+  });
+  ajv.addKeyword({
+    keyword: 'x-decimals',
+    type: 'number',
+    validate: (decimals: number, value: number) => minorFromNumber(value, decimals) !== undefined,
+    error: { message: ({ schema }) => str`must have no more than ${schema} decimals` },
   });
   return ajv;
 }

@@ -1,8 +1,8 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/db.ts';
-import { invalidField, notFound } from '../core/errors.ts';
-import { readPhone } from '../core/phone.ts';
+import { notFound } from '../core/errors.ts';
+import { requirePhone } from '../core/phone.ts';
 import type { CustomerChanges, NewCustomer } from './schema.ts';
 import { insertCustomer, lockCustomer, updateCustomer } from './store.ts';
 
@@ -11,7 +11,7 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
     firstName: body.firstName,
     lastName: body.lastName,
     email: body.email ?? null,
-    phone: phoneOf(body.phone, context),
+    phone: requirePhone(body.phone, context.config.PHONE_REGION),
     nationalId: body.nationalId ?? null,
   };
   return inTransaction(context.db, async (tx) => {
@@ -28,7 +28,10 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
 
 /** Changes only the fields sent; null takes an e-mail or a national id away. */
 export async function changeCustomer(context: Context, actor: Actor, id: number, body: CustomerChanges) {
-  const changes = { ...body, ...(body.phone !== undefined && { phone: phoneOf(body.phone, context) }) };
+  const changes = {
+    ...body,
+    ...(body.phone !== undefined && { phone: requirePhone(body.phone, context.config.PHONE_REGION) }),
+  };
   return inTransaction(context.db, async (tx) => {
     const before = await lockCustomer(tx, id);
     if (!before) throw notFound('customer', id);
@@ -42,11 +45,4 @@ export async function changeCustomer(context: Context, actor: Actor, id: number,
     });
     return customer;
   });
-}
-
-function phoneOf(text: string, { config }: Context): string {
-  const phone = readPhone(text, config.PHONE_REGION);
-  if (!phone)
-    throw invalidField('phone', `must be + and 8 to 15 digits, or a number of ${config.PHONE_REGION}`);
-  return phone;
 }

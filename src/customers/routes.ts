@@ -4,6 +4,7 @@ import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
 import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
 import { changeCustomer, createCustomer } from './commands.ts';
 import { searchWords } from './rules.ts';
 import { Customer, CustomerChanges, customerList, NewCustomer } from './schema.ts';
@@ -39,10 +40,12 @@ export function customerRoutes(api: Api, context: Context): void {
         response: { 201: Envelope(Customer) },
       },
     },
-    async (request, reply) => {
-      const customer = await createCustomer(context, actorOf(request), request.body);
-      return reply.status(201).send(ok(customer, 'Customer created.'));
-    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const customer = await createCustomer(once, actorOf(request), request.body);
+        reply.status(201);
+        return ok(customer, 'Customer created.');
+      }),
   );
 
   api.get(

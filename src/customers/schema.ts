@@ -2,6 +2,8 @@ import { type Static, Type } from 'typebox';
 import { Email, Id, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 
+export const VERIFICATION_STATUSES = ['pending', 'verified', 'rejected', 'expired'] as const;
+
 const Phone = Text(30, {
   description: '+ and 8 to 15 digits, or a local form, which is turned into the international one.',
   example: '+254712345678',
@@ -29,6 +31,7 @@ export const Customer = Type.Object({
   email: Nullable(Type.String()),
   phone: Type.String({ description: 'E.164' }),
   nationalId: Nullable(Type.String()),
+  kycStatus: Nullable(Type.String({ description: 'Of the newest KYC record; null when there is none.' })),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 });
@@ -41,6 +44,12 @@ export const customerList = defineList(
     email: { kind: 'text', column: column('c.email') },
     phone: { kind: 'text', column: column('c.phone') },
     nationalId: { kind: 'text', column: column('c.national_id') },
+    kycStatus: {
+      kind: 'enum',
+      column: column('c.kyc_status'),
+      values: VERIFICATION_STATUSES,
+      sqlType: 'verification_status',
+    },
     createdAt: { kind: 'timestamp', column: column('c.created_at') },
     updatedAt: { kind: 'timestamp', column: column('c.updated_at') },
   },

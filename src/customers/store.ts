@@ -3,7 +3,7 @@ import { type Db, type Tx, violatedUnique } from '../core/db.ts';
 import { type AppError, duplicate } from '../core/errors.ts';
 import { fetchPage, type ListPlan, likeLiteral } from '../core/list-query.ts';
 import { phoneSha256 } from '../core/phone.ts';
-import type { Customers } from '../core/tables.ts';
+import type { Customers, VerificationStatus } from '../core/tables.ts';
 import { nationalIdKey, type SearchableCustomer, searchText } from './rules.ts';
 
 type CustomerRow = Selectable<Customers>;
@@ -18,6 +18,7 @@ const COLUMNS = [
   'email',
   'phone',
   'national_id',
+  'kyc_status',
   'created_at',
   'updated_at',
 ] as const;
@@ -61,11 +62,21 @@ export async function lockCustomer(tx: Tx, id: number) {
   return row && toCustomer(row);
 }
 
+/** Shows the status of the customer's newest KYC record; false when there is no such customer. */
+export async function setKycStatus(tx: Tx, id: number, status: VerificationStatus): Promise<boolean> {
+  const result = await tx
+    .updateTable('customers')
+    .set({ kyc_status: status, updated_at: sql`now()` })
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
+}
+
 /** @param words folded; each must occur in the customer's search text. */
 export async function listCustomers(db: Db, plan: ListPlan, words: string[]) {
   const page = await fetchPage<CustomerColumns>(db, plan, {
     select: sql`
-      select c.id, c.first_name, c.last_name, c.email, c.phone, c.national_id, c.created_at, c.updated_at
+      select c.id, c.first_name, c.last_name, c.email, c.phone, c.national_id, c.kyc_status, c.created_at, c.updated_at
       from customers c`,
     from: sql`from customers c`,
     where: words.map((word) => sql<boolean>`c.search_text like ${`%${likeLiteral(word)}%`}`),
@@ -110,6 +121,7 @@ function toCustomer(row: CustomerColumns) {
     email: row.email,
     phone: row.phone,
     nationalId: row.national_id,
+    kycStatus: row.kyc_status,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   };

@@ -1,24 +1,77 @@
 import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
-import { ListEnvelope, okList } from '../core/envelope.ts';
-import { PayPlan, payPlanList } from './schema.ts';
-import { listPayPlans } from './store.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { notFound } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
+import { changePayPlan, createPayPlan } from './commands.ts';
+import { NewPayPlan, PayPlan, PayPlanChanges, payPlanList } from './schema.ts';
+import { findPayPlanRow, listPayPlans, toPayPlan } from './store.ts';
 
 export function payPlanRoutes(api: Api, context: Context): void {
+  const { db, currency } = context;
+  const tags = ['Pay plans'];
+
   api.get(
     '/payplans',
     {
       config: { access: 'catalogue:read' },
       schema: {
-        tags: ['Pay plans'],
+        tags,
         summary: 'List pay plans',
         querystring: payPlanList.query,
         response: { 200: ListEnvelope(PayPlan) },
       },
     },
+    async (request) =>
+      okList(await listPayPlans(db, currency, payPlanList.read(request.query, context)), 'Pay plans found.'),
+  );
+
+  api.post(
+    '/payplans',
+    {
+      config: { access: 'catalogue:write', errors: [404, 409] },
+      schema: { tags, summary: 'Add a pay plan', body: NewPayPlan, response: { 201: Envelope(PayPlan) } },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const plan = await createPayPlan(once, actorOf(request), request.body);
+        reply.status(201);
+        return ok(toPayPlan(plan, currency), 'Pay plan created.');
+      }),
+  );
+
+  api.get(
+    '/payplans/:id',
+    {
+      config: { access: 'catalogue:read', errors: [404] },
+      schema: { tags, summary: 'One pay plan', params: IdParams, response: { 200: Envelope(PayPlan) } },
+    },
     async (request) => {
-      const plan = payPlanList.read(request.query, context);
-      return okList(await listPayPlans(context.db, context.currency, plan), 'Pay plans found.');
+      const plan = await findPayPlanRow(db, request.params.id);
+      if (!plan) throw notFound('payplan', request.params.id);
+      return ok(toPayPlan(plan, currency), 'Pay plan found.');
+    },
+  );
+
+  api.put(
+    '/payplans/:id',
+    {
+      config: { access: 'catalogue:write', errors: [404, 409] },
+      schema: {
+        tags,
+        summary: 'Change the name or the switches of a pay plan',
+        description:
+          'The terms of a plan never change; open accounts carry their own copy. Add a new plan instead.',
+        params: IdParams,
+        body: PayPlanChanges,
+        response: { 200: Envelope(PayPlan) },
+      },
+    },
+    async (request) => {
+      const plan = await changePayPlan(context, actorOf(request), request.params.id, request.body);
+      return ok(toPayPlan(plan, currency), 'Pay plan changed.');
     },
   );
 }

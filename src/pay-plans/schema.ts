@@ -1,8 +1,32 @@
-import { Type } from 'typebox';
-import { Id, Money, Nullable, Timestamp } from '../core/fields.ts';
+import { type Static, Type } from 'typebox';
+import { AmountAboveZero, AmountFromZero, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const;
+
+export const NewPayPlan = Type.Object({
+  name: Text(200),
+  productId: Type.Optional(Nullable(Id)),
+  deposit: AmountFromZero,
+  instalmentAmount: AmountAboveZero,
+  instalmentCount: Type.Integer({ minimum: 1, maximum: 10_000 }),
+  frequency: Type.Enum([...FREQUENCIES]),
+  graceDays: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, description: 'Default: 0.' })),
+  autoSuspend: Type.Optional(Type.Boolean()),
+  active: Type.Optional(Type.Boolean()),
+});
+export type NewPayPlan = Static<typeof NewPayPlan>;
+
+/** The terms of a plan never change: accounts were promised them. */
+export const PayPlanChanges = Type.Object(
+  {
+    name: Type.Optional(Text(200)),
+    active: Type.Optional(Type.Boolean()),
+    autoSuspend: Type.Optional(Type.Boolean()),
+  },
+  { minProperties: 1 },
+);
+export type PayPlanChanges = Static<typeof PayPlanChanges>;
 
 export const PayPlan = Type.Object({
   id: Id,

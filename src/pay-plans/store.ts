@@ -1,10 +1,75 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
-import type { Db } from '../core/db.ts';
+import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
+import { duplicate, notFound } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
-import type { PayPlans } from '../core/tables.ts';
+import type { Minor } from '../core/money.ts';
+import type { Frequency, PayPlans } from '../core/tables.ts';
 
 export type PayPlanRow = Selectable<PayPlans>;
+
+export interface PayPlanFields {
+  name: string;
+  productId: number | null;
+  depositMinor: Minor;
+  instalmentMinor: Minor;
+  instalmentCount: number;
+  frequency: Frequency;
+  graceDays: number;
+  autoSuspend: boolean;
+  active: boolean;
+}
+
+/** @throws AppError DUPLICATE_ENTRY when the name is taken, NOT_FOUND for an unknown product. */
+export async function insertPayPlan(tx: Tx, fields: PayPlanFields): Promise<PayPlanRow> {
+  try {
+    return await tx
+      .insertInto('pay_plans')
+      .values({
+        name: fields.name,
+        product_id: fields.productId,
+        deposit_minor: fields.depositMinor,
+        instalment_minor: fields.instalmentMinor,
+        instalment_count: fields.instalmentCount,
+        frequency: fields.frequency,
+        grace_days: fields.graceDays,
+        auto_suspend: fields.autoSuspend,
+        active: fields.active,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  } catch (error) {
+    if (violatedUnique(error)) throw duplicate('payplan', 'name');
+    if (violatedForeignKey(error)) throw notFound('product', fields.productId, 'productId');
+    throw error;
+  }
+}
+
+export function lockPayPlan(tx: Tx, id: number): Promise<PayPlanRow | undefined> {
+  return tx.selectFrom('pay_plans').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+/** @throws AppError DUPLICATE_ENTRY when the name is taken. */
+export async function updatePayPlan(
+  tx: Tx,
+  id: number,
+  changes: { name?: string; active?: boolean; autoSuspend?: boolean },
+): Promise<PayPlanRow> {
+  const { autoSuspend, ...others } = changes;
+  return tx
+    .updateTable('pay_plans')
+    .set({
+      ...others,
+      ...(autoSuspend !== undefined && { auto_suspend: autoSuspend }),
+      updated_at: sql`now()`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw violatedUnique(error) ? duplicate('payplan', 'name') : error;
+    });
+}
 
 export async function listPayPlans(db: Db, currency: Currency, plan: ListPlan) {
   const page = await fetchPage<PayPlanRow>(db, plan, {

@@ -1,6 +1,13 @@
-import { Type } from 'typebox';
-import { Id, Timestamp } from '../core/fields.ts';
+import { type Static, Type } from 'typebox';
+import { Id, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+
+export const NewPaymentMethod = Type.Object({
+  code: Type.String({ pattern: '^[a-z][a-z0-9_]{0,49}$', description: 'Lower-case letters, digits and _.' }),
+  name: Text(100),
+  active: Type.Optional(Type.Boolean()),
+});
+export type NewPaymentMethod = Static<typeof NewPaymentMethod>;
 
 export const PaymentMethod = Type.Object({
   id: Id,

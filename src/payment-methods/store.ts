@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
-import type { Db } from '../core/db.ts';
+import { type Db, type Tx, violatedUnique } from '../core/db.ts';
+import { duplicate } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { PaymentMethods } from '../core/tables.ts';
 
@@ -7,6 +8,19 @@ type PaymentMethodRow = Selectable<PaymentMethods>;
 
 /** The code of the method that the provider's notifications are booked under. */
 export const MOBILE_MONEY = 'mobile_money';
+
+/** @throws AppError DUPLICATE_ENTRY when the code is taken. */
+export async function insertPaymentMethod(tx: Tx, fields: { code: string; name: string; active: boolean }) {
+  const row = await tx
+    .insertInto('payment_methods')
+    .values(fields)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw violatedUnique(error) ? duplicate('payment method', 'code') : error;
+    });
+  return toPaymentMethod(row);
+}
 
 export async function listPaymentMethods(db: Db, plan: ListPlan) {
   const page = await fetchPage<PaymentMethodRow>(db, plan, {

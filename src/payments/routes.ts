@@ -6,6 +6,7 @@ import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
 import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
 import { assignPayment, recordPayment, reversePayment } from './commands.ts';
 import { listConflicts } from './inbox-store.ts';
 import {
@@ -55,10 +56,12 @@ export function paymentRoutes(api: Api, context: Context): void {
         response: { 201: Envelope(Payment) },
       },
     },
-    async (request, reply) => {
-      const payment = await recordPayment(context, actorOf(request), request.body);
-      return reply.status(201).send(ok(toPayment(payment, currency), 'Payment recorded.'));
-    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const payment = await recordPayment(once, actorOf(request), request.body);
+        reply.status(201);
+        return ok(toPayment(payment, currency), 'Payment recorded.');
+      }),
   );
 
   api.get(
@@ -148,15 +151,12 @@ export function paymentRoutes(api: Api, context: Context): void {
         response: { 200: Envelope(Payment) },
       },
     },
-    async (request) => {
-      const payment = await assignPayment(
-        context,
-        actorOf(request),
-        request.params.id,
-        request.body.accountId,
-      );
-      return ok(toPayment(payment, currency), 'Payment assigned.');
-    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const { accountId } = request.body;
+        const payment = await assignPayment(once, actorOf(request), request.params.id, accountId);
+        return ok(toPayment(payment, currency), 'Payment assigned.');
+      }),
   );
 
   api.post(
@@ -173,9 +173,11 @@ export function paymentRoutes(api: Api, context: Context): void {
         response: { 200: Envelope(Payment) },
       },
     },
-    async (request) => {
-      const payment = await reversePayment(context, actorOf(request), request.params.id, request.body.reason);
-      return ok(toPayment(payment, currency), 'Payment reversed.');
-    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const { reason } = request.body;
+        const payment = await reversePayment(once, actorOf(request), request.params.id, reason);
+        return ok(toPayment(payment, currency), 'Payment reversed.');
+      }),
   );
 }

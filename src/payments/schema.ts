@@ -41,6 +41,8 @@ const paymentProperties = {
   matchMethod: Nullable(
     Type.String({ description: `How the account was found: ${MATCH_METHODS.join(', ')}.` }),
   ),
+  reconciliationId: Nullable(Type.Integer()),
+  reconciliationDate: Nullable(DateText),
   reversedAt: Nullable(Timestamp),
   reversalReason: Nullable(Type.String()),
   createdAt: Timestamp,
@@ -92,6 +94,8 @@ export const paymentList = defineList(
       values: MATCH_METHODS,
       sqlType: 'match_method',
     },
+    reconciliationId: { kind: 'id', column: column('p.reconciliation_id') },
+    reconciliationDate: { kind: 'date', column: column('p.reconciliation_date') },
     createdAt: { kind: 'timestamp', column: column('p.created_at') },
     updatedAt: { kind: 'timestamp', column: column('p.updated_at') },
   },

@@ -152,6 +152,8 @@ export function toPayment(row: PaymentRow, currency: Currency) {
     status: row.status,
     source: row.source,
     matchMethod: row.match_method,
+    reconciliationId: row.reconciliation_id,
+    reconciliationDate: row.reconciliation_date,
     reversedAt: row.reversed_at?.toISOString() ?? null,
     reversalReason: row.reversal_reason,
     createdAt: row.created_at.toISOString(),

@@ -3,16 +3,30 @@ import type { Context } from '../core/context.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
 import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
-import { Product, productList } from './schema.ts';
-import { findProduct, listProducts } from './store.ts';
+import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
+import { changeProduct, createConfiguration, createProduct } from './commands.ts';
+import {
+  Configuration,
+  configurationList,
+  NewConfiguration,
+  NewProduct,
+  Product,
+  ProductChanges,
+  productList,
+} from './schema.ts';
+import { findProduct, listConfigurations, listProducts } from './store.ts';
 
 export function productRoutes(api: Api, context: Context): void {
+  const { db, currency } = context;
+  const tags = ['Products'];
+
   api.get(
     '/products',
     {
       config: { access: 'catalogue:read' },
       schema: {
-        tags: ['Products'],
+        tags,
         summary: 'List products',
         querystring: productList.query,
         response: { 200: ListEnvelope(Product) },
@@ -20,25 +34,96 @@ export function productRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const plan = productList.read(request.query, context);
-      return okList(await listProducts(context.db, context.currency, plan, request.query), 'Products found.');
+      return okList(await listProducts(db, currency, plan, request.query), 'Products found.');
     },
+  );
+
+  api.post(
+    '/products',
+    {
+      config: { access: 'catalogue:write', errors: [409] },
+      schema: { tags, summary: 'Add a product', body: NewProduct, response: { 201: Envelope(Product) } },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const product = await createProduct(once, actorOf(request), request.body);
+        reply.status(201);
+        return ok(product, 'Product created.');
+      }),
   );
 
   api.get(
     '/products/:id',
     {
       config: { access: 'catalogue:read', errors: [404] },
-      schema: {
-        tags: ['Products'],
-        summary: 'One product',
-        params: IdParams,
-        response: { 200: Envelope(Product) },
-      },
+      schema: { tags, summary: 'One product', params: IdParams, response: { 200: Envelope(Product) } },
     },
     async (request) => {
-      const product = await findProduct(context.db, context.currency, request.params.id);
+      const product = await findProduct(db, currency, request.params.id);
       if (!product) throw notFound('product', request.params.id);
       return ok(product, 'Product found.');
     },
+  );
+
+  api.put(
+    '/products/:id',
+    {
+      config: { access: 'catalogue:write', errors: [404, 409] },
+      schema: {
+        tags,
+        summary: 'Change the fields sent',
+        params: IdParams,
+        body: ProductChanges,
+        response: { 200: Envelope(Product) },
+      },
+    },
+    async (request) =>
+      ok(await changeProduct(context, actorOf(request), request.params.id, request.body), 'Product changed.'),
+  );
+
+  api.get(
+    '/products/:id/configurations',
+    {
+      config: { access: 'catalogue:read', errors: [404] },
+      schema: {
+        tags,
+        summary: 'The configurations of a product',
+        params: IdParams,
+        querystring: configurationList.query,
+        response: { 200: ListEnvelope(Configuration) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const plan = configurationList.read(request.query, context);
+      if (!(await findProduct(db, currency, id))) throw notFound('product', id);
+      return okList(await listConfigurations(db, currency, plan, id), 'Configurations found.');
+    },
+  );
+
+  api.post(
+    '/products/:id/configurations',
+    {
+      config: { access: 'catalogue:write', errors: [404, 409] },
+      schema: {
+        tags,
+        summary: 'Add a configuration to a product',
+        description: 'A new default takes the place of the present one.',
+        params: IdParams,
+        body: NewConfiguration,
+        response: { 201: Envelope(Configuration) },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const configuration = await createConfiguration(
+          once,
+          actorOf(request),
+          request.params.id,
+          request.body,
+        );
+        reply.status(201);
+        return ok(configuration, 'Configuration created.');
+      }),
   );
 }

@@ -1,6 +1,60 @@
-import { Type } from 'typebox';
-import { Id, Money, Timestamp } from '../core/fields.ts';
+import { type Static, Type } from 'typebox';
+import { AmountFromZero, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+
+const productFields = {
+  sku: Text(50),
+  name: Text(200),
+  category: Text(100),
+  description: Type.String({ maxLength: 2000, format: 'paragraph' }),
+  price: AmountFromZero,
+  currency: Type.String({ description: 'Must be the currency of the books.' }),
+  active: Type.Boolean(),
+};
+
+export const NewProduct = Type.Object({
+  ...productFields,
+  description: Type.Optional(productFields.description),
+  currency: Type.Optional(productFields.currency),
+  active: Type.Optional(productFields.active),
+});
+export type NewProduct = Static<typeof NewProduct>;
+
+export const ProductChanges = Type.Partial(Type.Object(productFields), { minProperties: 1 });
+export type ProductChanges = Static<typeof ProductChanges>;
+
+const Attribute = Type.Unsafe<string | number | boolean | null>({
+  type: ['string', 'number', 'boolean', 'null'],
+  maxLength: 500,
+  format: 'query-text',
+});
+
+export const NewConfiguration = Type.Object({
+  name: Text(200),
+  attributes: Type.Optional(
+    Type.Unsafe<Record<string, string | number | boolean | null>>({
+      type: 'object',
+      maxProperties: 50,
+      propertyNames: { maxLength: 50, pattern: '^[A-Za-z][A-Za-z0-9_.-]*$' },
+      additionalProperties: Attribute,
+    }),
+  ),
+  price: Type.Optional(Nullable(AmountFromZero)),
+  isDefault: Type.Optional(Type.Boolean()),
+});
+export type NewConfiguration = Static<typeof NewConfiguration>;
+
+export const Configuration = Type.Object({
+  id: Id,
+  productId: Id,
+  name: Type.String(),
+  attributes: Type.Object({}, { additionalProperties: true }),
+  price: Nullable(Type.Number({ description: 'null: the price of the product.' })),
+  currency: Type.String(),
+  isDefault: Type.Boolean(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
 
 export const Product = Type.Object({
   id: Id,
@@ -30,4 +84,16 @@ export const productList = defineList(
     category: Type.Optional(Type.String({ maxLength: 100, format: 'query-text' })),
     active: Type.Optional(Type.Boolean()),
   },
+);
+
+export const configurationList = defineList(
+  {
+    id: { kind: 'id', column: column('c.id') },
+    name: { kind: 'text', column: column('c.name') },
+    price: { kind: 'money', column: column('c.price_minor') },
+    isDefault: { kind: 'boolean', column: column('c.is_default') },
+    createdAt: { kind: 'timestamp', column: column('c.created_at') },
+    updatedAt: { kind: 'timestamp', column: column('c.updated_at') },
+  },
+  {},
 );

@@ -1,10 +1,45 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
-import type { Db } from '../core/db.ts';
+import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
+import { duplicate, notFound } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
-import type { Products } from '../core/tables.ts';
+import type { Minor } from '../core/money.ts';
+import type { ProductConfigurations, Products } from '../core/tables.ts';
 
 type ProductRow = Selectable<Products>;
+type ConfigurationRow = Selectable<ProductConfigurations>;
+
+export interface ProductFields {
+  sku: string;
+  name: string;
+  category: string;
+  description: string;
+  priceMinor: Minor;
+  active: boolean;
+}
+
+/** @throws AppError DUPLICATE_ENTRY when the sku is taken. */
+export async function insertProduct(tx: Tx, currency: Currency, fields: ProductFields) {
+  const row = await tx
+    .insertInto('products')
+    .values(columnsOf(fields))
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch(translate);
+  return toProduct(row, currency);
+}
+
+/** @throws AppError DUPLICATE_ENTRY when the sku is taken. */
+export async function updateProduct(tx: Tx, currency: Currency, id: number, fields: ProductFields) {
+  const row = await tx
+    .updateTable('products')
+    .set({ ...columnsOf(fields), updated_at: sql`now()` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch(translate);
+  return toProduct(row, currency);
+}
 
 export async function listProducts(
   db: Db,
@@ -29,6 +64,76 @@ export async function findProduct(db: Db, currency: Currency, id: number) {
   return row && toProduct(row, currency);
 }
 
+export function lockProductRow(tx: Tx, id: number): Promise<ProductRow | undefined> {
+  return tx.selectFrom('products').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+export interface ConfigurationFields {
+  productId: number;
+  name: string;
+  attributes: Record<string, unknown>;
+  priceMinor: Minor | null;
+  isDefault: boolean;
+}
+
+/** @throws AppError DUPLICATE_ENTRY for a second configuration of this name, NOT_FOUND for an unknown product. */
+export async function insertConfiguration(tx: Tx, currency: Currency, fields: ConfigurationFields) {
+  if (fields.isDefault) await clearDefault(tx, fields.productId);
+  try {
+    const row = await tx
+      .insertInto('product_configurations')
+      .values({
+        product_id: fields.productId,
+        name: fields.name,
+        attributes: JSON.stringify(fields.attributes),
+        price_minor: fields.priceMinor,
+        is_default: fields.isDefault,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return toConfiguration(row, currency);
+  } catch (error) {
+    if (violatedUnique(error)) throw duplicate('configuration', 'name');
+    if (violatedForeignKey(error)) throw notFound('product', fields.productId);
+    throw error;
+  }
+}
+
+export async function listConfigurations(db: Db, currency: Currency, plan: ListPlan, productId: number) {
+  const page = await fetchPage<ConfigurationRow>(db, plan, {
+    select: sql`select c.* from product_configurations c`,
+    from: sql`from product_configurations c`,
+    where: [sql<boolean>`c.product_id = ${productId}`],
+  });
+  return { ...page, rows: page.rows.map((row) => toConfiguration(row, currency)) };
+}
+
+/** The product's row lock lets one new default at a time through. */
+async function clearDefault(tx: Tx, productId: number): Promise<void> {
+  await lockProductRow(tx, productId);
+  await tx
+    .updateTable('product_configurations')
+    .set({ is_default: false, updated_at: sql`now()` })
+    .where('product_id', '=', productId)
+    .where('is_default', '=', true)
+    .execute();
+}
+
+function columnsOf(fields: ProductFields) {
+  return {
+    sku: fields.sku,
+    name: fields.name,
+    category: fields.category,
+    description: fields.description,
+    price_minor: fields.priceMinor,
+    active: fields.active,
+  };
+}
+
+function translate(error: unknown): never {
+  throw violatedUnique(error) === 'products_sku_unique' ? duplicate('product', 'sku') : error;
+}
+
 function toProduct(row: ProductRow, currency: Currency) {
   return {
     id: row.id,
@@ -39,6 +144,20 @@ function toProduct(row: ProductRow, currency: Currency) {
     price: amountOf(row.price_minor, currency),
     currency: currency.code,
     active: row.active,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}
+
+function toConfiguration(row: ConfigurationRow, currency: Currency) {
+  return {
+    id: row.id,
+    productId: row.product_id,
+    name: row.name,
+    attributes: row.attributes as Record<string, unknown>,
+    price: row.price_minor === null ? null : amountOf(row.price_minor, currency),
+    currency: currency.code,
+    isDefault: row.is_default,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   };

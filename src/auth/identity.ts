@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import type { IdentityProvider } from '../config.ts';
+import type { Context } from '../core/context.ts';
+import { inTransaction, type Tx } from '../core/db.ts';
+import { AppError } from '../core/errors.ts';
+import { canNameProvider, PROVIDER_PARTS, providerVariable } from '../core/provider-variables.ts';
+import { holdUser, type UserRow } from '../users/store.ts';
+import type { AuthParts } from './commands.ts';
+import { newSignInSecrets, type ProvenIdentity } from './identity-providers.ts';
+import { admitNewcomer, refuseWhereClosed } from './registration.ts';
+import { profileOf } from './rules.ts';
+import { startSession } from './sessions.ts';
+import * as store from './store.ts';
+import { hashToken } from './tokens.ts';
+
+export const SIGN_IN_SECONDS = 10 * 60;
+
+/**
+ * Begins a sign-in: keeps what the callback will be held against, and says where the browser goes and
+ * what it must bring back.
+ */
+export async function startIdentitySignIn(
+  { db }: Context,
+  { providers }: AuthParts,
+  provider: IdentityProvider,
+  redirectUri: string,
+) {
+  const secrets = newSignInSecrets();
+  const location = await providers.authorizationUrl(provider, redirectUri, secrets);
+  const browserSecret = randomBytes(32).toString('base64url');
+  await store.insertSignInState(db, {
+    stateHash: hashToken(secrets.state),
+    browserHash: hashToken(browserSecret),
+    provider: provider.name,
+    redirectUri,
+    nonce: secrets.nonce,
+    codeVerifier: secrets.codeVerifier,
+    expiresAt: new Date(Date.now() + SIGN_IN_SECONDS * 1000),
+  });
+  return { location, browserSecret };
+}
+
+export interface Callback {
+  state: string | undefined;
+  /** From the cookie of the browser that comes back. */
+  browserSecret: string | undefined;
+  /** The whole query, which the library reads itself. */
+  query: string;
+}
+
+/** Ends a sign-in: signs the identity's user in, or makes a user of an identity that is new. */
+export async function finishIdentitySignIn(
+  context: Context,
+  parts: AuthParts,
+  provider: IdentityProvider,
+  callback: Callback,
+  requestId: string,
+) {
+  const begun = await takeState(context, provider, callback);
+  const address = new URL(begun.redirect_uri);
+  address.search = callback.query;
+  const identity = await parts.providers.identify(provider, address, begun);
+  const known = await store.findUserByIdentity(context.db, identity);
+  if (known) return inTransaction(context.db, (tx) => signIn(tx, context, parts, known));
+  return admit(context, parts, identity, requestId);
+}
+
+/** A state serves once, even when the rest fails, and only in the browser that began. */
+async function takeState({ db }: Context, { name }: IdentityProvider, { state, browserSecret }: Callback) {
+  const hashes = state &&
+    browserSecret && { stateHash: hashToken(state), browserHash: hashToken(browserSecret) };
+  const taken = hashes && (await store.takeSignInState(db, { ...hashes, provider: name }, new Date()));
+  if (!state || !taken) {
+    throw new AppError(
+      'AUTH_FAILED',
+      `This sign-in did not begin in this browser, was used already or is older than ${SIGN_IN_SECONDS / 60} minutes. Start again.`,
+    );
+  }
+  return { state, nonce: taken.nonce, codeVerifier: taken.code_verifier, redirect_uri: taken.redirect_uri };
+}
+
+async function signIn(tx: Tx, context: Context, parts: AuthParts, known: UserRow) {
+  const user = await holdUser(tx, known.id);
+  if (!user.active) throw new AppError('AUTH_FAILED', 'This user is disabled. Ask an administrator.');
+  return startSession(tx, context, parts, user);
+}
+
+async function admit(context: Context, parts: AuthParts, identity: ProvenIdentity, requestId: string) {
+  refuseWhereClosed(context.config);
+  const profile = profileOf(await identity.readClaims());
+  if (!profile) {
+    throw new AppError('AUTH_FAILED', 'The identity provider gives no verified e-mail, which a user needs.');
+  }
+  return inTransaction(context.db, async (tx) => {
+    await store.lockRegistration(tx);
+    // Two callbacks of one new identity at once: the second finds what the first made.
+    const known = await store.findUserByIdentity(tx, identity);
+    if (known) return signIn(tx, context, parts, known);
+    const user = await admitNewcomer(tx, context, { ...profile, passwordHash: null }, requestId);
+    await store.insertIdentity(tx, user.id, identity);
+    return startSession(tx, context, parts, user);
+  });
+}
+
+/** @throws AppError NOT_FOUND that says which variables would make a provider of that name. */
+export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: string): IdentityProvider {
+  const name = text.toLowerCase();
+  const provider = config.identityProviders.get(name);
+  if (provider) return provider;
+  const details = { resource: 'identity provider', field: 'provider', id: text };
+  if (!canNameProvider(name)) {
+    throw new AppError(
+      'NOT_FOUND',
+      'There is no GET at this address, nor can an identity provider have this name.',
+      {
+        details,
+      },
+    );
+  }
+  const missing = PROVIDER_PARTS.map((part) => providerVariable(name, part));
+  throw new AppError(
+    'NOT_FOUND',
+    `There is no identity provider "${name}" here. To add it, set ${missing.join(', ')}.`,
+    { details: { ...details, missing } },
+  );
+}

@@ -1,0 +1,35 @@
+import type { Config } from '../config.ts';
+import { type Context, SYSTEM } from '../core/context.ts';
+import type { Tx } from '../core/db.ts';
+import { AppError } from '../core/errors.ts';
+import { addUser } from '../users/commands.ts';
+import { hasUsers, type NewUser, type UserRow } from '../users/store.ts';
+import { lockRegistration } from './store.ts';
+
+/**
+ * Makes a user of somebody who came by themselves, under REGISTRATION's rules: the first user of a new
+ * service becomes admin (in production the CLI makes that one), others get REGISTRATION_ROLE.
+ *
+ * @throws AppError FORBIDDEN where registration is closed, DUPLICATE_ENTRY when the e-mail is taken.
+ */
+export async function admitNewcomer(
+  tx: Tx,
+  { config }: Pick<Context, 'config'>,
+  newcomer: Omit<NewUser, 'role'>,
+  requestId: string,
+): Promise<UserRow> {
+  await lockRegistration(tx);
+  const first = !config.production && !(await hasUsers(tx));
+  if (!first && !config.registration.open) throw registrationClosed();
+  const role = first ? 'admin' : (config.registration.role as NewUser['role']);
+  return addUser(tx, { ...SYSTEM, requestId }, { ...newcomer, role });
+}
+
+/** Where nobody can be admitted, not even the first, there is no need to look further. */
+export function refuseWhereClosed({ production, registration }: Config): void {
+  if (production && !registration.open) throw registrationClosed();
+}
+
+function registrationClosed(): AppError {
+  return new AppError('FORBIDDEN', 'Registration is closed. Ask an administrator for a user.');
+}

@@ -1,0 +1,114 @@
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
+import { addRule, calculateCommission, changeCommission } from './commands.ts';
+import {
+  CalculateBody,
+  Commission,
+  CommissionChanges,
+  commissionList,
+  NewRule,
+  Rule,
+  ruleList,
+} from './schema.ts';
+import { listCommissions, listRules } from './store.ts';
+
+export function commissionRoutes(api: Api, context: Context): void {
+  const { db, currency } = context;
+  const tags = ['Commissions'];
+
+  api.post(
+    '/commissions/calculate',
+    {
+      config: { access: 'commissions:calculate', errors: [404, 409] },
+      schema: {
+        tags,
+        summary: 'Calculate the commission of an employee for a month',
+        description:
+          'One line a sale with rule, base, rate and amount. Calculating again replaces the lines; a commission that is paid answers DUPLICATE_ENTRY.',
+        body: CalculateBody,
+        response: { 200: Envelope(Commission) },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) =>
+        ok(await calculateCommission(once, actorOf(request), request.body), 'Commission calculated.'),
+      ),
+  );
+
+  api.get(
+    '/commissions/payments',
+    {
+      config: { access: 'commissions:read' },
+      schema: {
+        tags,
+        summary: 'List commissions',
+        querystring: commissionList.query,
+        response: { 200: ListEnvelope(Commission) },
+      },
+    },
+    async (request) => {
+      const plan = commissionList.read(request.query, context);
+      return okList(await listCommissions(db, currency, plan, request.query), 'Commissions found.');
+    },
+  );
+
+  api.put(
+    '/commissions/payments/:id',
+    {
+      config: { access: 'commissions:approve', errors: [404] },
+      schema: {
+        tags,
+        summary: 'Approve a calculated commission, or mark an approved one as paid',
+        params: IdParams,
+        body: CommissionChanges,
+        response: { 200: Envelope(Commission) },
+      },
+    },
+    async (request) => {
+      const { status } = request.body;
+      return ok(
+        await changeCommission(context, actorOf(request), request.params.id, status),
+        'Commission changed.',
+      );
+    },
+  );
+
+  api.get(
+    '/commissions/rules',
+    {
+      config: { access: 'commissions:read' },
+      schema: {
+        tags,
+        summary: 'List commission rules, all versions',
+        querystring: ruleList.query,
+        response: { 200: ListEnvelope(Rule) },
+      },
+    },
+    async (request) =>
+      okList(await listRules(db, ruleList.read(request.query, context)), 'Commission rules found.'),
+  );
+
+  api.post(
+    '/commissions/rules',
+    {
+      config: { access: 'commission-rules:write', errors: [409] },
+      schema: {
+        tags,
+        summary: 'Set the rate of a product category, or the default',
+        description: 'Adds a version; earlier calculations keep the version that they were made with.',
+        body: NewRule,
+        response: { 201: Envelope(Rule) },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const rule = await addRule(once, actorOf(request), request.body);
+        reply.status(201);
+        return ok(rule, 'Commission rule added.');
+      }),
+  );
+}

@@ -1,0 +1,51 @@
+import { AppError, type FieldProblem, invalid } from '../core/errors.ts';
+import { divideHalfUp, type Minor } from '../core/money.ts';
+import type { CommissionStatus } from '../core/tables.ts';
+import type { Sale } from './schema.ts';
+
+const BASIS_POINTS = 10_000n;
+
+const MOVES: Record<CommissionStatus, readonly CommissionStatus[]> = {
+  calculated: ['approved'],
+  approved: ['paid'],
+  paid: [],
+};
+
+/** @throws AppError VALIDATION_ERROR with `{from, to, allowed}`. */
+export function checkCommissionMove(from: CommissionStatus, to: CommissionStatus): void {
+  const allowed = MOVES[from];
+  if (allowed.includes(to)) return;
+  throw new AppError('VALIDATION_ERROR', `A commission cannot go from ${from} to ${to}.`, {
+    details: { from, to, allowed },
+  });
+}
+
+/** @throws AppError VALIDATION_ERROR naming each sale without a source, or dated outside the period. */
+export function checkSales(sales: readonly Sale[], period: string): void {
+  const problems: FieldProblem[] = [];
+  sales.forEach((sale, index) => {
+    const path = `salesData[${index}]`;
+    if ((sale.accountId === undefined) === (sale.productId === undefined)) {
+      problems.push({ path, message: 'must name either accountId or productId' });
+    }
+    if (sale.saleDate !== undefined && !sale.saleDate.startsWith(`${period}-`)) {
+      problems.push({ path: `${path}.saleDate`, message: `must lie in ${period}` });
+    }
+  });
+  if (problems.length > 0) throw invalid(problems);
+}
+
+/** base × rate, rounded half up to the minor unit. */
+export function commissionOf(baseMinor: Minor, rateBasisPoints: number): Minor {
+  return divideHalfUp(baseMinor * BigInt(rateBasisPoints), BASIS_POINTS);
+}
+
+export interface CurrentRule {
+  id: number;
+  rateBasisPoints: number;
+}
+
+/** The newest rule of a category; else the newest default (the empty category); else undefined, which pays nothing. */
+export function ruleFor(rules: ReadonlyMap<string, CurrentRule>, category: string): CurrentRule | undefined {
+  return rules.get(category) ?? rules.get('');
+}

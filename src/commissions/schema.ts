@@ -1,0 +1,101 @@
+import { type Static, Type } from 'typebox';
+import { AmountFromZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+
+const MAX_SALES = 1_000;
+
+const Period = Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$', description: 'YYYY-MM' });
+export const COMMISSION_STATUSES = ['calculated', 'approved', 'paid'] as const;
+const Status = Type.Enum([...COMMISSION_STATUSES]);
+
+const Sale = Type.Object({
+  accountId: Type.Optional(Id),
+  productId: Type.Optional(Id),
+  amount: Type.Optional(AmountFromZero),
+  quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
+  saleDate: Type.Optional(DateText),
+});
+export type Sale = Static<typeof Sale>;
+
+export const CalculateBody = Type.Object({
+  employeeId: Id,
+  period: Period,
+  salesData: Type.Optional(
+    Type.Array(Sale, {
+      maxItems: MAX_SALES,
+      description:
+        'Each names an account or a product. Empty or missing: the accounts that the employee sold in the period.',
+    }),
+  ),
+});
+export type CalculateBody = Static<typeof CalculateBody>;
+
+export const CommissionChanges = Type.Object({ status: Status });
+
+export const Commission = Type.Object({
+  id: Id,
+  employeeId: Id,
+  period: Type.String(),
+  status: Status,
+  total: Money,
+  currency: Type.String(),
+  paidAt: Nullable(Timestamp),
+  lines: Type.Array(
+    Type.Object({
+      accountId: Nullable(Type.Integer()),
+      productId: Nullable(Type.Integer()),
+      saleDate: Nullable(DateText),
+      quantity: Type.Integer(),
+      base: Money,
+      ruleId: Nullable(Type.Integer({ description: 'null: the built-in default of 0.' })),
+      rateBasisPoints: Type.Integer(),
+      amount: Money,
+    }),
+  ),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const NewRule = Type.Object({
+  category: Type.Optional(Nullable(Text(100))),
+  rateBasisPoints: Type.Integer({ minimum: 0, maximum: 10_000, description: '250 is 2.5 %.' }),
+});
+export type NewRule = Static<typeof NewRule>;
+
+export const Rule = Type.Object({
+  id: Id,
+  category: Nullable(Type.String({ description: 'null: the default for categories without a rule.' })),
+  version: Type.Integer(),
+  rateBasisPoints: Type.Integer(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const commissionList = defineList(
+  {
+    id: { kind: 'id', column: column('c.id') },
+    employeeId: { kind: 'id', column: column('c.employee_id') },
+    period: { kind: 'text', column: column('c.period') },
+    status: {
+      kind: 'enum',
+      column: column('c.status'),
+      values: COMMISSION_STATUSES,
+      sqlType: 'commission_status',
+    },
+    total: { kind: 'money', column: column('c.total_minor') },
+    createdAt: { kind: 'timestamp', column: column('c.created_at') },
+    updatedAt: { kind: 'timestamp', column: column('c.updated_at') },
+  },
+  { employeeId: Type.Optional(Id), period: Type.Optional(Period) },
+);
+
+export const ruleList = defineList(
+  {
+    id: { kind: 'id', column: column('r.id') },
+    category: { kind: 'text', column: column('r.category') },
+    version: { kind: 'integer', column: column('r.version') },
+    rateBasisPoints: { kind: 'integer', column: column('r.rate_basis_points') },
+    createdAt: { kind: 'timestamp', column: column('r.created_at') },
+  },
+  {},
+);

@@ -1,0 +1,235 @@
+import { type Selectable, sql } from 'kysely';
+import { amountOf, type Currency } from '../core/context.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { type Db, type Tx, violatedUnique } from '../core/db.ts';
+import { duplicate } from '../core/errors.ts';
+import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import type { Minor } from '../core/money.ts';
+import type { CommissionLines, CommissionRules, CommissionStatus, Commissions } from '../core/tables.ts';
+import type { CurrentRule } from './rules.ts';
+
+export type CommissionRow = Selectable<Commissions>;
+type LineRow = Selectable<CommissionLines>;
+type RuleRow = Selectable<CommissionRules>;
+
+export interface NewLine {
+  accountId: number | null;
+  productId: number | null;
+  saleDate: PlainDate | null;
+  quantity: number;
+  baseMinor: Minor;
+  ruleId: number | null;
+  rateBasisPoints: number;
+  amountMinor: Minor;
+}
+
+/** The employee's commission of the period, made if there was none, and locked. */
+export async function lockOrInsertCommission(
+  tx: Tx,
+  employeeId: number,
+  period: string,
+): Promise<CommissionRow> {
+  await tx
+    .insertInto('commissions')
+    .values({ employee_id: employeeId, period, status: 'calculated', total_minor: 0n })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return tx
+    .selectFrom('commissions')
+    .selectAll()
+    .where('employee_id', '=', employeeId)
+    .where('period', '=', period)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+}
+
+export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[], totalMinor: Minor) {
+  await tx.deleteFrom('commission_lines').where('commission_id', '=', id).execute();
+  if (lines.length > 0) {
+    await tx
+      .insertInto('commission_lines')
+      .values(
+        lines.map((line, index) => ({
+          commission_id: id,
+          line_number: index + 1,
+          account_id: line.accountId,
+          product_id: line.productId,
+          sale_date: line.saleDate,
+          quantity: line.quantity,
+          base_minor: line.baseMinor,
+          rule_id: line.ruleId,
+          rate_basis_points: line.rateBasisPoints,
+          amount_minor: line.amountMinor,
+        })),
+      )
+      .execute();
+  }
+  return tx
+    .updateTable('commissions')
+    .set({ status: 'calculated', total_minor: totalMinor, updated_at: sql`now()` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export function lockCommission(tx: Tx, id: number): Promise<CommissionRow | undefined> {
+  return tx.selectFrom('commissions').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus): Promise<CommissionRow> {
+  return tx
+    .updateTable('commissions')
+    .set({ status, updated_at: sql`now()`, ...(status === 'paid' && { paid_at: sql<Date>`now()` }) })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export interface SoldAccount {
+  id: number;
+  activation_date: PlainDate;
+  total_minor: number;
+  product_id: number;
+  category: string;
+}
+
+/** The accounts that an employee sold: activated in the period (from..to), neither pending nor cancelled. */
+export async function findSoldAccounts(
+  db: Db,
+  employeeId: number,
+  from: PlainDate,
+  to: PlainDate,
+): Promise<SoldAccount[]> {
+  const { rows } = await sql<SoldAccount>`
+    select a.id, a.activation_date, a.total_minor, a.product_id, p.category
+    from accounts a join products p on p.id = a.product_id
+    where a.employee_id = ${employeeId} and a.activation_date between ${from}::date and ${to}::date
+      and a.status not in ('pending', 'cancelled')
+    order by a.id`.execute(db);
+  return rows;
+}
+
+/** Accounts by id, with the category of what was sold. */
+export async function findAccountsForSales(
+  db: Db,
+  ids: readonly number[],
+): Promise<Map<number, SoldAccount>> {
+  const { rows } = await sql<SoldAccount>`
+    select a.id, a.activation_date, a.total_minor, a.product_id, p.category
+    from accounts a join products p on p.id = a.product_id where a.id = any(${ids}::bigint[])`.execute(db);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+export interface SoldProduct {
+  id: number;
+  price_minor: number;
+  category: string;
+}
+
+export async function findProductsForSales(
+  db: Db,
+  ids: readonly number[],
+): Promise<Map<number, SoldProduct>> {
+  const { rows } = await sql<SoldProduct>`
+    select id, price_minor, category from products where id = any(${ids}::bigint[])`.execute(db);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The newest rule of each category; the empty category is the default. */
+export async function findCurrentRules(db: Db): Promise<Map<string, CurrentRule>> {
+  const { rows } = await sql<RuleRow>`
+    select distinct on (category) * from commission_rules order by category, version desc`.execute(db);
+  return new Map(rows.map((row) => [row.category, { id: row.id, rateBasisPoints: row.rate_basis_points }]));
+}
+
+/** @throws AppError DUPLICATE_ENTRY when another version was added at the same moment. */
+export async function insertRule(
+  tx: Tx,
+  category: string,
+  rateBasisPoints: number,
+  createdBy: number | null,
+) {
+  const { rows } = await sql<RuleRow>`
+    insert into commission_rules (category, version, rate_basis_points, created_by)
+    select ${category}, coalesce(max(version), 0) + 1, ${rateBasisPoints}, ${createdBy}::bigint
+    from commission_rules where category = ${category}
+    returning *`
+    .execute(tx)
+    .catch((error: unknown) => {
+      throw violatedUnique(error) ? duplicate('commission rule', 'version') : error;
+    });
+  const [row] = rows;
+  if (!row) throw new Error('insert … returning gives a row');
+  return toRule(row);
+}
+
+export async function listRules(db: Db, plan: ListPlan) {
+  const page = await fetchPage<RuleRow>(db, plan, {
+    select: sql`select r.* from commission_rules r`,
+    from: sql`from commission_rules r`,
+  });
+  return { ...page, rows: page.rows.map(toRule) };
+}
+
+export async function listCommissions(
+  db: Db,
+  currency: Currency,
+  plan: ListPlan,
+  { employeeId, period }: { employeeId?: number; period?: string },
+) {
+  const where = [
+    ...(employeeId === undefined ? [] : [sql<boolean>`c.employee_id = ${employeeId}`]),
+    ...(period === undefined ? [] : [sql<boolean>`c.period = ${period}`]),
+  ];
+  const page = await fetchPage<CommissionRow>(db, plan, {
+    select: sql`select c.* from commissions c`,
+    from: sql`from commissions c`,
+    where,
+  });
+  return { ...page, rows: await withLines(db, currency, page.rows) };
+}
+
+/** Commissions as they are answered, each with its lines. */
+export async function withLines(db: Db, currency: Currency, rows: readonly CommissionRow[]) {
+  const ids = rows.map(({ id }) => id);
+  const { rows: lines } = await sql<LineRow>`
+    select * from commission_lines where commission_id = any(${ids}::bigint[])
+    order by commission_id, line_number`.execute(db);
+  return rows.map((row) => ({
+    id: row.id,
+    employeeId: row.employee_id,
+    period: row.period,
+    status: row.status,
+    total: amountOf(row.total_minor, currency),
+    currency: currency.code,
+    paidAt: row.paid_at?.toISOString() ?? null,
+    lines: lines.filter((line) => line.commission_id === row.id).map((line) => toLine(line, currency)),
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  }));
+}
+
+function toLine(line: LineRow, currency: Currency) {
+  return {
+    accountId: line.account_id,
+    productId: line.product_id,
+    saleDate: line.sale_date,
+    quantity: line.quantity,
+    base: amountOf(line.base_minor, currency),
+    ruleId: line.rule_id,
+    rateBasisPoints: line.rate_basis_points,
+    amount: amountOf(line.amount_minor, currency),
+  };
+}
+
+/** A rule is never changed, so that it was last updated when it was made. */
+function toRule(row: RuleRow) {
+  return {
+    id: row.id,
+    category: row.category === '' ? null : row.category,
+    version: row.version,
+    rateBasisPoints: row.rate_basis_points,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.created_at.toISOString(),
+  };
+}

@@ -1,0 +1,124 @@
+import { describe, expect, it } from 'vitest';
+import { ConfigError, readConfig } from './config.ts';
+
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  JWT_SECRET: 'x'.repeat(32),
+  WEBHOOK_SECRET: 'a secret',
+};
+
+function problems(environment: Record<string, string | undefined>): readonly string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+describe('an empty environment', () => {
+  it('gives a service for development that asks for nothing', () => {
+    expect(readConfig({})).toMatchObject({
+      NODE_ENV: 'development',
+      production: false,
+      HOST: '127.0.0.1',
+      PORT: 8080,
+      CURRENCY: 'KES',
+      BUSINESS_TIMEZONE: 'Africa/Nairobi',
+      RATE_LIMIT_AUTH: 5,
+      RATE_LIMIT_BULK: 10,
+      RATE_LIMIT_GENERAL: 100,
+      RATE_LIMIT_WEBHOOK: 6000,
+      registration: { open: true, role: 'manager' },
+      trustedProxies: undefined,
+      webhookNetworks: undefined,
+      paybillNumbers: [],
+      corsOrigins: [],
+    });
+  });
+
+  it('is what a variable without a value counts as', () => {
+    expect(readConfig({ PORT: '', CURRENCY: undefined, REGISTRATION: '' })).toEqual(readConfig({}));
+  });
+
+  it('cannot be changed afterwards', () => {
+    expect(Object.isFrozen(readConfig({}))).toBe(true);
+  });
+});
+
+describe('a value', () => {
+  it('is read as what it stands for', () => {
+    const config = readConfig({
+      PORT: '0',
+      PAYBILL_NUMBERS: '600638, 600639,',
+      CORS_ORIGINS: 'https://a.example,https://b.example',
+      TRUST_PROXY: '10.0.0.0/8, ::1',
+      WEBHOOK_ALLOWED_IPS: '196.201.214.0/24,2001:db8::/32',
+    });
+    expect(config).toMatchObject({
+      PORT: 0,
+      paybillNumbers: ['600638', '600639'],
+      corsOrigins: ['https://a.example', 'https://b.example'],
+      trustedProxies: ['10.0.0.0/8', '::1'],
+    });
+    expect(config.webhookNetworks?.check('196.201.214.7')).toBe(true);
+    expect(config.webhookNetworks?.check('::ffff:196.201.214.7', 'ipv6')).toBe(true);
+    expect(config.webhookNetworks?.check('196.201.215.7')).toBe(false);
+    expect(config.webhookNetworks?.check('2001:db8::7', 'ipv6')).toBe(true);
+  });
+
+  it.each([
+    ['PORT', '65536'],
+    ['PORT', 'http'],
+    ['NODE_ENV', 'staging'],
+    ['CURRENCY', 'kes'],
+    ['CURRENCY', 'ABQ'],
+    ['BUSINESS_TIMEZONE', 'Africa/Atlantis'],
+    ['PHONE_REGION', 'Kenya'],
+    ['DATABASE_URL', 'mysql://localhost/db'],
+    ['DATABASE_URL', 'localhost'],
+    ['REDIS_URL', 'http://localhost'],
+    ['JWT_SECRET', 'too short'],
+    ['ACCESS_TOKEN_TTL', '59'],
+    ['RATE_LIMIT_AUTH', '-1'],
+    ['RATE_LIMIT_GENERAL', '1.5'],
+    ['TRUST_PROXY', 'true'],
+    ['TRUST_PROXY', '10.0.0.0/33'],
+    ['WEBHOOK_ALLOWED_IPS', '10.0.0.0/8/8'],
+    ['PAYBILL_NUMBERS', 'six'],
+    ['REGISTRATION', 'maybe'],
+    ['REGISTRATION_ROLE', 'owner'],
+  ])('of %s that is "%s" is refused by the name of the variable', (name, value) => {
+    expect(problems({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} `))]);
+  });
+
+  it('that is wrong is never repeated, because it may be a secret', () => {
+    const wrong = { JWT_SECRET: 'hunter2', DATABASE_URL: 'hunter2://x', REDIS_URL: 'hunter2' };
+    expect(problems(wrong)).toHaveLength(3);
+    expect(problems(wrong).join()).not.toContain('hunter2');
+  });
+});
+
+describe('production', () => {
+  it('starts with its secrets, registration closed', () => {
+    const config = readConfig(PRODUCTION);
+    expect(config).toMatchObject({ production: true, registration: { open: false } });
+  });
+
+  it('names at once all that it does not start without', () => {
+    const missing = problems({ NODE_ENV: 'production', TEST_CLOCK: 'on', REGISTRATION: 'open' });
+    const names = ['JWT_SECRET', 'WEBHOOK_SECRET', 'REGISTRATION_ROLE', 'TEST_CLOCK'];
+    expect(missing.map((problem) => problem.split(' ', 1)[0])).toEqual(names);
+  });
+
+  it('takes either a secret or a list of networks for the webhook', () => {
+    expect(problems({ ...PRODUCTION, WEBHOOK_SECRET: '', WEBHOOK_ALLOWED_IPS: '10.0.0.0/8' })).toEqual([]);
+    expect(problems({ ...PRODUCTION, WEBHOOK_SECRET: '' })).toHaveLength(1);
+  });
+
+  it('opens registration only with a role that is named', () => {
+    const opened = readConfig({ ...PRODUCTION, REGISTRATION: 'open', REGISTRATION_ROLE: 'viewer' });
+    expect(opened.registration).toEqual({ open: true, role: 'viewer' });
+  });
+});

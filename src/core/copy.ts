@@ -1,0 +1,159 @@
+import { once } from 'node:events';
+import { pipeline, type Readable, Transform } from 'node:stream';
+import pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import { type PlainDate, parsePlainDate } from './dates.ts';
+import type { DatabaseOptions } from './db.ts';
+import { AppError } from './errors.ts';
+
+/** Large results as CSV, streamed by `COPY … TO STDOUT` on connections that nothing else waits for. */
+export interface CopyPool {
+  /**
+   * Starts an export and waits for its first bytes, so that whatever is wrong with it is still an error.
+   * The stream holds a header and one line a row, in UTF-8, ended by CRLF as RFC 4180 has it; destroying it
+   * ends the statement on the server. If the statement fails later, the stream fails and never ends.
+   *
+   * @param query `select …` with the columns named as the header shall be. COPY takes no parameters: see
+   *   `dateLiteral`. No cell may hold a line break.
+   * @param quoted the columns of text, by name. A reader that heeds quotes keeps them as text.
+   * @throws AppError 503 while as many exports run as there are connections.
+   */
+  open(query: string, quoted: readonly string[]): Promise<Readable>;
+  /** Breaks off what is running. */
+  close(): Promise<void>;
+}
+
+export interface CopyPoolOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
+  /** How long a reader may take nothing: it keeps a snapshot open, and dead rows from being cleaned up. */
+  stallMs?: number;
+}
+
+const CONNECTIONS = 2;
+const CONNECT_TIMEOUT_MS = 3_000;
+const EXPORT_TIMEOUT_MS = 10 * 60_000;
+const STALL_MS = 60_000;
+const RETRY_AFTER_SECONDS = 5;
+
+// A slow statement is what this pool is for: it may sort in memory, and its dates are ISO 8601 on every server.
+const BEGIN = `
+  begin transaction read only;
+  set local datestyle = 'ISO';
+  set local work_mem = '64MB'`;
+
+export function openCopyPool({
+  connection,
+  onConnectionLost,
+  stallMs = STALL_MS,
+}: CopyPoolOptions): CopyPool {
+  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
+  const pool = new pg.Pool({
+    ...target,
+    application_name: 'account-management-service export',
+    max: CONNECTIONS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idleTimeoutMillis: 10_000,
+    keepAlive: true,
+    statement_timeout: EXPORT_TIMEOUT_MS,
+  });
+  // An `error` event that nobody hears would end the process.
+  pool.on('error', onConnectionLost);
+  pool.on('connect', (client) => client.on('error', onConnectionLost));
+
+  const running = new Set<Transform>();
+  let taken = 0;
+
+  async function open(query: string, quoted: readonly string[]): Promise<Readable> {
+    if (taken >= CONNECTIONS) throw busy();
+    taken += 1;
+    let client: pg.PoolClient | undefined;
+    try {
+      client = await pool.connect();
+      await client.query(BEGIN);
+    } catch (error) {
+      client?.release(true);
+      taken -= 1;
+      throw error;
+    }
+    const lines = start(client, copyStatement(query, quoted));
+    await once(lines, 'readable');
+    return lines;
+  }
+
+  function start(client: pg.PoolClient, statement: string): Readable {
+    const copy = client.query(copyTo(statement));
+    // The end of a connection that was given up is told to the stream after the pipeline has let go of it.
+    copy.on('error', () => {});
+    const lines = crlfLines(stallMs);
+    running.add(lines);
+    pipeline(copy, lines, (error) => {
+      running.delete(lines);
+      void giveBack(client, error).finally(() => {
+        taken -= 1;
+      });
+    });
+    return lines;
+  }
+
+  async function close(): Promise<void> {
+    for (const lines of running) lines.destroy(new Error('The service is stopping.'));
+    await pool.end();
+  }
+
+  return { open, close };
+}
+
+/** A connection in the middle of a COPY is closed, which ends the statement on the server. */
+async function giveBack(client: pg.PoolClient, failure: Error | null | undefined): Promise<void> {
+  if (failure) return client.release(true);
+  try {
+    await client.query('commit');
+    client.release();
+  } catch {
+    client.release(true); // Everything was read before; only the connection is lost.
+  }
+}
+
+function busy(): AppError {
+  const message = `${CONNECTIONS} exports are running, which is as many as can. Try again shortly.`;
+  return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: RETRY_AFTER_SECONDS });
+}
+
+function copyStatement(query: string, quoted: readonly string[]): string {
+  const columns = quoted.map((name) => pg.escapeIdentifier(name)).join(', ');
+  return `copy (${query}) to stdout (format csv, header true, encoding 'UTF8', force_quote (${columns}))`;
+}
+
+/**
+ * COPY ends lines with LF. No cell holds one, so each LF is the end of a line. In Latin-1 every byte is a
+ * character, which leaves all others as they are, and the two conversions and the search are native.
+ */
+function crlfLines(stallMs: number): Transform {
+  let stall: NodeJS.Timeout | undefined;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      stall ??= setTimeout(() => this.destroy(new Error(`Nothing was read for ${stallMs} ms.`)), stallMs);
+      stall.refresh();
+      done(null, Buffer.from(chunk.toString('latin1').replaceAll('\n', '\r\n'), 'latin1'));
+    },
+    destroy(error, done) {
+      clearTimeout(stall);
+      done(error);
+    },
+  });
+}
+
+/**
+ * A calendar date as SQL text, for statements that take no parameters.
+ *
+ * @throws RangeError for text that is no date, whatever its type says.
+ */
+export function dateLiteral(day: PlainDate): string {
+  if (parsePlainDate(day) === undefined) throw new RangeError('Only a calendar date can be written as one.');
+  return `date '${day}'`;
+}
+
+/** The currency's code as SQL text. @throws RangeError for other text. */
+export function currencyLiteral(code: string): string {
+  if (!/^[A-Z]{3}$/.test(code)) throw new RangeError('Only a currency code can be written as one.');
+  return `'${code}'`;
+}

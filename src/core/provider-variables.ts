@@ -1,0 +1,32 @@
+/**
+ * How the environment names identity providers: OAUTH_GOOGLE_ISSUER and its two sisters open
+ * GET /api/auth/google. The configuration reads them, and whoever asks for a provider that is not there
+ * is told which are missing.
+ */
+export const PROVIDER_PARTS = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'] as const;
+type ProviderPart = (typeof PROVIDER_PARTS)[number];
+
+/** Matches the variables; the first group is the provider's name in capitals. */
+export const PROVIDER_VARIABLE = '^OAUTH_([A-Z0-9]+(?:_[A-Z0-9]+)*)_(ISSUER|CLIENT_ID|CLIENT_SECRET)$';
+
+const MAX_NAME_LENGTH = 40;
+
+/** Addresses below /auth that are no identity providers. */
+export const RESERVED_PROVIDER_NAMES: readonly string[] = [
+  'login',
+  'register',
+  'refresh',
+  'logout',
+  'me',
+  'password',
+];
+
+/** @param name as in the path, or in capitals as in the environment. */
+export function canNameProvider(name: string): boolean {
+  const isReserved = RESERVED_PROVIDER_NAMES.includes(name.toLowerCase());
+  return name.length <= MAX_NAME_LENGTH && /^[a-z0-9]+(_[a-z0-9]+)*$/i.test(name) && !isReserved;
+}
+
+export function providerVariable(name: string, part: ProviderPart): string {
+  return `OAUTH_${name.toUpperCase()}_${part}`;
+}

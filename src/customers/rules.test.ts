@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { foldForSearch, nationalIdKey, searchText, searchWords } from './rules.ts';
+
+describe('foldForSearch', () => {
+  it.each([
+    ['ÉMILE', 'emile'],
+    ['Ñandú', 'nandu'],
+    ['ＡＢＣ１２', 'abc12'],
+    ['Ольга Й', 'ольга и'],
+    ['ወልደ', 'ወልደ'],
+    ['ﬁne', 'fine'],
+  ])('finds %s as %s', (text, folded) => {
+    expect(foldForSearch(text)).toBe(folded);
+  });
+
+  it('changes nothing that is folded already', () => {
+    for (const text of ['Émile Ñ', 'İstanbul', 'ΣΊΣΥΦΟΣ', '한국어']) {
+      expect(foldForSearch(foldForSearch(text))).toBe(foldForSearch(text));
+    }
+  });
+});
+
+describe('searchText', () => {
+  const customer = {
+    firstName: 'Émile',
+    lastName: 'Otieno',
+    email: 'E.Otieno@Example.com',
+    phone: '+254712345678',
+    nationalId: 'AB-12',
+  };
+
+  it('holds names, e-mail, national id and the phone in both its forms', () => {
+    const text = searchText(customer);
+    for (const part of ['emile', 'otieno', 'e.otieno@example.com', '+254712345678', '0712345678', 'ab-12']) {
+      expect(text).toContain(part);
+    }
+  });
+
+  it('leaves out what is not known', () => {
+    expect(searchText({ ...customer, email: null, nationalId: null })).toBe(
+      'emile otieno +254712345678 0712345678',
+    );
+  });
+});
+
+describe('searchWords', () => {
+  it('splits at any white space and folds each word', () => {
+    expect(searchWords('  ÉMILE\u00a0otieno ')).toEqual(['emile', 'otieno']);
+    expect(searchWords(' ')).toEqual([]);
+  });
+});
+
+describe('nationalIdKey', () => {
+  it.each([
+    ['ab 12-34/5', 'AB12345'],
+    ['ＡＢ１２', 'AB12'],
+    ['№', 'NO'],
+    ['--', '--'],
+  ])('reads %s as %s', (written, key) => {
+    expect(nationalIdKey(written)).toBe(key);
+  });
+});

@@ -1,0 +1,75 @@
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { notFound } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
+import { changeEmployee, createEmployee } from './commands.ts';
+import { Employee, EmployeeChanges, employeeList, NewEmployee } from './schema.ts';
+import { findEmployee, listEmployees } from './store.ts';
+
+export function employeeRoutes(api: Api, context: Context): void {
+  const tags = ['Employees'];
+
+  api.get(
+    '/employees',
+    {
+      config: { access: 'catalogue:read' },
+      schema: {
+        tags,
+        summary: 'List employees',
+        querystring: employeeList.query,
+        response: { 200: ListEnvelope(Employee) },
+      },
+    },
+    async (request) =>
+      okList(await listEmployees(context.db, employeeList.read(request.query, context)), 'Employees found.'),
+  );
+
+  api.post(
+    '/employees',
+    {
+      config: { access: 'catalogue:write' },
+      schema: { tags, summary: 'Add an employee', body: NewEmployee, response: { 201: Envelope(Employee) } },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const employee = await createEmployee(once, actorOf(request), request.body);
+        reply.status(201);
+        return ok(employee, 'Employee created.');
+      }),
+  );
+
+  api.get(
+    '/employees/:id',
+    {
+      config: { access: 'catalogue:read', errors: [404] },
+      schema: { tags, summary: 'One employee', params: IdParams, response: { 200: Envelope(Employee) } },
+    },
+    async (request) => {
+      const employee = await findEmployee(context.db, request.params.id);
+      if (!employee) throw notFound('employee', request.params.id);
+      return ok(employee, 'Employee found.');
+    },
+  );
+
+  api.put(
+    '/employees/:id',
+    {
+      config: { access: 'catalogue:write', errors: [404] },
+      schema: {
+        tags,
+        summary: 'Change the fields sent',
+        params: IdParams,
+        body: EmployeeChanges,
+        response: { 200: Envelope(Employee) },
+      },
+    },
+    async (request) =>
+      ok(
+        await changeEmployee(context, actorOf(request), request.params.id, request.body),
+        'Employee changed.',
+      ),
+  );
+}

@@ -1,0 +1,41 @@
+import { type Static, Type } from 'typebox';
+import { Id, Nullable, Text, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+
+const fields = {
+  name: Text(200),
+  phone: Nullable(Text(30)),
+  active: Type.Boolean(),
+};
+
+export const NewEmployee = Type.Object({
+  name: fields.name,
+  phone: Type.Optional(fields.phone),
+  active: Type.Optional(fields.active),
+});
+export type NewEmployee = Static<typeof NewEmployee>;
+
+export const EmployeeChanges = Type.Partial(Type.Object(fields), { minProperties: 1 });
+export type EmployeeChanges = Static<typeof EmployeeChanges>;
+
+/** Who earns commission; not necessarily someone who signs in. */
+export const Employee = Type.Object({
+  id: Id,
+  name: Type.String(),
+  phone: Nullable(Type.String()),
+  active: Type.Boolean(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const employeeList = defineList(
+  {
+    id: { kind: 'id', column: column('e.id') },
+    name: { kind: 'text', column: column('e.name') },
+    phone: { kind: 'text', column: column('e.phone') },
+    active: { kind: 'boolean', column: column('e.active') },
+    createdAt: { kind: 'timestamp', column: column('e.created_at') },
+    updatedAt: { kind: 'timestamp', column: column('e.updated_at') },
+  },
+  {},
+);

@@ -1,0 +1,78 @@
+import { audit } from '../core/audit.ts';
+import { type Actor, type Context, readAmount, today } from '../core/context.ts';
+import { inTransaction } from '../core/db.ts';
+import { AppError, invalidField, notFound } from '../core/errors.ts';
+import { MAX_AMOUNT_TEXT } from '../core/money.ts';
+import { lineOf, readQuantity, totalOf } from './rules.ts';
+import type { NewInvoice } from './schema.ts';
+import { findInvoice, findRecipient, type InvoiceWithItems, insertInvoice, setVoid } from './store.ts';
+
+/**
+ * Issues an invoice for an account in any status. It is a document: it posts nothing to the ledger and is
+ * no part of the balance.
+ */
+export async function issueInvoice(
+  context: Context,
+  actor: Actor,
+  body: NewInvoice,
+): Promise<InvoiceWithItems> {
+  const { currency } = context;
+  const lines = body.items.map((item) =>
+    lineOf(item.description, readQuantity(item.quantity), readAmount(item.unitPrice, currency)),
+  );
+  const totalMinor = totalOf(lines, currency.decimals);
+  if (totalMinor === undefined) throw invalidField('items', `must add up to at most ${MAX_AMOUNT_TEXT}`);
+  return inTransaction(context.db, async (tx) => {
+    const recipient = await findRecipient(tx, body.accountId);
+    if (!recipient) throw notFound('account', body.accountId, 'accountId');
+    const issued = await insertInvoice(
+      tx,
+      {
+        accountId: body.accountId,
+        customerName: `${recipient.first_name} ${recipient.last_name}`,
+        customerPhone: recipient.phone,
+        issuedOn: today(context),
+        totalMinor,
+        createdBy: actor.userId,
+      },
+      lines,
+    );
+    const { id, number } = issued.invoice;
+    await audit(tx, actor, {
+      action: 'invoice.issue',
+      resource: 'invoice',
+      resourceId: id,
+      after: { number, accountId: body.accountId, totalMinor },
+    });
+    return issued;
+  });
+}
+
+/** Declares an invoice void. It keeps its number and all that stands in it. */
+export async function voidInvoice(
+  context: Context,
+  actor: Actor,
+  id: number,
+  reason: string,
+): Promise<InvoiceWithItems> {
+  return inTransaction(context.db, async (tx) => {
+    const voided = await setVoid(tx, id, reason);
+    const found = await findInvoice(tx, id);
+    if (!found) throw notFound('invoice', id);
+    if (!voided) throw alreadyVoid();
+    await audit(tx, actor, {
+      action: 'invoice.void',
+      resource: 'invoice',
+      resourceId: id,
+      before: { status: 'issued' },
+      after: { status: 'void', reason },
+    });
+    return found;
+  });
+}
+
+function alreadyVoid(): AppError {
+  return new AppError('VALIDATION_ERROR', 'The invoice is void already.', {
+    details: { from: 'void', to: 'void', allowed: [] },
+  });
+}

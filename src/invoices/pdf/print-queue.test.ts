@@ -1,0 +1,81 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createPrintQueue, PrintError, type PrintQueue } from './print-queue.ts';
+
+/** A print process that does what the data says. */
+const OBEDIENT = `
+process.on('disconnect', () => process.exit());
+process.on('message', ({ id, data }) => {
+  if (data === 'hang') while (true);
+  if (data === 'crash') process.kill(process.pid, 'SIGSEGV');
+  if (data === 'refuse') return process.send({ id, failure: 'no such glyph' });
+  if (data === 'environment') return process.send({ id, pdf: Buffer.from(JSON.stringify(process.env)) });
+  setTimeout(() => process.send({ id, pdf: Buffer.from(data) }), 20);
+});`;
+
+let folder: string;
+let queue: PrintQueue;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'ams-print-'));
+  await writeFile(join(folder, 'program.mjs'), OBEDIENT);
+});
+afterAll(() => rm(folder, { recursive: true }));
+afterEach(() => queue.close());
+
+function open(options: { maxWaiting?: number; timeoutMs?: number; idleMs?: number } = {}): PrintQueue {
+  const defaults = { maxWaiting: 50, timeoutMs: 5_000, idleMs: 60_000 };
+  queue = createPrintQueue({ program: join(folder, 'program.mjs'), ...defaults, ...options });
+  return queue;
+}
+
+const print = async (data: string) => String(await queue.print({ data, files: [] }));
+
+describe('the print queue', () => {
+  it('prints in the order of arrival', async () => {
+    open();
+    const done: string[] = [];
+    await Promise.all(['a', 'b', 'c'].map(async (data) => done.push(await print(data))));
+    expect(done).toEqual(['a', 'b', 'c']);
+  });
+
+  it('answers 503 with Retry-After when too many wait', async () => {
+    open({ maxWaiting: 2 });
+    const orders = await Promise.allSettled(['a', 'b', 'c', 'd'].map(print));
+    expect(orders.map((order) => order.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
+    expect(orders[3]).toMatchObject({ reason: { status: 503, retryAfterSeconds: 2 } });
+  });
+
+  it('kills a process that hangs and prints the next with another', async () => {
+    open({ timeoutMs: 1_000 });
+    await expect(print('hang')).rejects.toMatchObject({ status: 503 });
+    await expect(print('next')).resolves.toBe('next');
+  });
+
+  it('outlives a crash of the process', async () => {
+    open();
+    const [lost, next] = await Promise.allSettled([print('crash'), print('next')]);
+    expect(lost).toMatchObject({ reason: { status: 503 } });
+    expect(next).toMatchObject({ value: 'next' });
+  });
+
+  it('tells a document that cannot be printed from a process that cannot print', async () => {
+    open();
+    await expect(print('refuse')).rejects.toThrow(PrintError);
+    await expect(print('next')).resolves.toBe('next');
+  });
+
+  it('gives the process none of the service’s environment', async () => {
+    open();
+    expect(Object.keys(JSON.parse(await print('environment')))).not.toContain('PATH');
+  });
+
+  it('starts another process after an idle time', async () => {
+    open({ idleMs: 20 });
+    await print('a');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    await expect(print('b')).resolves.toBe('b');
+  });
+});

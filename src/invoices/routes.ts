@@ -1,0 +1,129 @@
+import { Type } from 'typebox';
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { notFound } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { issueInvoice, voidInvoice } from './commands.ts';
+import type { InvoicePrinter } from './pdf/printer.ts';
+import { matchesEtag } from './rules.ts';
+import { Invoice, invoiceList, NewInvoice, Voiding } from './schema.ts';
+import { findInvoice, listInvoices, toInvoice } from './store.ts';
+
+export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinter): void {
+  const { db, currency } = context;
+
+  api.get(
+    '/invoices',
+    {
+      config: { access: 'invoices:read' },
+      schema: {
+        tags: ['Invoices'],
+        summary: 'List invoices',
+        querystring: invoiceList.query,
+        response: { 200: ListEnvelope(Invoice) },
+      },
+    },
+    async (request) => {
+      const plan = invoiceList.read(request.query, context);
+      return okList(await listInvoices(db, currency, plan), 'Invoices found.');
+    },
+  );
+
+  api.post(
+    '/invoices',
+    {
+      config: { access: 'invoices:create', errors: [404] },
+      schema: {
+        tags: ['Invoices'],
+        summary: 'Issue an invoice for an account',
+        description:
+          'Takes the next number of the year and freezes the invoice. Each line is quantity × unitPrice, rounded half up. An invoice is no part of the account’s balance.',
+        body: NewInvoice,
+        response: { 201: Envelope(Invoice) },
+      },
+    },
+    async (request, reply) => {
+      const issued = await issueInvoice(context, actorOf(request), request.body);
+      return reply.status(201).send(ok(toInvoice(issued, currency), 'Invoice issued.'));
+    },
+  );
+
+  api.get(
+    '/invoices/:id',
+    {
+      config: { access: 'invoices:read', errors: [404] },
+      schema: {
+        tags: ['Invoices'],
+        summary: 'One invoice',
+        params: IdParams,
+        response: { 200: Envelope(Invoice) },
+      },
+    },
+    async (request) => {
+      const found = await findInvoice(db, request.params.id);
+      if (!found) throw notFound('invoice', request.params.id);
+      return ok(toInvoice(found, currency), 'Invoice found.');
+    },
+  );
+
+  api.get(
+    '/invoices/:id/pdf',
+    {
+      config: { access: 'invoices:read', errors: [404] },
+      schema: {
+        tags: ['Invoices'],
+        summary: 'An invoice as PDF',
+        description:
+          'Sends an ETag; with If-None-Match, a document that has not changed is answered with 304 and no body.',
+        params: IdParams,
+        response: {
+          200: {
+            description: 'The document.',
+            content: {
+              'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) },
+            },
+          },
+          304: Type.Unsafe<undefined>({
+            type: 'null',
+            description: 'The document is the one that the caller has.',
+          }),
+        },
+      },
+    },
+    async (request, reply) => {
+      const found = await findInvoice(db, request.params.id);
+      if (!found) throw notFound('invoice', request.params.id);
+      const document = printer.documentOf(found);
+      const etag = printer.etagOf(document);
+      // It may be kept, but not shown without asking whether it has become void.
+      reply.header('etag', etag).header('cache-control', 'private, no-cache');
+      if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
+      const pdf = await printer.renderInvoicePdf(document);
+      return reply
+        .type('application/pdf')
+        .header('content-disposition', `inline; filename="${document.number}.pdf"`)
+        .send(pdf);
+    },
+  );
+
+  api.post(
+    '/invoices/:id/void',
+    {
+      config: { access: 'invoices:void', errors: [404] },
+      schema: {
+        tags: ['Invoices'],
+        summary: 'Declare an invoice void',
+        description: 'The invoice keeps its number and all that stands in it. Void is final.',
+        params: IdParams,
+        body: Voiding,
+        response: { 200: Envelope(Invoice) },
+      },
+    },
+    async (request) => {
+      const voided = await voidInvoice(context, actorOf(request), request.params.id, request.body.reason);
+      return ok(toInvoice(voided, currency), 'Invoice is void.');
+    },
+  );
+}

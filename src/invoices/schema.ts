@@ -1,0 +1,74 @@
+import { type Static, Type } from 'typebox';
+import {
+  AmountFromZero,
+  DateText,
+  DecimalAboveZero,
+  Id,
+  Money,
+  Nullable,
+  Text,
+  Timestamp,
+} from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+import { QUANTITY_DECIMALS } from './rules.ts';
+
+export const INVOICE_STATUSES = ['issued', 'void'] as const;
+
+/** With its three decimals it has twelve digits, so every quantity is an exact JSON number. */
+const MAX_QUANTITY = 999_999_999;
+
+const itemProperties = {
+  description: Text(500),
+  quantity: DecimalAboveZero(QUANTITY_DECIMALS, MAX_QUANTITY),
+};
+
+export const NewInvoice = Type.Object({
+  accountId: Id,
+  items: Type.Array(Type.Object({ ...itemProperties, unitPrice: AmountFromZero }), {
+    minItems: 1,
+    maxItems: 200,
+  }),
+});
+export type NewInvoice = Static<typeof NewInvoice>;
+
+export const Voiding = Type.Object({ reason: Text(500) });
+
+export const Invoice = Type.Object({
+  id: Id,
+  number: Type.String({ description: 'Without gap within a year.', example: 'INV-2026-000001' }),
+  accountId: Id,
+  accountNumber: Type.String(),
+  customerName: Type.String({ description: 'As it was on the day of issue.' }),
+  items: Type.Array(
+    Type.Object({
+      description: Type.String(),
+      quantity: Type.Number(),
+      unitPrice: Money,
+      lineTotal: Type.Number({ description: 'quantity × unitPrice, rounded half up.' }),
+    }),
+  ),
+  total: Money,
+  currency: Type.String(),
+  status: Type.Enum([...INVOICE_STATUSES]),
+  issuedOn: DateText,
+  voidedAt: Nullable(Timestamp),
+  voidReason: Nullable(Type.String()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const invoiceList = defineList(
+  {
+    id: { kind: 'id', column: column('i.id') },
+    number: { kind: 'text', column: column('i.number') },
+    accountId: { kind: 'id', column: column('i.account_id') },
+    customerName: { kind: 'text', column: column('i.customer_name') },
+    total: { kind: 'money', column: column('i.total_minor') },
+    status: { kind: 'enum', column: column('i.status'), values: INVOICE_STATUSES, sqlType: 'invoice_status' },
+    issuedOn: { kind: 'date', column: column('i.issued_on') },
+    voidedAt: { kind: 'timestamp', column: column('i.voided_at') },
+    createdAt: { kind: 'timestamp', column: column('i.created_at') },
+    updatedAt: { kind: 'timestamp', column: column('i.updated_at') },
+  },
+  {},
+);

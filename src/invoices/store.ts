@@ -1,0 +1,141 @@
+import { type Selectable, sql } from 'kysely';
+import { formatAccountNumber } from '../accounts/account-number.ts';
+import { amountOf, type Currency } from '../core/context.ts';
+import type { PlainDate } from '../core/dates.ts';
+import type { Db, Tx } from '../core/db.ts';
+import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import { type Minor, minorToNumber } from '../core/money.ts';
+import type { InvoiceItems, Invoices } from '../core/tables.ts';
+import { type Line, QUANTITY_DECIMALS } from './rules.ts';
+
+export type InvoiceRow = Selectable<Invoices>;
+type ItemRow = Selectable<InvoiceItems>;
+
+export interface InvoiceWithItems {
+  invoice: InvoiceRow;
+  items: ItemRow[];
+}
+
+export interface NewInvoiceRow {
+  accountId: number;
+  customerName: string;
+  customerPhone: string;
+  issuedOn: PlainDate;
+  totalMinor: Minor;
+  createdBy: number | null;
+}
+
+/**
+ * Who the invoice goes to. The account's row is held against a change of its key, so that no lock of it
+ * has to be waited for once the year's counter is locked.
+ */
+export function findRecipient(tx: Tx, accountId: number) {
+  return tx
+    .selectFrom('accounts as a')
+    .innerJoin('customers as c', 'c.id', 'a.customer_id')
+    .select(['c.first_name', 'c.last_name', 'c.phone'])
+    .where('a.id', '=', accountId)
+    .forKeyShare('a')
+    .executeTakeFirst();
+}
+
+/**
+ * Takes the year's next number and issues the invoice in one statement: the counter's row, which all
+ * invoices of a year wait for, is locked last and for as short as possible. A transaction that fails
+ * gives its number back.
+ */
+export async function insertInvoice(
+  tx: Tx,
+  invoice: NewInvoiceRow,
+  lines: Line[],
+): Promise<InvoiceWithItems> {
+  const year = Number(invoice.issuedOn.slice(0, 4));
+  const { rows } = await sql<InvoiceRow>`
+    with taken as (
+      insert into invoice_numbers as n (year, last_number) values (${year}, 1)
+      on conflict (year) do update set last_number = n.last_number + 1
+      returning last_number
+    ), issued as (
+      insert into invoices
+        (year, year_number, account_id, customer_name, customer_phone, issued_on, total_minor, created_by)
+      select ${year}, taken.last_number, ${invoice.accountId}, ${invoice.customerName},
+        ${invoice.customerPhone}, ${invoice.issuedOn}::date, ${invoice.totalMinor}, ${invoice.createdBy}
+      from taken
+      returning *
+    ), itemised as (
+      insert into invoice_items
+        (invoice_id, position, description, quantity_milli, unit_price_minor, line_total_minor)
+      select issued.id, line.position, line.description, line.quantity_milli, line.unit_price_minor,
+        line.line_total_minor
+      from issued, unnest(
+        ${lines.map((line) => line.description)}::text[],
+        ${lines.map((line) => line.quantityMilli)}::bigint[],
+        ${lines.map((line) => line.unitPriceMinor)}::bigint[],
+        ${lines.map((line) => line.lineTotalMinor)}::bigint[]
+      ) with ordinality as line (description, quantity_milli, unit_price_minor, line_total_minor, position)
+    )
+    select * from issued`.execute(tx);
+  const [issued] = rows;
+  if (!issued) throw new Error('issuing an invoice returned no row');
+  return { invoice: issued, items: await findItems(tx, [issued.id]) };
+}
+
+export async function findInvoice(db: Db, id: number): Promise<InvoiceWithItems | undefined> {
+  const invoice = await db.selectFrom('invoices').selectAll().where('id', '=', id).executeTakeFirst();
+  return invoice && { invoice, items: await findItems(db, [id]) };
+}
+
+/** @returns undefined when the invoice is not there or is void already. */
+export function setVoid(tx: Tx, id: number, reason: string): Promise<InvoiceRow | undefined> {
+  return tx
+    .updateTable('invoices')
+    .set({ status: 'void', void_reason: reason, voided_at: sql`now()`, updated_at: sql`now()` })
+    .where('id', '=', id)
+    .where('status', '=', 'issued')
+    .returningAll()
+    .executeTakeFirst();
+}
+
+export async function listInvoices(db: Db, currency: Currency, plan: ListPlan) {
+  const page = await fetchPage<InvoiceRow>(db, plan, {
+    select: sql`select i.* from invoices i`,
+    from: sql`from invoices i`,
+  });
+  const itemsOf = new Map<number, ItemRow[]>(page.rows.map(({ id }) => [id, []]));
+  for (const item of await findItems(db, [...itemsOf.keys()])) itemsOf.get(item.invoice_id)?.push(item);
+  const rows = page.rows.map((invoice) =>
+    toInvoice({ invoice, items: itemsOf.get(invoice.id) ?? [] }, currency),
+  );
+  return { ...page, rows };
+}
+
+async function findItems(db: Db, invoiceIds: number[]): Promise<ItemRow[]> {
+  const { rows } = await sql<ItemRow>`
+    select * from invoice_items where invoice_id = any(${invoiceIds}::bigint[])
+    order by invoice_id, position`.execute(db);
+  return rows;
+}
+
+export function toInvoice({ invoice, items }: InvoiceWithItems, currency: Currency) {
+  return {
+    id: invoice.id,
+    number: invoice.number,
+    accountId: invoice.account_id,
+    accountNumber: formatAccountNumber(invoice.account_id),
+    customerName: invoice.customer_name,
+    items: items.map((item) => ({
+      description: item.description,
+      quantity: minorToNumber(BigInt(item.quantity_milli), QUANTITY_DECIMALS),
+      unitPrice: amountOf(item.unit_price_minor, currency),
+      lineTotal: amountOf(item.line_total_minor, currency),
+    })),
+    total: amountOf(invoice.total_minor, currency),
+    currency: currency.code,
+    status: invoice.status,
+    issuedOn: invoice.issued_on,
+    voidedAt: invoice.voided_at?.toISOString() ?? null,
+    voidReason: invoice.void_reason,
+    createdAt: invoice.created_at.toISOString(),
+    updatedAt: invoice.updated_at.toISOString(),
+  };
+}

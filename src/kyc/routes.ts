@@ -1,0 +1,50 @@
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { notFound } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { findCustomer } from '../customers/store.ts';
+import { updateKyc } from './commands.ts';
+import { KycRecord, KycUpdate, kycList } from './schema.ts';
+import { listKycRecords } from './store.ts';
+
+export function kycRoutes(api: Api, context: Context): void {
+  api.put(
+    '/customers/:id/kyc',
+    {
+      config: { access: 'kyc:submit', errors: [404] },
+      schema: {
+        tags: ['Customers'],
+        summary: 'Submit or decide a verification of the customer',
+        description:
+          'Each call adds a record to the history; the newest status shows on the customer. Agents submit as pending only.',
+        params: IdParams,
+        body: KycUpdate,
+        response: { 200: Envelope(KycRecord) },
+      },
+    },
+    async (request) =>
+      ok(await updateKyc(context, actorOf(request), request.params.id, request.body), 'KYC updated.'),
+  );
+
+  api.get(
+    '/customers/:id/kyc',
+    {
+      config: { access: 'kyc:read', errors: [404] },
+      schema: {
+        tags: ['Customers'],
+        summary: 'The history of a customer’s verifications',
+        params: IdParams,
+        querystring: kycList.query,
+        response: { 200: ListEnvelope(KycRecord) },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const plan = kycList.read(request.query, context);
+      if (!(await findCustomer(context.db, id))) throw notFound('customer', id);
+      return okList(await listKycRecords(context.db, plan, id), 'KYC records found.');
+    },
+  );
+}

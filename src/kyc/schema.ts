@@ -1,0 +1,82 @@
+import { type Static, Type } from 'typebox';
+import { Id, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+import { VERIFICATION_STATUSES } from '../customers/schema.ts';
+
+export const VERIFICATION_TYPES = [
+  'national_id',
+  'passport',
+  'alien_id',
+  'driving_licence',
+  'voter_id',
+  'tax_pin',
+  'business_registration',
+] as const;
+
+const MAX_DOCUMENTS = 20;
+const MAX_DOCUMENT_KEYS = 20;
+
+type Scalar = string | number | boolean | null;
+export type KycDocument = string | { [key: string]: Scalar };
+
+/** A text, or an object whose known keys are checked and whose others may hold any scalar. */
+const KycDocument = Type.Unsafe<KycDocument>({
+  type: ['string', 'object'],
+  description: 'A text, or an object; known keys: type, number, url, issuedAt, expiresAt. At most 2 KB.',
+  minLength: 1,
+  maxLength: 500,
+  format: 'text',
+  maxProperties: MAX_DOCUMENT_KEYS,
+  minProperties: 1,
+  propertyNames: { maxLength: 50, pattern: '^[A-Za-z][A-Za-z0-9_.-]*$' },
+  properties: {
+    type: { type: 'string', minLength: 1, maxLength: 50, format: 'text' },
+    number: { type: 'string', minLength: 1, maxLength: 100, format: 'text' },
+    url: { type: 'string', maxLength: 1000, pattern: '^https?://[^\\s]+$', format: 'text' },
+    issuedAt: { type: 'string', format: 'calendar-date' },
+    expiresAt: { type: 'string', format: 'calendar-date' },
+  },
+  additionalProperties: {
+    type: ['string', 'number', 'boolean', 'null'],
+    maxLength: 1000,
+    format: 'query-text',
+  },
+});
+
+export const KycUpdate = Type.Object({
+  verificationType: Type.Enum([...VERIFICATION_TYPES]),
+  verificationStatus: Type.Enum([...VERIFICATION_STATUSES]),
+  documents: Type.Optional(Type.Array(KycDocument, { maxItems: MAX_DOCUMENTS })),
+});
+export type KycUpdate = Static<typeof KycUpdate>;
+
+export const KycRecord = Type.Object({
+  id: Id,
+  customerId: Id,
+  verificationType: Type.Enum([...VERIFICATION_TYPES]),
+  verificationStatus: Type.Enum([...VERIFICATION_STATUSES]),
+  documents: Type.Array(Type.Any()),
+  actor: Type.String({ description: 'The e-mail of the user who submitted it.' }),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const kycList = defineList(
+  {
+    id: { kind: 'id', column: column('k.id') },
+    verificationType: {
+      kind: 'enum',
+      column: column('k.verification_type'),
+      values: VERIFICATION_TYPES,
+      sqlType: 'verification_type',
+    },
+    verificationStatus: {
+      kind: 'enum',
+      column: column('k.verification_status'),
+      values: VERIFICATION_STATUSES,
+      sqlType: 'verification_status',
+    },
+    createdAt: { kind: 'timestamp', column: column('k.created_at') },
+  },
+  {},
+);

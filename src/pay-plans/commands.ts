@@ -1,0 +1,54 @@
+import { audit } from '../core/audit.ts';
+import { type Actor, type Context, readAmount } from '../core/context.ts';
+import { inTransaction } from '../core/db.ts';
+import { invalidField, notFound } from '../core/errors.ts';
+import { maxAmountMinor } from '../core/money.ts';
+import type { NewPayPlan, PayPlanChanges } from './schema.ts';
+import { insertPayPlan, lockPayPlan, updatePayPlan } from './store.ts';
+
+export async function createPayPlan(context: Context, actor: Actor, body: NewPayPlan) {
+  const { currency } = context;
+  const fields = {
+    name: body.name,
+    productId: body.productId ?? null,
+    depositMinor: readAmount(body.deposit, currency),
+    instalmentMinor: readAmount(body.instalmentAmount, currency),
+    instalmentCount: body.instalmentCount,
+    frequency: body.frequency,
+    graceDays: body.graceDays ?? 0,
+    autoSuspend: body.autoSuspend ?? false,
+    active: body.active ?? true,
+  };
+  const totalMinor = fields.depositMinor + fields.instalmentMinor * BigInt(fields.instalmentCount);
+  if (totalMinor > maxAmountMinor(currency.decimals)) {
+    throw invalidField('instalmentAmount', 'makes a total beyond the largest amount that the books hold');
+  }
+  return inTransaction(context.db, async (tx) => {
+    const plan = await insertPayPlan(tx, fields);
+    await audit(tx, actor, {
+      action: 'payplan.create',
+      resource: 'payplan',
+      resourceId: plan.id,
+      after: fields,
+    });
+    return plan;
+  });
+}
+
+/** Changes the name and the switches; the terms stay as accounts were promised them. */
+export async function changePayPlan(context: Context, actor: Actor, id: number, body: PayPlanChanges) {
+  return inTransaction(context.db, async (tx) => {
+    const row = await lockPayPlan(tx, id);
+    if (!row) throw notFound('payplan', id);
+    const before = { name: row.name, active: row.active, autoSuspend: row.auto_suspend };
+    const plan = await updatePayPlan(tx, id, body);
+    await audit(tx, actor, {
+      action: 'payplan.change',
+      resource: 'payplan',
+      resourceId: id,
+      before,
+      after: body,
+    });
+    return plan;
+  });
+}

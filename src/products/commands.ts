@@ -1,0 +1,89 @@
+import { audit } from '../core/audit.ts';
+import { type Actor, type Context, type Currency, readAmount } from '../core/context.ts';
+import { inTransaction } from '../core/db.ts';
+import { invalidField, notFound } from '../core/errors.ts';
+import type { NewConfiguration, NewProduct, ProductChanges } from './schema.ts';
+import { insertConfiguration, insertProduct, lockProductRow, updateProduct } from './store.ts';
+
+export async function createProduct(context: Context, actor: Actor, body: NewProduct) {
+  const { currency } = context;
+  checkCurrency(body.currency, currency);
+  const fields = {
+    sku: body.sku,
+    name: body.name,
+    category: body.category,
+    description: body.description ?? '',
+    priceMinor: readAmount(body.price, currency),
+    active: body.active ?? true,
+  };
+  return inTransaction(context.db, async (tx) => {
+    const product = await insertProduct(tx, currency, fields);
+    await audit(tx, actor, {
+      action: 'product.create',
+      resource: 'product',
+      resourceId: product.id,
+      after: fields,
+    });
+    return product;
+  });
+}
+
+/** Changes only the fields sent. Accounts keep what they were opened with. */
+export async function changeProduct(context: Context, actor: Actor, id: number, body: ProductChanges) {
+  const { currency } = context;
+  checkCurrency(body.currency, currency);
+  return inTransaction(context.db, async (tx) => {
+    const row = await lockProductRow(tx, id);
+    if (!row) throw notFound('product', id);
+    const before = {
+      sku: row.sku,
+      name: row.name,
+      category: row.category,
+      description: row.description,
+      priceMinor: BigInt(row.price_minor),
+      active: row.active,
+    };
+    const { price, currency: _checked, ...others } = body;
+    const changes = { ...others, ...(price !== undefined && { priceMinor: readAmount(price, currency) }) };
+    const product = await updateProduct(tx, currency, id, { ...before, ...changes });
+    await audit(tx, actor, {
+      action: 'product.change',
+      resource: 'product',
+      resourceId: id,
+      before,
+      after: changes,
+    });
+    return product;
+  });
+}
+
+export async function createConfiguration(
+  context: Context,
+  actor: Actor,
+  productId: number,
+  body: NewConfiguration,
+) {
+  const { currency } = context;
+  const fields = {
+    productId,
+    name: body.name,
+    attributes: body.attributes ?? {},
+    priceMinor: body.price === undefined || body.price === null ? null : readAmount(body.price, currency),
+    isDefault: body.isDefault ?? false,
+  };
+  return inTransaction(context.db, async (tx) => {
+    const configuration = await insertConfiguration(tx, currency, fields);
+    await audit(tx, actor, {
+      action: 'product.configuration',
+      resource: 'product',
+      resourceId: productId,
+      after: { configurationId: configuration.id, ...fields },
+    });
+    return configuration;
+  });
+}
+
+function checkCurrency(given: string | undefined, { code }: Currency): void {
+  if (given !== undefined && given !== code)
+    throw invalidField('currency', `must be ${code}, the currency of the books`);
+}

@@ -1,0 +1,88 @@
+import { audit } from '../core/audit.ts';
+import { type Actor, amountOf, type Context, today } from '../core/context.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { inTransaction } from '../core/db.ts';
+import type { Minor } from '../core/money.ts';
+import type { RESULTS, ReconcileBody } from './schema.ts';
+import { insertReconciliation, type LockedPayment, lockPayments } from './store.ts';
+
+type Result = (typeof RESULTS)[number];
+
+/**
+ * Marks that payments arrived, as a batch. Saying it again changes nothing: each id answers what it
+ * is. Unmatched money can be reconciled; reversed money cannot.
+ */
+export async function reconcile(context: Context, actor: Actor, body: ReconcileBody) {
+  const date = (body.reconciliationDate as PlainDate | undefined) ?? today(context);
+  const ids = [...new Set(body.paymentIds)];
+  return inTransaction(context.db, async (tx) => {
+    const payments = new Map((await lockPayments(tx, ids)).map((payment) => [payment.id, payment]));
+    const results = ids.map((id) => ({ id, payment: payments.get(id), result: resultOf(payments.get(id)) }));
+    const fresh = results.flatMap(({ payment, result }) =>
+      payment && result === 'reconciled' ? [payment] : [],
+    );
+
+    let batchId: number | null = null;
+    if (fresh.length > 0) {
+      const paymentIds = fresh.map(({ id }) => id);
+      const totalMinor = sumOf(fresh);
+      batchId = await insertReconciliation(tx, { date, paymentIds, totalMinor, createdBy: actor.userId });
+      const after = { date, paymentCount: fresh.length, totalMinor };
+      await audit(tx, actor, {
+        action: 'payments.reconcile',
+        resource: 'reconciliation',
+        resourceId: batchId,
+        after,
+      });
+    }
+    return answer(context, date, batchId, results);
+  });
+}
+
+interface Outcome {
+  id: number;
+  payment: LockedPayment | undefined;
+  result: Result;
+}
+
+function resultOf(payment: LockedPayment | undefined): Result {
+  if (!payment) return 'not_found';
+  if (payment.reconciliation_id !== null) return 'already_reconciled';
+  return payment.status === 'reversed' ? 'not_reconcilable' : 'reconciled';
+}
+
+function answer({ currency }: Context, date: PlainDate, batchId: number | null, outcomes: Outcome[]) {
+  const count = (result: Result) => outcomes.filter((outcome) => outcome.result === result).length;
+  const total = (result: Result) => {
+    const payments = outcomes.flatMap((outcome) =>
+      outcome.payment && outcome.result === result ? [outcome.payment] : [],
+    );
+    return amountOf(sumOf(payments), currency);
+  };
+  return {
+    reconciliationId: batchId,
+    reconciliationDate: date,
+    currency: currency.code,
+    counts: {
+      reconciled: count('reconciled'),
+      already_reconciled: count('already_reconciled'),
+      not_found: count('not_found'),
+      not_reconcilable: count('not_reconcilable'),
+    },
+    totals: {
+      reconciled: total('reconciled'),
+      already_reconciled: total('already_reconciled'),
+      not_reconcilable: total('not_reconcilable'),
+    },
+    results: outcomes.map(({ id, payment, result }) => ({
+      paymentId: id,
+      result,
+      amount: payment ? amountOf(payment.amount_minor, currency) : null,
+      reconciliationId: result === 'reconciled' ? batchId : (payment?.reconciliation_id ?? null),
+    })),
+  };
+}
+
+function sumOf(payments: readonly LockedPayment[]): Minor {
+  return payments.reduce((sum, { amount_minor: amount }) => sum + BigInt(amount), 0n);
+}

@@ -1,0 +1,67 @@
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { notFound } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
+import { reconcile } from './commands.ts';
+import { ReconcileBody, Reconciliation, ReconciliationResult, reconciliationList } from './schema.ts';
+import { findReconciliation, listReconciliations } from './store.ts';
+
+export function reconciliationRoutes(api: Api, context: Context): void {
+  api.post(
+    '/payments/reconcile',
+    {
+      config: { access: 'reconciliations:create', rate: 'bulk' },
+      schema: {
+        tags: ['Reconciliation'],
+        summary: 'Mark up to 10,000 payments as proved to have arrived',
+        description:
+          'Makes a batch of those that were not reconciled before; safe to repeat. Answers for each id.',
+        body: ReconcileBody,
+        response: { 200: Envelope(ReconciliationResult) },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) =>
+        ok(await reconcile(once, actorOf(request), request.body), 'Payments reconciled.'),
+      ),
+  );
+
+  api.get(
+    '/reconciliations',
+    {
+      config: { access: 'reconciliations:read' },
+      schema: {
+        tags: ['Reconciliation'],
+        summary: 'List reconciliation batches',
+        querystring: reconciliationList.query,
+        response: { 200: ListEnvelope(Reconciliation) },
+      },
+    },
+    async (request) => {
+      const plan = reconciliationList.read(request.query, context);
+      return okList(await listReconciliations(context.db, context.currency, plan), 'Reconciliations found.');
+    },
+  );
+
+  api.get(
+    '/reconciliations/:id',
+    {
+      config: { access: 'reconciliations:read', errors: [404] },
+      schema: {
+        tags: ['Reconciliation'],
+        summary: 'One reconciliation batch',
+        description: 'Its payments: GET /payments?filter[reconciliationId]=:id',
+        params: IdParams,
+        response: { 200: Envelope(Reconciliation) },
+      },
+    },
+    async (request) => {
+      const batch = await findReconciliation(context.db, context.currency, request.params.id);
+      if (!batch) throw notFound('reconciliation', request.params.id);
+      return ok(batch, 'Reconciliation found.');
+    },
+  );
+}

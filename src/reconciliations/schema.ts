@@ -1,0 +1,61 @@
+import { type Static, Type } from 'typebox';
+import { DateText, Id, Money, Nullable, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+
+const MAX_PAYMENTS = 10_000;
+
+export const RESULTS = ['reconciled', 'already_reconciled', 'not_found', 'not_reconcilable'] as const;
+
+export const ReconcileBody = Type.Object({
+  paymentIds: Type.Array(Id, {
+    minItems: 1,
+    maxItems: MAX_PAYMENTS,
+    description: 'A repeated id counts once.',
+  }),
+  reconciliationDate: Type.Optional(DateText),
+});
+export type ReconcileBody = Static<typeof ReconcileBody>;
+
+export const Reconciliation = Type.Object({
+  id: Id,
+  reconciliationDate: DateText,
+  paymentCount: Type.Integer(),
+  total: Money,
+  currency: Type.String(),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const ReconciliationResult = Type.Object({
+  reconciliationId: Nullable(
+    Type.Integer({ description: 'The batch; null when no payment was reconciled now.' }),
+  ),
+  reconciliationDate: DateText,
+  currency: Type.String(),
+  counts: Type.Object({
+    reconciled: Type.Integer(),
+    already_reconciled: Type.Integer(),
+    not_found: Type.Integer(),
+    not_reconcilable: Type.Integer(),
+  }),
+  totals: Type.Object({ reconciled: Money, already_reconciled: Money, not_reconcilable: Money }),
+  results: Type.Array(
+    Type.Object({
+      paymentId: Id,
+      result: Type.Enum([...RESULTS]),
+      amount: Nullable(Money),
+      reconciliationId: Nullable(Type.Integer()),
+    }),
+  ),
+});
+
+export const reconciliationList = defineList(
+  {
+    id: { kind: 'id', column: column('r.id') },
+    reconciliationDate: { kind: 'date', column: column('r.reconciliation_date') },
+    paymentCount: { kind: 'integer', column: column('r.payment_count') },
+    total: { kind: 'money', column: column('r.total_minor') },
+    createdAt: { kind: 'timestamp', column: column('r.created_at') },
+  },
+  {},
+);

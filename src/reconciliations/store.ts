@@ -1,0 +1,74 @@
+import { type Selectable, sql } from 'kysely';
+import { amountOf, type Currency } from '../core/context.ts';
+import type { PlainDate } from '../core/dates.ts';
+import type { Db, Tx } from '../core/db.ts';
+import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import type { PaymentStatus, Reconciliations } from '../core/tables.ts';
+
+type ReconciliationRow = Selectable<Reconciliations>;
+
+export interface LockedPayment {
+  id: number;
+  amount_minor: number;
+  status: PaymentStatus;
+  reconciliation_id: number | null;
+}
+
+/** The payments with these ids, locked in the order of their ids. */
+export async function lockPayments(tx: Tx, ids: readonly number[]): Promise<LockedPayment[]> {
+  const { rows } = await sql<LockedPayment>`
+    select id, amount_minor, status, reconciliation_id from payments
+    where id = any(${ids}::bigint[]) order by id for update`.execute(tx);
+  return rows;
+}
+
+export interface NewReconciliation {
+  date: PlainDate;
+  paymentIds: readonly number[];
+  totalMinor: bigint;
+  createdBy: number | null;
+}
+
+/** Makes the batch and stamps its payments, which the transaction has locked. */
+export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Promise<number> {
+  const { id } = await tx
+    .insertInto('reconciliations')
+    .values({
+      reconciliation_date: batch.date,
+      payment_count: batch.paymentIds.length,
+      total_minor: batch.totalMinor,
+      created_by: batch.createdBy,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await sql`
+    update payments set reconciliation_id = ${id}, reconciliation_date = ${batch.date}::date, updated_at = now()
+    where id = any(${batch.paymentIds}::bigint[])`.execute(tx);
+  return id;
+}
+
+export async function findReconciliation(db: Db, currency: Currency, id: number) {
+  const row = await db.selectFrom('reconciliations').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && toReconciliation(row, currency);
+}
+
+export async function listReconciliations(db: Db, currency: Currency, plan: ListPlan) {
+  const page = await fetchPage<ReconciliationRow>(db, plan, {
+    select: sql`select r.* from reconciliations r`,
+    from: sql`from reconciliations r`,
+  });
+  return { ...page, rows: page.rows.map((row) => toReconciliation(row, currency)) };
+}
+
+/** A batch is never changed, so that it was last updated when it was made. */
+function toReconciliation(row: ReconciliationRow, currency: Currency) {
+  return {
+    id: row.id,
+    reconciliationDate: row.reconciliation_date,
+    paymentCount: row.payment_count,
+    total: amountOf(row.total_minor, currency),
+    currency: currency.code,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.created_at.toISOString(),
+  };
+}

@@ -1,0 +1,95 @@
+import { Readable } from 'node:stream';
+import { Type } from 'typebox';
+import type { Api } from '../core/api.ts';
+import { type Context, today } from '../core/context.ts';
+import type { CopyPool } from '../core/copy.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { Envelope, ok } from '../core/envelope.ts';
+import { invalid } from '../core/errors.ts';
+import { DEFAULT_LIMIT } from '../core/list-query.ts';
+import { type Period, readPeriod } from './rules.ts';
+import { AccountSummary, PagedEnvelope, PaymentsQuery, PaymentsReport, SummaryQuery } from './schema.ts';
+import { paymentsCsv, reportPayments, summarizeAccounts, TEXT_COLUMNS } from './store.ts';
+
+export function reportRoutes(api: Api, context: Context, exports: CopyPool): void {
+  const { db, currency } = context;
+  const periodOf = (query: { startDate?: string; endDate?: string }): Period =>
+    readPeriod(query as { startDate?: PlainDate; endDate?: PlainDate }, today(context));
+
+  api.get(
+    '/reports/accounts/summary',
+    {
+      config: { access: 'reports:read' },
+      schema: {
+        tags: ['Reports'],
+        summary: 'The portfolio: accounts, balances, arrears and rates for a period',
+        description:
+          'Business days, both included. Balances and lateness are those at the end of asOf = min(endDate, today), ' +
+          'by the payments and statuses known now. Ratios follow the GOGLA PAYGo PERFORM definitions.',
+        querystring: SummaryQuery,
+        response: { 200: Envelope(AccountSummary) },
+      },
+    },
+    async (request) => ok(await summarizeAccounts(context, periodOf(request.query)), 'Summary made.'),
+  );
+
+  api.get(
+    '/reports/payments',
+    {
+      config: { access: 'reports:read' },
+      schema: {
+        tags: ['Reports'],
+        summary: 'The payments dated in a period, with totals, or all of them as a CSV file',
+        description:
+          'Business days, both included. json: totals of the period and one page of its rows. csv: every row, ' +
+          'streamed; the connection breaks if it cannot be completed. A text that a spreadsheet would run as a ' +
+          'formula has an apostrophe in front.',
+        querystring: PaymentsQuery,
+        response: {
+          200: {
+            description: 'The report.',
+            content: {
+              'application/json': { schema: PagedEnvelope(PaymentsReport) },
+              'text/csv': { schema: Type.String() },
+            },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { format, page, limit } = request.query;
+      const period = periodOf(request.query);
+      if (format !== 'csv') {
+        const { data, pagination } = await reportPayments(db, currency, period, {
+          page: page ?? 1,
+          limit: limit ?? DEFAULT_LIMIT,
+        });
+        return { ...ok(data, 'Report made.'), pagination };
+      }
+      refusePages({ page, limit });
+      const isHead = request.method === 'HEAD';
+      const rows = isHead
+        ? Readable.from([])
+        : await exports.open(paymentsCsv(period, currency), TEXT_COLUMNS);
+      // A reset is a failure to every reader; the mere end of a connection is the end of the file to one
+      // that speaks HTTP/1.0, as proxies do.
+      rows.once('error', () => request.raw.socket.resetAndDestroy());
+      return reply
+        .type('text/csv; charset=utf-8')
+        .header('content-disposition', `attachment; filename="${fileName(period)}"`)
+        .send(rows as never);
+    },
+  );
+}
+
+/** A file holds all rows: to ask for a page of it is a misunderstanding. */
+function refusePages(given: Record<string, number | undefined>): void {
+  const problems = Object.entries(given)
+    .filter(([, value]) => value !== undefined)
+    .map(([path]) => ({ path, message: 'is for format=json alone: a CSV file holds all rows' }));
+  if (problems.length > 0) throw invalid(problems);
+}
+
+function fileName({ startDate, endDate }: Period): string {
+  return `payments_${startDate}_${endDate}.csv`;
+}

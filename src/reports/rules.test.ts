@@ -1,0 +1,89 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { PlainDate } from '../core/dates.ts';
+import { BUCKET_STARTS, BUCKETS, beyond, bucketUrl, momentOf, ratioOf, readPeriod } from './rules.ts';
+
+const day = (text: string) => text as PlainDate;
+const TODAY = day('2026-11-15');
+
+describe('readPeriod', () => {
+  it.each([
+    [{}, '2026-11-01', '2026-11-30'],
+    [{ startDate: '2026-01-10', endDate: '2026-02-03' }, '2026-01-10', '2026-02-03'],
+    [{ startDate: '2026-11-15', endDate: '2026-11-15' }, '2026-11-15', '2026-11-15'],
+    [{ startDate: '2026-01-10' }, '2026-01-10', '2026-11-30'],
+    [{ startDate: '2027-02-10' }, '2027-02-10', '2027-02-28'],
+    [{ endDate: '2026-02-10' }, '2026-02-01', '2026-02-10'],
+    [{ endDate: '2026-12-10' }, '2026-11-01', '2026-12-10'],
+  ])('reads %j as %s to %s', (given, startDate, endDate) => {
+    expect(readPeriod(given as never, TODAY)).toEqual({ startDate, endDate });
+  });
+
+  it('refuses a start after the end, by name', () => {
+    expect(() => readPeriod({ startDate: day('2026-02-02'), endDate: day('2026-02-01') }, TODAY)).toThrow(
+      expect.objectContaining({
+        code: 'VALIDATION_ERROR',
+        details: { fields: [{ path: 'startDate', message: 'must not be after endDate (2026-02-01)' }] },
+      }),
+    );
+  });
+});
+
+describe('momentOf', () => {
+  it.each([
+    ['2026-10-01', '2026-10-31', { asOf: '2026-10-31', before: '2026-09-30', isToday: false }],
+    ['2026-11-01', '2026-11-15', { asOf: '2026-11-15', before: '2026-10-31', isToday: true }],
+    ['2026-11-01', '2026-11-30', { asOf: '2026-11-15', before: '2026-10-31', isToday: true }],
+    ['2026-12-01', '2026-12-31', { asOf: '2026-11-15', before: '2026-11-15', isToday: true }],
+  ])('takes the figures of %s to %s on %j', (startDate, endDate, moment) => {
+    expect(momentOf({ startDate: day(startDate), endDate: day(endDate) }, TODAY)).toEqual(moment);
+  });
+});
+
+describe('the buckets of days past due', () => {
+  it('hold every number of days, each once', () => {
+    expect(BUCKETS[0]?.from).toBe(0);
+    expect(BUCKETS.at(-1)?.to).toBeNull();
+    BUCKETS.slice(1).forEach(({ from }, i) => {
+      expect(from).toBe((BUCKETS[i]?.to ?? 0) + 1);
+    });
+    expect(BUCKET_STARTS).toEqual([1, 31, 61, 91, 181]);
+  });
+
+  it('give what is at risk beyond 30, 60 and 90 days', () => {
+    const balances = [1n, 20n, 300n, 4_000n, 50_000n, 600_000n];
+    expect([30, 60, 90].map((days) => beyond(days, balances))).toEqual([654_300n, 654_000n, 650_000n]);
+  });
+
+  it('link to the list of their accounts', () => {
+    expect(bucketUrl({ from: 1, to: 30 })).toBe(
+      '/api/accounts?filter[status][in]=active,suspended,defaulted,repossessed&filter[daysPastDue][gte]=1&filter[daysPastDue][lte]=30',
+    );
+  });
+});
+
+describe('ratioOf', () => {
+  it.each([
+    [1n, 3n, 0.3333],
+    [2n, 3n, 0.6667],
+    [1n, 20_000n, 0.0001],
+    [1n, 20_001n, 0],
+    [5n, 4n, 1.25],
+    [0n, 7n, 0],
+    [7n, 0n, null],
+  ])('gives %d / %d as %d', (numerator, denominator, ratio) => {
+    expect(ratioOf(numerator, denominator)).toBe(ratio);
+  });
+
+  it('is never further from the quotient than half of the last decimal', () => {
+    const amount = fc.bigInt({ min: 0n, max: 10n ** 18n });
+    fc.assert(
+      fc.property(amount, fc.bigInt({ min: 1n, max: 10n ** 18n }), (part, whole) => {
+        const denominator = whole + part; // at most 1
+        const tenThousandths = BigInt(Math.round((ratioOf(part, denominator) ?? 0) * 10_000));
+        const error = 2n * (tenThousandths * denominator - part * 10_000n);
+        expect(error <= denominator && error > -denominator).toBe(true);
+      }),
+    );
+  });
+});

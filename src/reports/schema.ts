@@ -1,0 +1,153 @@
+import { type TSchema, Type } from 'typebox';
+import { Pagination } from '../core/envelope.ts';
+import { DateText, Id, Money, Nullable } from '../core/fields.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/list-query.ts';
+
+const MAX_PAGE = 1_000_000_000;
+
+const periodProperties = {
+  startDate: Type.Optional(
+    Type.String({
+      format: 'calendar-date',
+      description: 'First business day. Default: of the current month.',
+    }),
+  ),
+  endDate: Type.Optional(
+    Type.String({
+      format: 'calendar-date',
+      description: 'Last business day. Default: of the current month.',
+    }),
+  ),
+};
+
+export const SummaryQuery = Type.Object(periodProperties);
+
+export const PaymentsQuery = Type.Object({
+  ...periodProperties,
+  format: Type.Optional(Type.Enum(['json', 'csv'], { default: 'json' })),
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_PAGE, description: 'Of the rows; json only. Default: 1.' }),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_LIMIT,
+      description: `Rows a page; json only. Default: ${DEFAULT_LIMIT}.`,
+    }),
+  ),
+});
+
+const Period = Type.Object({ startDate: DateText, endDate: DateText });
+
+function Ratio(description: string) {
+  return Type.Object(
+    {
+      numerator: Money,
+      denominator: Money,
+      ratio: Nullable(Type.Number({ description: 'Four decimals, halves up; null over 0.' })),
+      asOf: DateText,
+    },
+    { description },
+  );
+}
+
+const AccountsUrl = Nullable(
+  Type.String({ description: 'The accounts behind the figure; null where the list of today is another.' }),
+);
+
+const Opened = {
+  count: Type.Integer(),
+  contractValue: Money,
+  accountsUrl: Type.String({ description: 'The accounts behind the figure.' }),
+};
+
+const group = {
+  count: Type.Integer(),
+  contractValue: Money,
+  outstanding: Money,
+  arrears: Money,
+  accountsUrl: AccountsUrl,
+};
+
+export const AccountSummary = Type.Object({
+  period: Period,
+  asOf: Type.String({ format: 'calendar-date', description: 'min(endDate, today).' }),
+  currency: Type.String(),
+  opened: Type.Object(Opened, { description: 'Accounts recorded in the period.' }),
+  activated: Type.Object(Opened, {
+    description:
+      'Accounts with an activation date in the period, to asOf, that are not pending or cancelled.',
+  }),
+  contractValue: Type.Number({ description: 'Totals of all accounts but the cancelled ones.' }),
+  collected: Type.Number({ description: 'Unreversed payments on accounts, dated in the period, to asOf.' }),
+  outstanding: Type.Number({
+    description:
+      'Gross receivables: the balances of active, suspended, defaulted and repossessed accounts. The buckets add up to it.',
+  }),
+  arrears: Type.Number({ description: 'What of the outstanding is due and not paid.' }),
+  byStatus: Type.Array(Type.Object({ status: Type.String(), ...group })),
+  byProduct: Type.Array(Type.Object({ productId: Id, productName: Type.String(), ...group })),
+  collectionRate: Ratio(
+    'What came in for instalments in the period, to asOf, over the instalments due in it. Without deposits and cancelled accounts.',
+  ),
+  repaymentRate: Ratio(
+    'What of the instalments due to asOf is paid. With written-off, without cancelled accounts and deposits.',
+  ),
+  par30: Ratio('The balance of accounts more than 30 days past due over the gross receivables.'),
+  par60: Ratio('The balance of accounts more than 60 days past due over the gross receivables.'),
+  par90: Ratio('The balance of accounts more than 90 days past due over the gross receivables.'),
+  daysPastDue: Type.Array(
+    Type.Object({
+      from: Type.Integer(),
+      to: Nullable(Type.Integer()),
+      count: Type.Integer(),
+      balance: Money,
+      accountsUrl: AccountsUrl,
+    }),
+  ),
+});
+
+const sums = {
+  received: Type.Number({ description: 'Every payment of the period, also one reversed since.' }),
+  reversed: Type.Number({ description: 'What of it is reversed.' }),
+  net: Type.Number({ description: 'received − reversed.' }),
+};
+
+export const PaymentsReport = Type.Object({
+  period: Period,
+  currency: Type.String(),
+  totals: Type.Object({
+    ...sums,
+    counts: Type.Object({
+      received: Type.Integer(),
+      matched: Type.Integer(),
+      unmatched: Type.Integer(),
+      reversed: Type.Integer(),
+    }),
+  }),
+  byMethod: Type.Array(
+    Type.Object({ paymentMethodId: Id, paymentMethod: Type.String(), ...sums, count: Type.Integer() }),
+  ),
+  byDay: Type.Array(Type.Object({ paymentDate: DateText, ...sums, count: Type.Integer() })),
+  rows: Type.Array(
+    Type.Object({
+      id: Id,
+      paymentDate: DateText,
+      accountId: Nullable(Type.Integer()),
+      accountNumber: Nullable(Type.String()),
+      customerName: Nullable(Type.String()),
+      amount: Money,
+      currency: Type.String(),
+      paymentMethod: Type.String(),
+      transactionRef: Nullable(Type.String()),
+      status: Type.String(),
+      reconciliationDate: Nullable(DateText),
+    }),
+    { description: 'A page of all payments of the period, oldest first.' },
+  ),
+});
+
+/** The envelope of a report whose rows come in pages. */
+export function PagedEnvelope<T extends TSchema>(data: T) {
+  return Type.Object({ success: Type.Literal(true), data, pagination: Pagination, message: Type.String() });
+}

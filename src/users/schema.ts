@@ -1,0 +1,55 @@
+import { type Static, Type } from 'typebox';
+import { Email, Id, NewPassword, Nullable, Text, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+
+const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const;
+
+const Role = Type.Enum([...ROLES]);
+const EmployeeId = Nullable(Id);
+const names = { firstName: Text(100), lastName: Text(100) };
+
+export const NewUserBody = Type.Object({
+  email: Email,
+  password: NewPassword,
+  ...names,
+  role: Role,
+  employeeId: Type.Optional(EmployeeId),
+});
+export type NewUserBody = Static<typeof NewUserBody>;
+
+export const UserChanges = Type.Object(
+  {
+    ...Type.Partial(Type.Object({ ...names, role: Role, active: Type.Boolean(), password: NewPassword }))
+      .properties,
+    employeeId: Type.Optional(EmployeeId),
+  },
+  { minProperties: 1 },
+);
+export type UserChanges = Static<typeof UserChanges>;
+
+export const User = Type.Object({
+  id: Id,
+  email: Type.String(),
+  firstName: Type.String(),
+  lastName: Type.String({ description: 'May be empty where an identity provider knew none.' }),
+  role: Role,
+  active: Type.Boolean(),
+  employeeId: Nullable(Type.Integer()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+});
+
+export const userList = defineList(
+  {
+    id: { kind: 'id', column: column('u.id') },
+    email: { kind: 'text', column: column('u.email') },
+    firstName: { kind: 'text', column: column('u.first_name') },
+    lastName: { kind: 'text', column: column('u.last_name') },
+    role: { kind: 'enum', column: column('u.role'), values: ROLES, sqlType: 'user_role' },
+    active: { kind: 'boolean', column: column('u.active') },
+    employeeId: { kind: 'id', column: column('u.employee_id') },
+    createdAt: { kind: 'timestamp', column: column('u.created_at') },
+    updatedAt: { kind: 'timestamp', column: column('u.updated_at') },
+  },
+  {},
+);

@@ -1,0 +1,161 @@
+import { type Selectable, sql } from 'kysely';
+import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
+import { duplicate, notFound } from '../core/errors.ts';
+import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import type { UserRole, Users } from '../core/tables.ts';
+
+export type UserRow = Selectable<Users>;
+
+export interface NewUser {
+  email: string;
+  firstName: string;
+  lastName: string;
+  /** null: signs in through an identity provider only. */
+  passwordHash: string | null;
+  role: UserRole;
+  employeeId?: number | null;
+}
+
+/** The fields that an admin may change; those not there stay as they are. */
+export interface UserFields {
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  role?: UserRole | undefined;
+  active?: boolean | undefined;
+  employeeId?: number | null | undefined;
+  passwordHash?: string | undefined;
+}
+
+/** What makes two addresses the same. */
+export function emailKey(email: string): string {
+  return email.normalize('NFKC').toLowerCase();
+}
+
+/** @throws AppError DUPLICATE_ENTRY when the e-mail is taken, NOT_FOUND for an unknown employee. */
+export function insertUser(tx: Tx, user: NewUser): Promise<UserRow> {
+  return tx
+    .insertInto('users')
+    .values({
+      email: user.email,
+      email_key: emailKey(user.email),
+      first_name: user.firstName,
+      last_name: user.lastName,
+      password_hash: user.passwordHash,
+      role: user.role,
+      employee_id: user.employeeId ?? null,
+    })
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw translated(error, user.employeeId);
+    });
+}
+
+/** @throws AppError NOT_FOUND for an unknown employee. */
+export function updateUser(tx: Tx, id: number, fields: UserFields): Promise<UserRow> {
+  return tx
+    .updateTable('users')
+    .set({
+      first_name: fields.firstName,
+      last_name: fields.lastName,
+      role: fields.role,
+      active: fields.active,
+      employee_id: fields.employeeId,
+      password_hash: fields.passwordHash,
+      updated_at: sql`now()`,
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw translated(error, fields.employeeId);
+    });
+}
+
+export async function listUsers(db: Db, plan: ListPlan) {
+  const page = await fetchPage<UserRow>(db, plan, {
+    select: sql`
+      select u.id, u.email, u.first_name, u.last_name, u.role, u.active, u.employee_id, u.created_at,
+        u.updated_at
+      from users u`,
+    from: sql`from users u`,
+  });
+  return { ...page, rows: page.rows.map(toUser) };
+}
+
+export function findUser(db: Db, id: number): Promise<UserRow | undefined> {
+  return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+export function findUserByEmail(db: Db, email: string): Promise<UserRow | undefined> {
+  return db.selectFrom('users').selectAll().where('email_key', '=', emailKey(email)).executeTakeFirst();
+}
+
+export function getUser(db: Db, id: number): Promise<UserRow> {
+  return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+export function lockUser(tx: Tx, id: number): Promise<UserRow | undefined> {
+  return tx.selectFrom('users').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+}
+
+/** The user as committed, who stays so until the transaction ends. */
+export function holdUser(tx: Tx, id: number): Promise<UserRow> {
+  return tx.selectFrom('users').selectAll().where('id', '=', id).forShare().executeTakeFirstOrThrow();
+}
+
+export async function hasUsers(db: Db): Promise<boolean> {
+  const row = await db.selectFrom('users').select('id').limit(1).executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Lets one change at a time look whether an admin is left: each would see the other's admin still there. */
+export async function lockAdmins(tx: Tx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtext('ams: last admin'))`.execute(tx);
+}
+
+export async function hasOtherActiveAdmin(tx: Tx, id: number): Promise<boolean> {
+  const row = await tx
+    .selectFrom('users')
+    .select('id')
+    .where('role', '=', 'admin')
+    .where('active', '=', true)
+    .where('id', '!=', id)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Ends all sessions of a user, or all but one. */
+export async function revokeSessionsOf(tx: Tx, userId: number, keep?: string): Promise<void> {
+  let update = tx
+    .updateTable('sessions')
+    .set({ revoked_at: new Date() })
+    .where('user_id', '=', userId)
+    .where('revoked_at', 'is', null);
+  if (keep) update = update.where('id', '!=', keep);
+  await update.execute();
+}
+
+/** The user as the API shows them: never the password's hash. */
+export function toUser(row: Omit<UserRow, 'password_hash' | 'email_key'>) {
+  return {
+    id: row.id,
+    email: row.email,
+    firstName: row.first_name,
+    lastName: row.last_name,
+    role: row.role,
+    active: row.active,
+    employeeId: row.employee_id,
+    createdAt: row.created_at.toISOString(),
+    updatedAt: row.updated_at.toISOString(),
+  };
+}
+
+function translated(error: unknown, employeeId: number | null | undefined): unknown {
+  if (violatedUnique(error) === 'users_email_unique') return duplicate('user', 'email');
+  if (violatedForeignKey(error) === 'users_employee_id_fkey') {
+    return notFound('employee', employeeId, 'employeeId');
+  }
+  return error;
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { type Reading, readNotification } from './notification.ts';
+
+const RULES = { currency: { code: 'KES', decimals: 2 }, timeZone: 'Africa/Nairobi', paybillNumbers: [] };
+const RECEIVED = new Date('2026-03-02T09:00:00Z');
+
+const SENT = {
+  TransactionType: 'Pay Bill',
+  TransID: 'RKTQDM7W6S',
+  TransTime: '20260301235930',
+  TransAmount: '400.50',
+  BusinessShortCode: '600638',
+  BillRefNumber: 'ACC10000071',
+  MSISDN: '254712345678',
+};
+
+function read(body: unknown, rules: Partial<typeof RULES & { paybillNumbers: string[] }> = {}): Reading {
+  return readNotification(body, JSON.stringify(body), RECEIVED, { ...RULES, ...rules });
+}
+
+function accepted(body: unknown, rules = {}) {
+  const reading = read(body, rules);
+  if ('problems' in reading) throw new Error(JSON.stringify(reading.problems));
+  return reading.notification;
+}
+
+function refused(body: unknown): string[] {
+  const reading = read(body);
+  return 'problems' in reading ? reading.problems.map(({ path }) => path) : [];
+}
+
+describe('a notification', () => {
+  it('is read as promised, its time as East Africa Time', () => {
+    expect(accepted(SENT)).toMatchObject({
+      provider: 'mobilemoney',
+      rawBody: JSON.stringify(SENT),
+      transId: 'RKTQDM7W6S',
+      amountMinor: 40050n,
+      transTime: new Date('2026-03-01T20:59:30Z'),
+      businessShortCode: '600638',
+      billRef: 'ACC10000071',
+      payer: '254712345678',
+      flags: [],
+    });
+  });
+
+  it('may have numbers where texts are promised', () => {
+    const numbers = { ...SENT, TransTime: 20260301235930, TransAmount: 400.5, BusinessShortCode: 600638 };
+    const read = accepted({ ...numbers, MSISDN: 254712345678, BillRefNumber: 7 });
+    expect(read).toMatchObject({ amountMinor: 40050n, businessShortCode: '600638', billRef: '7', flags: [] });
+    expect(read.payer).toBe('254712345678');
+    expect(accepted({ ...SENT, TransID: 12345 }).transId).toBe('12345');
+  });
+
+  it('may lack all but the transaction id and the amount', () => {
+    expect(accepted({ TransID: 'a1', TransAmount: '1' })).toMatchObject({
+      transId: 'A1',
+      amountMinor: 100n,
+      transTime: RECEIVED,
+      businessShortCode: null,
+      billRef: null,
+      payer: null,
+      flags: ['unreadable_time'],
+    });
+  });
+
+  it.each([undefined, null, '', '   ', 'x'.repeat(65), {}, ['A'], true])(
+    'is not read with TransID %j',
+    (TransID) => {
+      expect(refused({ ...SENT, TransID })).toEqual(['TransID']);
+    },
+  );
+
+  it.each([
+    undefined,
+    null,
+    '',
+    '0',
+    '0.00',
+    '-1',
+    '1,5',
+    '1.005',
+    '1e3',
+    'ten',
+    '1000000000000',
+    1e21,
+    Number.NaN,
+    {},
+    [1],
+  ])('is not read with TransAmount %j', (TransAmount) => {
+    expect(refused({ ...SENT, TransAmount })).toEqual(['TransAmount']);
+  });
+
+  it.each([undefined, null, 'text', 5, [SENT]])('is not read in %j', (body) => {
+    expect(refused(body)).toEqual(['TransID', 'TransAmount']);
+  });
+
+  it.each(['', 'yesterday', '20260230101010', '20260301246060', '2026030123593', 5, null])(
+    'with the time %j counts as of its receipt, and is flagged',
+    (TransTime) => {
+      expect(accepted({ ...SENT, TransTime })).toMatchObject({
+        transTime: RECEIVED,
+        flags: ['unreadable_time'],
+      });
+    },
+  );
+
+  it('of a later business day counts as of its receipt, and is flagged', () => {
+    expect(accepted({ ...SENT, TransTime: '20260302235959' }).flags).toEqual([]);
+    expect(accepted({ ...SENT, TransTime: '20260303000000' })).toMatchObject({
+      transTime: RECEIVED,
+      flags: ['future_time'],
+    });
+  });
+
+  it('for another short code than the own ones is flagged', () => {
+    expect(accepted(SENT, { paybillNumbers: ['600638'] }).flags).toEqual([]);
+    expect(accepted(SENT, { paybillNumbers: ['600639'] }).flags).toEqual(['other_short_code']);
+    expect(accepted({ ...SENT, BusinessShortCode: '' }, { paybillNumbers: ['600638'] }).flags).toEqual([
+      'other_short_code',
+    ]);
+  });
+
+  it('is kept without control characters and within bounds', () => {
+    expect(accepted({ ...SENT, BillRefNumber: `a\0b\n${'x'.repeat(1000)}` }).billRef).toBe(
+      `ab${'x'.repeat(254)}`,
+    );
+  });
+});
+
+describe('two notifications of one transaction', () => {
+  const hash = (change: Record<string, unknown> = {}) =>
+    accepted({ ...SENT, ...change }).contentHash.toString('hex');
+
+  it('are equal when they say the same, in whatever form', () => {
+    expect(hash({ TransAmount: 400.5 })).toBe(hash());
+    expect(hash({ TransAmount: '400.500' })).toBe(hash());
+    expect(hash({ MSISDN: 254712345678 })).toBe(hash());
+    expect(hash({ OrgAccountBalance: '1.00', FirstName: 'A', TransactionType: 'Buy Goods' })).toBe(hash());
+  });
+
+  it.each([
+    { TransAmount: '400.51' },
+    { TransTime: '20260301235931' },
+    { BillRefNumber: 'ACC10000072' },
+    { MSISDN: '254712345679' },
+    { BusinessShortCode: '600639' },
+  ])('differ when one has %j', (change) => {
+    expect(hash(change)).not.toBe(hash());
+  });
+});

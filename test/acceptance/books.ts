@@ -1,0 +1,13 @@
+import { openDatabase } from '../../src/core/db.ts';
+import type { Connection } from '../../src/database.ts';
+import { expectBooksToBalance } from '../books.ts';
+
+/** Asks the database behind the running processes itself whether every law of the ledger holds. */
+export async function expectBooksToHold(connection: Connection): Promise<void> {
+  const database = openDatabase({ connection, poolSize: 1, prepare: false, onConnectionLost: () => {} });
+  try {
+    await expectBooksToBalance({ db: database.db });
+  } finally {
+    await database.close();
+  }
+}

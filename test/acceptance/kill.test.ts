@@ -1,0 +1,151 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { findRunningEmbeddedPostgres } from '../../src/embedded-postgres/supervisor.ts';
+import { notification } from '../harness.ts';
+import { expectBooksToHold } from './books.ts';
+import { cents, openAccount, type PaymentSeen, read, readPayments, registerAdmin, sumOf } from './client.ts';
+import {
+  cleanUpAfterwards,
+  NO_RATE_LIMITS,
+  newFolder,
+  processesIn,
+  type RunningService,
+  report,
+  startService,
+} from './process.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 });
+cleanUpAfterwards();
+
+const ROUNDS = 6;
+const WRITERS = 20;
+const MAX_ROUND_MS = 2_500;
+
+/** Payments by their reference, with their cents: sent, and answered with success. */
+const sent = new Map<string, number>();
+const acknowledged = new Map<string, number>();
+let resent = 0;
+
+let dataDir: string;
+let service: RunningService;
+let token: string;
+let account: Awaited<ReturnType<typeof openAccount>>;
+
+beforeAll(async () => {
+  dataDir = await newFolder();
+  service = await start();
+  token = await registerAdmin(service);
+  account = await openAccount(service, token);
+});
+
+afterAll(() => {
+  report(`kill -9: ${sent.size} payments sent, ${resent} of them twice because the first got no answer`);
+});
+
+for (let round = 1; round <= ROUNDS; round++) {
+  // Every second kill takes PostgreSQL along, as the end of the power does.
+  const victims = round % 2 === 0 ? 'the service and PostgreSQL' : 'the service';
+  test(`kill -9 number ${round}, of ${victims}: every acknowledged payment is there once`, async () => {
+    const roundMs = 500 + Math.random() * (MAX_ROUND_MS - 500);
+    const writers = Array.from({ length: WRITERS }, (_, writer) => write(`${round}-${writer}`, writer));
+    await sleep(roundMs);
+    if (round % 2 === 0) process.kill(await postmasterPid(), 'SIGKILL');
+    await service.kill();
+    await Promise.all(writers);
+
+    service = await start();
+    expect(service.readyMs).toBeLessThan(10_000);
+    const figures = await expectNothingLostOrDoubled();
+    report(`kill -9 of ${victims}: ${figures}; ready again after ${service.readyMs} ms`);
+
+    // A client that got no answer sends the same again; whether it had been stored must not matter.
+    for (const [reference, amount] of sent) {
+      if (acknowledged.has(reference)) continue;
+      const status = await send(reference, amount);
+      expect([200, 201, 409]).toContain(status);
+      acknowledged.set(reference, amount);
+      resent += 1;
+    }
+    await expectNothingLostOrDoubled();
+  });
+}
+
+test('after all of it the books hold, and a normal stop leaves no process', async () => {
+  const payments = await readPayments(service, token, account.id);
+  expect(payments.map((payment) => payment.transactionRef).sort()).toEqual([...sent.keys()].sort());
+  const running = await findRunningEmbeddedPostgres(dataDir);
+  expect(running).toBeDefined();
+  if (running) await expectBooksToHold(running);
+  expect((await service.stop()).status).toBe(0);
+  expect(await processesIn(dataDir)).toEqual([]);
+});
+
+function start(): Promise<RunningService> {
+  return startService({ ...NO_RATE_LIMITS, DATA_DIR: dataDir, LOG_LEVEL: 'warn' });
+}
+
+/** Pays again and again until the service is gone, and notes which payments it said that it has. */
+async function write(name: string, writer: number): Promise<void> {
+  for (let n = 1; ; n++) {
+    // Even writers are the provider, odd ones staff.
+    const reference = `${writer % 2 === 0 ? 'MM' : 'HAND'}-${name}-${n}`;
+    const amount = 1 + ((writer * 7 + n * 13) % 499);
+    sent.set(reference, amount);
+    const status = await send(reference, amount).catch((error: unknown) => {
+      if (error instanceof TypeError) return undefined; // fetch says so that nobody answers any more.
+      throw error;
+    });
+    // PostgreSQL may be gone a moment before the service is.
+    if (status === undefined || status === 503) return;
+    expect([200, 201]).toContain(status);
+    acknowledged.set(reference, amount);
+  }
+}
+
+async function send(reference: string, amount: number): Promise<number> {
+  if (reference.startsWith('MM')) {
+    const { status } = await service.call(
+      'POST',
+      '/webhooks/payments/mobilemoney',
+      notification({
+        TransID: reference,
+        TransAmount: (amount / 100).toFixed(2),
+        BillRefNumber: account.accountNumber,
+      }),
+    );
+    return status;
+  }
+  const body = { accountId: account.id, amount: amount / 100, paymentMethodId: 1, transactionRef: reference };
+  const { status } = await service.call('POST', '/payments', body, { token });
+  return status;
+}
+
+/** Compares the journal with what the service has; the figures in words. */
+async function expectNothingLostOrDoubled(): Promise<string> {
+  const payments = await readPayments(service, token, account.id);
+  const seen = new Map(payments.map((payment) => [payment.transactionRef, payment]));
+  const lost = [...acknowledged].filter(([reference, amount]) => !holds(seen.get(reference), amount));
+  const strange = payments.filter((payment) => !holds(payment, sent.get(payment.transactionRef)));
+  const { paid, balance } = await read(service, token, `/accounts/${account.id}`);
+  const sum = sumOf(payments.map((payment) => cents(payment.amount)));
+  expect(lost).toEqual([]);
+  expect(strange).toEqual([]);
+  expect(payments).toHaveLength(seen.size);
+  expect(cents(paid)).toBe(sum);
+  expect(cents(balance)).toBe(Math.max(0, cents(account.total) - sum));
+  return (
+    `${acknowledged.size} acknowledged, ${payments.length} there, ${lost.length} lost, ` +
+    `${payments.length - seen.size} doubled`
+  );
+}
+
+function holds(payment: PaymentSeen | undefined, amount: number | undefined): boolean {
+  return payment?.status === 'matched' && cents(payment.amount) === amount;
+}
+
+async function postmasterPid(): Promise<number> {
+  const [pid] = (await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
+  return Number(pid);
+}

@@ -1,0 +1,270 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { chmod, mkdtemp, readdir, realpath, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, inject } from 'vitest';
+import { databaseOn } from '../global-setup.ts';
+import { createCaller } from '../harness.ts';
+
+export type Environment = Record<string, string>;
+
+/** A process that has ended, and all that it wrote. */
+export interface Ended {
+  status: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+  tookMs: number;
+}
+
+/** The built service as a process of its own. */
+export interface RunningService {
+  /** http://127.0.0.1:port */
+  origin: string;
+  port: number;
+  /** From the start of the process to the first ready answer. */
+  readyMs: number;
+  /** Sends a request below /api. */
+  call: ReturnType<typeof createCaller>;
+  /** What it has written so far. */
+  output(): string;
+  /** Asks it to end, as a service manager does. */
+  stop(signal?: NodeJS.Signals): Promise<Ended>;
+  /** Ends it as a crash would. */
+  kill(): Promise<Ended>;
+}
+
+export const ROOT = join(import.meta.dirname, '..', '..');
+export const NO_RATE_LIMITS = {
+  RATE_LIMIT_AUTH: '0',
+  RATE_LIMIT_BULK: '0',
+  RATE_LIMIT_GENERAL: '0',
+  RATE_LIMIT_WEBHOOK: '0',
+};
+
+const SERVER = join(ROOT, 'dist', 'server.js');
+const READY_TIMEOUT_MS = 60_000;
+const END_TIMEOUT_MS = 30_000;
+const GONE_TIMEOUT_MS = 10_000;
+
+const children = new Map<ChildProcess, Promise<Ended>>();
+const folders: string[] = [];
+const databases: string[] = [];
+
+/** To be called once by each file: ends and removes, also after a failure, what its tests left. */
+export function cleanUpAfterwards(): void {
+  afterAll(async () => {
+    for (const child of children.keys()) killGroup(child);
+    await Promise.all(children.values());
+    for (const folder of folders) {
+      await untilNoProcessIn(folder);
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    }
+    for (const name of databases) await onServer(`drop database if exists ${name} with (force)`);
+  });
+}
+
+/**
+ * Starts `node dist/server.js` with nothing in its environment but PATH, HOME and what is given, and
+ * waits until it answers that it is ready. It works in a new folder, so that no `.env` is read.
+ */
+export async function startService(environment: Environment = {}): Promise<RunningService> {
+  const port = Number(environment.PORT ?? (await freePort()));
+  const origin = `http://127.0.0.1:${port}`;
+  const began = Date.now();
+  const { child, ended, output } = launch([process.execPath, SERVER], await newFolder(), {
+    ...environment,
+    PORT: String(port),
+  });
+  let over: Ended | undefined;
+  void ended.then((end) => {
+    over = end;
+  });
+  while (!(await answers(`${origin}/readyz`))) {
+    if (over) throw new Error(`The service ended with ${over.status ?? over.signal}:\n${output()}`);
+    if (Date.now() - began > READY_TIMEOUT_MS) throw new Error(`The service is not ready:\n${output()}`);
+    await sleep(20);
+  }
+  const endBy = (signal: NodeJS.Signals) => {
+    child.kill(signal);
+    return within(END_TIMEOUT_MS, ended, () => `The service does not end after ${signal}:\n${output()}`);
+  };
+  return {
+    origin,
+    port,
+    readyMs: Date.now() - began,
+    call: createCaller(`${origin}/api`),
+    output,
+    stop: (signal = 'SIGTERM') => endBy(signal),
+    kill: () => endBy('SIGKILL'),
+  };
+}
+
+/** Starts the service where it is expected to end by itself. */
+export async function failToStart(environment: Environment): Promise<Ended> {
+  return runToEnd([process.execPath, SERVER], environment, await newFolder());
+}
+
+/** Runs a command in the repository to its end. */
+export async function runToEnd(
+  command: string[],
+  environment: Environment = {},
+  folder = ROOT,
+): Promise<Ended> {
+  const { ended, output } = launch(command, folder, environment);
+  return within(READY_TIMEOUT_MS, ended, () => `${command.join(' ')} does not end:\n${output()}`);
+}
+
+/** A folder that other users may enter too: where root runs the tests, PostgreSQL runs as someone else. */
+export async function newFolder(): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'ams-acceptance-')));
+  await chmod(folder, 0o755);
+  folders.push(folder);
+  return folder;
+}
+
+/** An empty database on the server of the test run, as a DATABASE_URL. */
+export async function newDatabase(): Promise<string> {
+  const name = `ams_acceptance_${crypto.randomUUID().replaceAll('-', '')}`;
+  databases.push(name);
+  await onServer(`create database ${name}`);
+  const database = databaseOn(inject('server'), name);
+  if (typeof database === 'string') return database;
+  const url = new URL('postgres://localhost');
+  url.username = database.user;
+  url.password = database.password ?? '';
+  url.pathname = `/${name}`;
+  url.port = String(database.port);
+  url.searchParams.set('host', database.host);
+  return url.href;
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('There is no free port.');
+  return address.port;
+}
+
+/** The processes that work in a folder or name it; for PostgreSQL that is the server and all its children. */
+export async function processesIn(folder: string): Promise<string[]> {
+  if (process.platform !== 'linux') {
+    const { stdout } = await runToEnd(['ps', '-axww', '-o', 'pid=,command=']);
+    return stdout.split('\n').filter((line) => line.includes(folder));
+  }
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  return pids.map((pid) => describeProcess(pid)).filter((text) => text.includes(folder));
+}
+
+export async function untilNoProcessIn(folder: string): Promise<void> {
+  const deadline = Date.now() + GONE_TIMEOUT_MS;
+  for (;;) {
+    const left = await processesIn(folder);
+    if (left.length === 0) return;
+    if (Date.now() > deadline) throw new Error(`These processes do not end:\n${left.join('\n')}`);
+    await sleep(50);
+  }
+}
+
+/** Figures of a test, for whoever reads the run. */
+export function report(text: string): void {
+  process.stdout.write(`  ${text}\n`);
+}
+
+function launch([file = '', ...args]: string[], cwd: string, environment: Environment) {
+  const { PATH = '', HOME = '' } = process.env;
+  // The Node of the tests comes first: npm, and the `node` in its scripts, shall be no other.
+  const path = `${dirname(process.execPath)}:${PATH}`;
+  const began = Date.now();
+  const child = spawn(file, args, {
+    cwd,
+    env: { PATH: path, HOME, ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true, // a group of its own, so that npm's children can be ended with it
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<Ended>((resolve) => {
+    child.once('error', (error) => {
+      stderr += error.message;
+    });
+    child.once('close', (status, signal) => {
+      children.delete(child);
+      resolve({ status, signal, stdout, stderr, tookMs: Date.now() - began });
+    });
+  });
+  children.set(child, ended);
+  return { child, ended, output: () => stdout + stderr };
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // It has just ended by itself.
+  }
+}
+
+async function within<T>(timeoutMs: number, work: Promise<T>, explain: () => string): Promise<T> {
+  const timeout = new AbortController();
+  const late = sleep(timeoutMs, undefined, { signal: timeout.signal }).then(() => {
+    throw new Error(explain());
+  });
+  late.catch(() => {}); // It is aborted as soon as the work is done.
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    timeout.abort();
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const { ok } = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+    return ok;
+  } catch {
+    return false; // Nobody listens yet.
+  }
+}
+
+function describeProcess(pid: string): string {
+  try {
+    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+    return `${pid} ${command} in ${workingFolder(pid)}`;
+  } catch {
+    return ''; // It has ended in the meantime.
+  }
+}
+
+function workingFolder(pid: string): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return '(another user)';
+  }
+}
+
+async function onServer(statement: string): Promise<void> {
+  const client = new pg.Client(inject('server'));
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

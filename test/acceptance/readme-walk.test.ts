@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process';
+import { readFile, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { cleanUpAfterwards, newFolder, ROOT, runToEnd, startService } from './process.ts';
+
+vi.setConfig({ testTimeout: 90_000 });
+cleanUpAfterwards();
+
+const HEADING = '## One payment, end to end';
+const PORT_OF_THE_README = '8080';
+/** The README promises that nothing but curl and node has to be there; date is on every system. */
+const TOOLS = ['bash', 'curl', 'date'];
+const NEXT_BLOCK = '--- next block ---';
+
+test(`the README’s walk works as it is printed, up to the new balance`, async () => {
+  const blocks = await readBlocks();
+  expect(blocks.length).toBeGreaterThan(1);
+  const service = await startService({ DATA_DIR: await newFolder() });
+  const script = blocks.join(`\necho '${NEXT_BLOCK}'\n`).replaceAll(PORT_OF_THE_README, String(service.port));
+
+  const walk = await runToEnd(['bash', '-e', '-o', 'pipefail', '-c', script], { PATH: await pathOf(TOOLS) });
+  expect(walk.stderr).toBe('');
+  expect(walk.status, walk.stdout).toBe(0);
+
+  const total = 2_000 + 52 * 400; // the weekly demo plan, on which the walk opens its account
+  const paid = Number(/"TransAmount": *"([\d.]+)"/.exec(script)?.[1]);
+  const lastOutput = walk.stdout.split(NEXT_BLOCK).at(-1) ?? '';
+  expect(paid).toBeGreaterThan(0);
+  expect(Number(/balance\W+([\d.]+)/.exec(lastOutput)?.[1]), lastOutput).toBe(total - paid);
+  expect((await service.stop()).status).toBe(0);
+});
+
+/** The shell blocks below the heading, in their order. */
+async function readBlocks(): Promise<string[]> {
+  const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
+  const section = readme.split(`\n${HEADING}\n`)[1]?.split('\n## ')[0] ?? '';
+  return [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? '');
+}
+
+/** A PATH with node and these tools, and with nothing else. */
+async function pathOf(tools: string[]): Promise<string> {
+  const folder = await newFolder();
+  await symlink(process.execPath, join(folder, 'node'));
+  for (const tool of tools) {
+    const file = execFileSync('/bin/sh', ['-c', `command -v ${tool}`], { encoding: 'utf8' }).trim();
+    await symlink(file, join(folder, tool));
+  }
+  return folder;
+}

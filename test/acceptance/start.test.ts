@@ -1,0 +1,303 @@
+import { readdir } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { inParallel, openAccount, PASSWORD, read, registerAdmin } from './client.ts';
+import {
+  cleanUpAfterwards,
+  type Ended,
+  type Environment,
+  failToStart,
+  freePort,
+  newDatabase,
+  newFolder,
+  processesIn,
+  ROOT,
+  type RunningService,
+  report,
+  runToEnd,
+  startService,
+  untilNoProcessIn,
+} from './process.ts';
+
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 90_000, maxConcurrency: 3 });
+cleanUpAfterwards();
+
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  JWT_SECRET: 'a secret of this test, longer than 32 bytes',
+  WEBHOOK_SECRET: 'what the provider sends',
+};
+
+describe('a first start', () => {
+  let dataDir: string;
+  let service: RunningService;
+  let token: string;
+
+  beforeAll(async () => {
+    dataDir = await newFolder();
+    service = await startService({ DATA_DIR: dataDir });
+    token = await registerAdmin(service);
+  });
+
+  test('needs nothing but a place and a port, and is healthy', async () => {
+    report(`first start: ready after ${service.readyMs} ms`);
+    expect(service.readyMs).toBeLessThan(60_000);
+    const health = await (await fetch(`${service.origin}/health`)).json();
+    expect(health).toMatchObject({ status: 'ok', database: 'up', redis: 'disabled' });
+    expect(await read(service, token, '/products')).toHaveLength(5);
+  });
+
+  test('ends its first lines with the address of the documentation, which is there', async () => {
+    const lines = await firstLines(service);
+    expect(lines.at(-1)).toContain(`${service.origin}/api-docs`);
+    expect(lines.slice(-3).join('\n')).toContain(`${service.origin}/api`);
+    expect((await fetch(`${service.origin}/api-docs`)).status).toBe(200);
+    expect((await fetch(`${service.origin}/api-docs/openapi.json`)).status).toBe(200);
+  });
+
+  test('warns that the webhook is open', () => {
+    expect(service.output()).toContain('WEBHOOK_SECRET');
+  });
+
+  test('keeps other processes off its data folder: one line says why', async () => {
+    const ended = await failToStart({ DATA_DIR: dataDir, PORT: String(await freePort()) });
+    expectRefusal(ended, `${dataDir} is in use by another process`);
+    expect((await fetch(`${service.origin}/health`)).status).toBe(200);
+  });
+
+  test('ends with code 0 within 10 s of SIGTERM, and leaves no process', async () => {
+    const began = Date.now();
+    const ended = await service.stop();
+    expect(Date.now() - began).toBeLessThan(10_000);
+    report(`SIGTERM: ended after ${Date.now() - began} ms with status ${ended.status}`);
+    expect(ended).toMatchObject({ status: 0, signal: null });
+    expect(await processesIn(dataDir)).toEqual([]);
+    expect(await readdir(join(dataDir, 'postgres'))).not.toContain('postmaster.pid');
+  });
+
+  test('is followed by one within 10 s that has the data; clients that stay connected do not hold up its end', async () => {
+    const again = await startService({ DATA_DIR: dataDir });
+    report(`later start: ready after ${again.readyMs} ms`);
+    expect(again.readyMs).toBeLessThan(10_000);
+    expect(again.output()).not.toContain('Migrated');
+    expect((await firstLines(again)).at(-1)).toContain(`${again.origin}/api-docs`);
+    expect((await read(again, token, '/auth/me')).email).toBe('admin@example.com');
+
+    await inParallel(20, Array.from({ length: 20 }), () => fetch(`${again.origin}/health`)); // stay connected
+    const began = Date.now();
+    const ended = await again.stop('SIGINT');
+    expect(ended).toMatchObject({ status: 0, signal: null });
+    expect(Date.now() - began).toBeLessThan(10_000);
+    expect(await processesIn(dataDir)).toEqual([]);
+  });
+
+  test('fixes the currency: a start with another is refused in one line', async () => {
+    const ended = await failToStart({ DATA_DIR: dataDir, CURRENCY: 'UGX' });
+    expectRefusal(ended, 'CURRENCY does not fit this database', 'KES');
+    await untilNoProcessIn(dataDir);
+  });
+
+  test('is refused in one line when the port is taken, and leaves no process', async () => {
+    const other = createServer();
+    const port = await freePort();
+    await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));
+    const ended = await failToStart({ DATA_DIR: dataDir, PORT: String(port) });
+    await new Promise((resolve) => other.close(resolve));
+    expectRefusal(ended, 'EADDRINUSE', 'Set PORT to a free port');
+    await untilNoProcessIn(dataDir);
+  });
+});
+
+describe('a mistake in the configuration', () => {
+  const mistakes: [variable: string, value: string, beside?: Environment][] = [
+    ['PORT', 'abc'],
+    ['PORT', '70000'],
+    ['PORT', '80.5'],
+    ['NODE_ENV', 'prodution'],
+    ['LOG_LEVEL', 'chatty'],
+    ['CURRENCY', 'XXZ'],
+    ['CURRENCY', 'kes'],
+    ['BUSINESS_TIMEZONE', 'Africa/Nowhere'],
+    ['PHONE_REGION', 'Kenya'],
+    ['JWT_SECRET', 'too-short-a-secret'],
+    ['ACCESS_TOKEN_TTL', '1h'],
+    ['REGISTRATION', 'perhaps'],
+    ['REGISTRATION_ROLE', 'boss'],
+    ['DEMO_DATA', 'yes'],
+    ['TRUST_PROXY', 'true'],
+    ['WEBHOOK_ALLOWED_IPS', '10.0.0.0/8,garbage'],
+    ['WEBHOOK_ALLOWED_IPS', '10.0.0.0/99'],
+    ['PAYBILL_NUMBERS', '600638;600639'],
+    ['RATE_LIMIT_AUTH', '-1'],
+    ['DATABASE_POOL_SIZE', '0'],
+    ['DATABASE_URL', 'mysql://user:hunter2@db.example/ams'],
+    ['DATABASE_URL', 'hunter2'],
+    ['REDIS_URL', 'http://:hunter2@redis.example'],
+    ['JWT_SECRET', '', { ...PRODUCTION }],
+    ['WEBHOOK_SECRET', '', { ...PRODUCTION }],
+    ['REGISTRATION_ROLE', '', { ...PRODUCTION, REGISTRATION: 'open' }],
+    ['TEST_CLOCK', 'on', { ...PRODUCTION }],
+  ];
+
+  test.concurrent.each(mistakes)('is named and not repeated: %s=%s', async (variable, value, beside = {}) => {
+    const ended = await failToStart({ ...beside, [variable]: value });
+    expect(ended.status).toBe(1);
+    expect(ended.stdout).toBe('');
+    expect(linesOf(ended.stderr)).toHaveLength(2);
+    expect(ended.stderr).toContain(variable);
+    for (const secret of ['hunter2', PRODUCTION.JWT_SECRET, ...(value.length > 3 ? [value] : [])]) {
+      expect(ended.stderr).not.toContain(secret);
+    }
+  });
+
+  test('is told together with the others', async () => {
+    const ended = await failToStart({ NODE_ENV: 'production', TEST_CLOCK: 'on', CURRENCY: 'XXZ' });
+    for (const variable of ['JWT_SECRET', 'WEBHOOK_SECRET', 'TEST_CLOCK', 'CURRENCY']) {
+      expect(ended.stderr).toContain(variable);
+    }
+  });
+
+  test('shows when the database or the address is used, too', async () => {
+    const password = 'hunter2';
+    const unreachable = await failToStart({ DATABASE_URL: `postgres://u:${password}@127.0.0.1:1/ams` });
+    expectRefusal(unreachable, 'DATABASE_URL');
+    expect(unreachable.stderr).not.toContain(password);
+    const elsewhere = await failToStart({ DATABASE_URL: await newDatabase(), HOST: '192.0.2.1' });
+    expectRefusal(elsewhere, 'HOST');
+  });
+});
+
+describe('the commands', () => {
+  const admin = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
+
+  test('work on a stopped embedded database, which is stopped again afterwards', async () => {
+    const DATA_DIR = await newFolder();
+    const environment = { DATA_DIR, DEMO_DATA: 'off' };
+    const migrated = await npmRun('migrate', [], environment);
+    expect(migrated).toMatchObject({ status: 0, stdout: expect.stringContaining('applied 0001') });
+    expect(await npmRun('migrate', [], environment)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('up to date'),
+    });
+    expect(await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD })).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('boss@example.com can sign in'),
+    });
+    expect(await npmRun('seed', [], environment)).toMatchObject({ status: 0 });
+    expect(await processesIn(DATA_DIR)).toEqual([]);
+
+    const service = await startService(environment);
+    const token = await signIn(service);
+    expect(await read(service, token, '/products')).toHaveLength(5);
+    await service.stop();
+  });
+
+  test('work while the service runs on the embedded database', async () => {
+    const DATA_DIR = await newFolder();
+    const environment = { DATA_DIR, DEMO_DATA: 'off' };
+    const service = await startService(environment);
+    expect(await npmRun('migrate', [], environment)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('up to date'),
+    });
+    expect(await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD })).toMatchObject({
+      status: 0,
+    });
+    const token = await signIn(service);
+    expect(await read(service, token, '/products')).toEqual([]);
+    expect(await npmRun('seed', [], environment)).toMatchObject({ status: 0 });
+    expect(await npmRun('seed', [], environment)).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('nothing was added'),
+    });
+    expect(await read(service, token, '/products')).toHaveLength(5);
+    expect(await openAccount(service, token)).toMatchObject({ status: 'active' });
+    expect((await service.stop()).status).toBe(0);
+  });
+
+  test('say in one line how create-admin was called wrongly', async () => {
+    const environment = { DATABASE_URL: await newDatabase() };
+    const password = { ADMIN_PASSWORD: PASSWORD };
+    const unnamed = await npmRun('create-admin', [], { ...environment, ...password });
+    expect(unnamed).toMatchObject({ status: 1, stderr: expect.stringContaining('Usage:') });
+    const short = await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: 'short' });
+    expect(short).toMatchObject({ status: 1, stderr: expect.stringContaining('8 to 128') });
+    expect((await npmRun('create-admin', admin, { ...environment, ...password })).status).toBe(0);
+    const twice = await npmRun('create-admin', admin, { ...environment, ...password });
+    expect(twice.status).toBe(1);
+    expect(twice.stderr).not.toContain('    at ');
+  });
+});
+
+describe('production', () => {
+  const admin = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
+
+  test.each(['embedded', 'DATABASE_URL'])('begins with payment methods and no demo: %s', async (kind) => {
+    const place: Environment =
+      kind === 'embedded' ? { DATA_DIR: await newFolder() } : { DATABASE_URL: await newDatabase() };
+    const environment = { ...PRODUCTION, ...place };
+    const service = await startService(environment);
+    expect(service.output()).not.toContain(PRODUCTION.JWT_SECRET);
+    expect(
+      (await service.call('POST', '/auth/register', person('new@example.com'))).status,
+      'registration is closed',
+    ).toBe(403);
+    expect((await service.call('PUT', '/test/clock', { now: null })).status).toBe(404);
+    const created = await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD });
+    expect(created).toMatchObject({ status: 0 });
+
+    const token = await signIn(service);
+    expect(await read(service, token, '/payment-methods')).toHaveLength(4);
+    expect(await read(service, token, '/products')).toEqual([]);
+    expect(await read(service, token, '/payplans')).toEqual([]);
+    expect(await npmRun('seed', [], environment)).toMatchObject({ status: 1 });
+    expect((await service.stop()).status).toBe(0);
+  });
+});
+
+test('DEMO_DATA=off starts with an empty catalogue', async () => {
+  const service = await startService({ DATABASE_URL: await newDatabase(), DEMO_DATA: 'off' });
+  const token = await registerAdmin(service);
+  expect(await read(service, token, '/products')).toEqual([]);
+  expect(await read(service, token, '/payment-methods')).toHaveLength(4);
+  expect(service.output()).not.toContain('demo catalogue');
+  await service.stop();
+});
+
+/** A refusal is one line on stderr, that says all of the parts, and a code that is not 0. */
+function expectRefusal({ status, stderr }: Ended, ...parts: string[]): void {
+  expect(status).toBe(1);
+  expect(linesOf(stderr)).toHaveLength(1);
+  for (const part of parts) expect(stderr).toContain(part);
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line.trim() !== '');
+}
+
+/** What was written before anyone asked for anything; the last of it may still be on its way to us. */
+async function firstLines(service: RunningService): Promise<string[]> {
+  const lines = () => linesOf(service.output()).filter((line) => !/"method":"\w+"/.test(line));
+  await expect.poll(() => lines().at(-1), { timeout: 5_000 }).toContain('/api-docs');
+  return lines();
+}
+
+/** npm builds first, and is told not to look for newer versions of itself. */
+function npmRun(script: string, args: string[], environment: Environment): Promise<Ended> {
+  return runToEnd(
+    ['npm', 'run', '--silent', script, '--', ...args],
+    { ...environment, npm_config_update_notifier: 'false' },
+    ROOT,
+  );
+}
+
+function person(email: string) {
+  return { email, password: PASSWORD, firstName: 'Some', lastName: 'Body' };
+}
+
+async function signIn(service: RunningService): Promise<string> {
+  const answer = await service.call('POST', '/auth/login', { email: 'boss@example.com', password: PASSWORD });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data.accessToken;
+}

@@ -1,0 +1,573 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLog } from '../../src/core/log.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  accountNow,
+  createCaller,
+  move,
+  newAccount,
+  newCustomer,
+  pay,
+  reverse,
+  setToday,
+  useService,
+  wrongFields,
+} from '../harness.ts';
+
+const service = useService();
+const TODAY = '2026-03-02';
+const STATUSES = [
+  'pending',
+  'active',
+  'suspended',
+  'defaulted',
+  'repossessed',
+  'completed',
+  'written_off',
+  'cancelled',
+] as const;
+type Status = (typeof STATUSES)[number];
+
+/** Design 3.5, word for word. */
+const LEGAL: Record<Status, Status[]> = {
+  pending: ['active', 'suspended', 'cancelled'],
+  active: ['suspended', 'defaulted', 'cancelled'],
+  suspended: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
+  defaulted: ['active', 'repossessed', 'written_off'],
+  repossessed: ['active', 'written_off'],
+  completed: [],
+  written_off: [],
+  cancelled: [],
+};
+
+/** How an account gets from its opening to a status. */
+const WAY_TO: Record<Status, Status[]> = {
+  pending: [],
+  active: [],
+  suspended: ['suspended'],
+  defaulted: ['defaulted'],
+  repossessed: ['defaulted', 'repossessed'],
+  completed: [],
+  written_off: ['defaulted', 'written_off'],
+  cancelled: ['cancelled'],
+};
+/** Deposit 2,000 and 52 × 400 a week. */
+const TOTAL = 22_800;
+
+beforeEach(() => setToday(service, TODAY));
+afterEach(() => expectBooksToBalance(service.context));
+
+async function accountThatIs(status: Status) {
+  const account = await newAccount(service, status === 'pending' ? { activationDate: '2026-03-10' } : {});
+  for (const step of WAY_TO[status]) await move(service, account.id, step);
+  if (status === 'completed') await pay(service, account.id, TOTAL);
+  return accountNow(service, account.id);
+}
+
+const runJobs = () => runMinuteJobs(service.context, createLog(service.context.config));
+
+describe('POST /accounts', () => {
+  it('opens an active account with the terms of its pay plan', async () => {
+    const customer = await newCustomer(service);
+    const { status, body } = await service.call('POST', '/accounts', {
+      customerId: customer.id,
+      productId: 1,
+      payplanId: 2,
+      activationDate: TODAY,
+    });
+    expect(status).toBe(201);
+    expect(body.data).toEqual({
+      id: expect.any(Number),
+      accountNumber: expect.stringMatching(/^ACC1\d{7}$/),
+      customerId: customer.id,
+      productId: 1,
+      payplanId: 2,
+      employeeId: null,
+      activationDate: TODAY,
+      status: 'active',
+      reason: null,
+      currency: 'KES',
+      deposit: 2000,
+      instalmentAmount: 400,
+      instalmentCount: 52,
+      frequency: 'weekly',
+      graceDays: 7,
+      total: TOTAL,
+      paid: 0,
+      balance: TOTAL,
+      credit: 0,
+      arrears: 2000,
+      paymentState: 'current',
+      daysPastDue: 0,
+      paidUntil: null,
+      nextDueDate: TODAY,
+      nextDueAmount: 2000,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+    expect(await accountNow(service, body.data.id)).toEqual(body.data);
+  });
+
+  it('takes the business day as activation date where none is given', async () => {
+    service.clock.set(new Date('2026-03-02T21:30:00Z')); // half past midnight in Nairobi
+    expect(await newAccount(service)).toMatchObject({ activationDate: '2026-03-03', status: 'active' });
+  });
+
+  it('opens a pending account for a later day, on which nothing is due yet', async () => {
+    expect(await newAccount(service, { activationDate: '2026-03-03' })).toMatchObject({
+      status: 'pending',
+      paymentState: 'not_due',
+      arrears: 0,
+      nextDueDate: '2026-03-03',
+    });
+  });
+
+  it('opens an account that began earlier with what has fallen due since', async () => {
+    expect(await newAccount(service, { activationDate: '2026-02-09' })).toMatchObject({
+      status: 'active',
+      arrears: 2000 + 3 * 400,
+      daysPastDue: 21,
+      paymentState: 'late',
+    });
+  });
+
+  it('gives the sale to the employee named, or else to the caller’s', async () => {
+    expect((await newAccount(service, { employeeId: 2 })).employeeId).toBe(2);
+    const agent = await service.signInAs('agent');
+    const me = (await service.call('GET', '/auth/me', undefined, { token: agent })).body.data;
+    await service.context.db.updateTable('users').set({ employee_id: 3 }).where('id', '=', me.id).execute();
+    const token = (
+      await service.call('POST', '/auth/login', { email: me.email, password: 'a long enough password' })
+    ).body.data.accessToken;
+    const customer = await newCustomer(service);
+    const body = { customerId: customer.id, productId: 1, payplanId: 2 };
+    expect((await service.call('POST', '/accounts', body, { token })).body.data.employeeId).toBe(3);
+  });
+
+  it.each([
+    ['customerId', 'customer'],
+    ['productId', 'product'],
+    ['payplanId', 'payplan'],
+    ['employeeId', 'employee'],
+  ])('answers 404 when %s refers to nothing', async (field, resource) => {
+    const { id: customerId } = await newCustomer(service);
+    const body = { customerId, productId: 1, payplanId: 2, [field]: 999_999 };
+    const answer = await service.call('POST', '/accounts', body);
+    expect(answer.status).toBe(404);
+    expect(answer.body.error).toMatchObject({ code: 'NOT_FOUND', details: { resource, field, id: 999_999 } });
+  });
+
+  it('names the fields that are missing or wrong', async () => {
+    expect(wrongFields(await service.call('POST', '/accounts', {}))).toEqual([
+      'customerId',
+      'payplanId',
+      'productId',
+    ]);
+    const wrong = {
+      customerId: '1',
+      productId: null,
+      payplanId: 1.5,
+      activationDate: '2026-02-30',
+      status: 'active',
+    };
+    expect(wrongFields(await service.call('POST', '/accounts', wrong))).toEqual([
+      'activationDate',
+      'customerId',
+      'payplanId',
+      'productId',
+      'status',
+    ]);
+  });
+
+  it('refuses a pay plan that is bound to another product', async () => {
+    const { db } = service.context;
+    const plan = await db
+      .insertInto('pay_plans')
+      .values({
+        name: 'Pump only',
+        product_id: 3,
+        deposit_minor: 0,
+        instalment_minor: 100,
+        instalment_count: 1,
+        frequency: 'daily',
+        grace_days: 0,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const { id: customerId } = await newCustomer(service);
+    const body = { customerId, payplanId: plan.id };
+    expect(wrongFields(await service.call('POST', '/accounts', { ...body, productId: 1 }))).toEqual([
+      'payplanId',
+    ]);
+    expect((await service.call('POST', '/accounts', { ...body, productId: 3 })).status).toBe(201);
+  });
+
+  it('refuses a product or a pay plan that is not sold any more', async () => {
+    const { db } = service.context;
+    await db.updateTable('products').set({ active: false }).where('id', '=', 5).execute();
+    await db.updateTable('pay_plans').set({ active: false }).where('id', '=', 3).execute();
+    const { id: customerId } = await newCustomer(service);
+    const post = (body: object) => service.call('POST', '/accounts', { customerId, ...body });
+    expect(wrongFields(await post({ productId: 5, payplanId: 2 }))).toEqual(['productId']);
+    expect(wrongFields(await post({ productId: 1, payplanId: 3 }))).toEqual(['payplanId']);
+  });
+});
+
+describe('PUT /accounts/:id', () => {
+  const pairs = STATUSES.flatMap((from) => STATUSES.map((to) => ({ from, to })));
+
+  it.each(pairs.filter(({ from, to }) => LEGAL[from].includes(to)))(
+    'moves from $from to $to',
+    async ({ from, to }) => {
+      const { id } = await accountThatIs(from);
+      const { status, body } = await service.call('PUT', `/accounts/${id}`, {
+        status: to,
+        reason: 'asked for',
+      });
+      expect(status).toBe(200);
+      expect(body.data).toMatchObject({ id, status: to, reason: 'asked for' });
+      expect(await accountNow(service, id)).toEqual(body.data);
+    },
+  );
+
+  it.each(pairs.filter(({ from, to }) => from !== to && !LEGAL[from].includes(to)))(
+    'refuses to move from $from to $to, and says where it may go',
+    async ({ from, to }) => {
+      const before = await accountThatIs(from);
+      const answer = await service.call('PUT', `/accounts/${before.id}`, { status: to, reason: 'asked for' });
+      expect(answer.status).toBe(400);
+      expect(answer.body.error).toMatchObject({
+        code: 'VALIDATION_ERROR',
+        details: { from, to, allowed: LEGAL[from] },
+      });
+      expect(await accountNow(service, before.id)).toEqual(before);
+    },
+  );
+
+  it.each(STATUSES)('changes nothing when an account that is %s is to be so again', async (status) => {
+    const before = await accountThatIs(status);
+    const answer = await service.call('PUT', `/accounts/${before.id}`, { status, reason: 'again' });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toEqual(before);
+  });
+
+  it.each<[Status, Status, boolean]>([
+    ['active', 'suspended', false],
+    ['suspended', 'active', false],
+    ['active', 'defaulted', true],
+    ['defaulted', 'repossessed', true],
+    ['defaulted', 'written_off', true],
+    ['active', 'cancelled', true],
+  ])('from %s to %s asks for a reason: %s', async (from, to, needed) => {
+    const { id } = await accountThatIs(from);
+    const answer = await service.call('PUT', `/accounts/${id}`, { status: to });
+    if (needed) expect(wrongFields(answer)).toEqual(['reason']);
+    else expect(answer.body.data).toMatchObject({ status: to, reason: null });
+  });
+
+  it('refuses an empty body, an unknown status, and a reason for nothing', async () => {
+    const { id } = await newAccount(service);
+    const put = (body: object) => service.call('PUT', `/accounts/${id}`, body);
+    expect(wrongFields(await put({}))).toEqual(['body']);
+    expect(wrongFields(await put({ status: 'closed' }))).toEqual(['status']);
+    expect(wrongFields(await put({ status: null, reason: '' }))).toEqual(['reason', 'status']);
+    expect(wrongFields(await put({ reason: 'because' }))).toEqual(['status']);
+  });
+
+  it('answers 404 for an account that is not there', async () => {
+    const answer = await service.call('PUT', '/accounts/999999', { status: 'suspended' });
+    expect(answer.body.error).toMatchObject({
+      code: 'NOT_FOUND',
+      details: { resource: 'account', id: 999_999 },
+    });
+  });
+
+  it('lets one of two moves through that are asked for at once', async () => {
+    const { id } = await accountThatIs('suspended');
+    const reason = 'at once';
+    const answers = await Promise.all(
+      ['cancelled', 'written_off'].map((status) =>
+        service.call('PUT', `/accounts/${id}`, { status, reason }),
+      ),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+  });
+
+  it('owes nothing any more once cancelled, and what was paid is credit', async () => {
+    const { id } = await newAccount(service);
+    await pay(service, id, 2500);
+    expect(await move(service, id, 'cancelled')).toMatchObject({
+      paymentState: 'closed',
+      paid: 2500,
+      balance: 0,
+      credit: 2500,
+      arrears: 0,
+      daysPastDue: 0,
+    });
+  });
+
+  it('keeps what is owed in sight once written off, but asks for none of it', async () => {
+    const { id } = await newAccount(service, { activationDate: '2026-01-05' });
+    await pay(service, id, 2500);
+    await move(service, id, 'defaulted');
+    expect(await move(service, id, 'written_off')).toMatchObject({
+      paymentState: 'closed',
+      balance: TOTAL - 2500,
+      credit: 0,
+      arrears: 0,
+      daysPastDue: 0,
+    });
+  });
+
+  it('writes nothing off where nothing is owed', async () => {
+    const { id } = await accountThatIs('repossessed');
+    await pay(service, id, TOTAL);
+    expect((await accountNow(service, id)).status).toBe('repossessed');
+    const answer = await service.call('PUT', `/accounts/${id}`, { status: 'written_off', reason: 'gone' });
+    expect(wrongFields(answer)).toEqual(['status']);
+  });
+});
+
+describe('completion', () => {
+  it.each<Status>(['active', 'suspended', 'defaulted', 'written_off'])(
+    'comes to an account that is %s when it is paid in full, and goes with a reversal',
+    async (status) => {
+      const { id } = await accountThatIs(status);
+      await pay(service, id, TOTAL - 0.01);
+      expect((await accountNow(service, id)).status).toBe(status);
+      const last = await pay(service, id, 0.01);
+      expect(await accountNow(service, id)).toMatchObject({
+        status: 'completed',
+        reason: 'paid in full',
+        paymentState: 'paid_off',
+        balance: 0,
+        nextDueDate: null,
+        nextDueAmount: null,
+      });
+      await reverse(service, last.id);
+      expect(await accountNow(service, id)).toMatchObject({ status, balance: 0.01, nextDueAmount: 0.01 });
+      await pay(service, id, 0.01);
+      expect((await accountNow(service, id)).status).toBe('completed');
+    },
+  );
+
+  it('stays when a reversal takes credit alone', async () => {
+    const { id } = await newAccount(service);
+    await pay(service, id, TOTAL);
+    const extra = await pay(service, id, 100);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', credit: 100 });
+    await reverse(service, extra.id);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', credit: 0 });
+  });
+
+  it('does not come to a repossessed account until it is active again', async () => {
+    const { id } = await accountThatIs('repossessed');
+    await pay(service, id, TOTAL);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'repossessed', balance: 0 });
+    expect((await move(service, id, 'active')).status).toBe('completed');
+  });
+
+  it('returns to the status of the last completion, after several', async () => {
+    const { id } = await newAccount(service);
+    const first = await pay(service, id, TOTAL);
+    await reverse(service, first.id);
+    await move(service, id, 'suspended');
+    const second = await pay(service, id, TOTAL);
+    await reverse(service, second.id);
+    expect((await accountNow(service, id)).status).toBe('suspended');
+  });
+});
+
+describe('pending accounts', () => {
+  it('are activated by the minute job on their day, not before', async () => {
+    const { id } = await newAccount(service, { activationDate: '2026-03-10' });
+    service.clock.set(new Date('2026-03-09T20:59:00Z')); // one minute to midnight in Nairobi
+    await runJobs();
+    expect(await accountNow(service, id)).toMatchObject({ status: 'pending', paymentState: 'not_due' });
+    service.clock.set(new Date('2026-03-09T21:00:00Z'));
+    await runJobs();
+    expect(await accountNow(service, id)).toMatchObject({ status: 'active', arrears: 2000 });
+    const [last] = (await service.call('GET', `/accounts/${id}/history`)).body.data;
+    expect(last).toMatchObject({ from: 'pending', to: 'active', actor: 'system' });
+  });
+
+  it('that are fully paid wait for their day and complete on it', async () => {
+    const { id } = await newAccount(service, { activationDate: '2026-03-10' });
+    await pay(service, id, TOTAL);
+    expect((await accountNow(service, id)).status).toBe('pending');
+    setToday(service, '2026-03-12');
+    await runJobs();
+    expect((await accountNow(service, id)).status).toBe('completed');
+  });
+
+  it('are not activated when they were cancelled or suspended meanwhile', async () => {
+    const cancelled = await newAccount(service, { activationDate: '2026-03-10' });
+    const suspended = await newAccount(service, { activationDate: '2026-03-10' });
+    await move(service, cancelled.id, 'cancelled');
+    await move(service, suspended.id, 'suspended');
+    setToday(service, '2026-03-10');
+    await runJobs();
+    expect((await accountNow(service, cancelled.id)).status).toBe('cancelled');
+    expect((await accountNow(service, suspended.id)).status).toBe('suspended');
+  });
+
+  it('are all activated, more than one batch of them, and once by two jobs at once', async () => {
+    const { id: customerId } = await newCustomer(service);
+    const account = await newAccount(service, { customerId, activationDate: '2026-04-01' });
+    await sql`
+      with opened as (
+        insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
+          instalment_minor, instalment_count, frequency, grace_days, receivable_minor, next_due_date)
+        select customer_id, product_id, payplan_id, activation_date, status, deposit_minor, instalment_minor,
+          instalment_count, frequency, grace_days, receivable_minor, next_due_date
+        from accounts, generate_series(1, 250) where id = ${account.id}
+        returning id, receivable_minor)
+      insert into ledger_entries (event_id, event, account_id, value_date, ledger_account, amount_minor)
+      select 1000000 + id, 'account_opened', id, date '2026-03-02', line.account, line.sign * receivable_minor
+      from opened, (values ('receivable'::ledger_account, 1), ('sales', -1)) as line (account, sign)`.execute(
+      service.context.db,
+    );
+    setToday(service, '2026-04-01');
+    await Promise.all([runJobs(), runJobs()]);
+    const list = await service.call('GET', `/accounts?customerId=${customerId}&status=active`);
+    expect(list.body.pagination.total).toBe(251);
+    const { rows } = await sql<{ moves: number }>`
+      select count(*) as moves from account_status_changes h join accounts a on a.id = h.account_id
+      where a.customer_id = ${customerId} and h.to_status = 'active'`.execute(service.context.db);
+    expect(rows[0]?.moves).toBe(251);
+  });
+});
+
+describe('GET /accounts/:id/history', () => {
+  it('tells every move with who, when and why, the newest first', async () => {
+    const { id } = await newAccount(service);
+    await service.call('PUT', `/accounts/${id}`, { status: 'suspended', reason: 'moved house' });
+    const manager = await service.signInAs('manager');
+    await service.call('PUT', `/accounts/${id}`, { status: 'active' }, { token: manager });
+    await pay(service, id, TOTAL);
+    const { body } = await service.call('GET', `/accounts/${id}/history`);
+    expect(body.pagination).toEqual({ page: 1, limit: 20, total: 4, totalPages: 1 });
+    expect(body.data.map((row: object) => ({ ...row, id: 0, createdAt: '' }))).toEqual(
+      [
+        { from: 'active', to: 'completed', reason: 'paid in full', actor: 'system' },
+        {
+          from: 'suspended',
+          to: 'active',
+          reason: null,
+          actor: expect.stringMatching(/^user\d+@example\.com$/),
+        },
+        { from: 'active', to: 'suspended', reason: 'moved house', actor: 'admin@example.com' },
+        { from: null, to: 'active', reason: null, actor: 'admin@example.com' },
+      ].map((row) => ({ ...row, id: 0, createdAt: '' })),
+    );
+    const times = body.data.map((row: { createdAt: string }) => row.createdAt);
+    expect(times).toEqual(times.toSorted().reverse());
+  });
+
+  it('of a move that was refused, or to the same status, tells nothing', async () => {
+    const { id } = await newAccount(service);
+    await service.call('PUT', `/accounts/${id}`, { status: 'active', reason: 'again' });
+    await service.call('PUT', `/accounts/${id}`, { status: 'written_off', reason: 'no' });
+    expect((await service.call('GET', `/accounts/${id}/history`)).body.pagination.total).toBe(1);
+  });
+});
+
+describe('lateness', () => {
+  it('follows the calendar and the payments', async () => {
+    const { id } = await newAccount(service); // due: 2,000 on 2 March, then 400 every Monday
+    await pay(service, id, 2000);
+    const on = async (date: string) => {
+      setToday(service, date);
+      const { paymentState, daysPastDue, arrears, paidUntil, nextDueDate, nextDueAmount } = await accountNow(
+        service,
+        id,
+      );
+      return { paymentState, daysPastDue, arrears, paidUntil, nextDueDate, nextDueAmount };
+    };
+    const due = (nextDueDate: string, nextDueAmount: number, paidUntil: string) => ({
+      nextDueDate,
+      nextDueAmount,
+      paidUntil,
+    });
+    const first = due('2026-03-09', 400, '2026-03-08');
+    expect(await on('2026-03-02')).toEqual({ paymentState: 'current', daysPastDue: 0, arrears: 0, ...first });
+    expect(await on('2026-03-09')).toEqual({
+      paymentState: 'current',
+      daysPastDue: 0,
+      arrears: 400,
+      ...first,
+    });
+    expect(await on('2026-03-10')).toEqual({
+      paymentState: 'in_grace',
+      daysPastDue: 1,
+      arrears: 400,
+      ...first,
+    });
+    expect(await on('2026-03-16')).toEqual({
+      paymentState: 'in_grace',
+      daysPastDue: 7,
+      arrears: 800,
+      ...first,
+    });
+    expect(await on('2026-03-17')).toEqual({ paymentState: 'late', daysPastDue: 8, arrears: 800, ...first });
+    await pay(service, id, 900.5);
+    const third = due('2026-03-23', 299.5, '2026-03-22');
+    expect(await on('2026-03-17')).toEqual({ paymentState: 'current', daysPastDue: 0, arrears: 0, ...third });
+    await pay(service, id, 700);
+    const fifth = due('2026-04-06', 399.5, '2026-04-05');
+    expect(await on('2026-03-17')).toEqual({
+      paymentState: 'paid_ahead',
+      daysPastDue: 0,
+      arrears: 0,
+      ...fifth,
+    });
+    expect(await on('2027-03-02')).toMatchObject({ paymentState: 'late', arrears: TOTAL - 3600.5 });
+  });
+
+  it('in a list filters and sorts as the accounts themselves say', async () => {
+    const { id: customerId } = await newCustomer(service);
+    for (const activationDate of ['2026-01-05', '2026-02-02', '2026-03-02', '2026-03-09']) {
+      await newAccount(service, { customerId, activationDate });
+    }
+    const lost = await newAccount(service, { customerId, activationDate: '2026-01-05' });
+    await move(service, lost.id, 'defaulted');
+    await move(service, lost.id, 'written_off');
+    const list = async (query: string) =>
+      (await service.call('GET', `/accounts?customerId=${customerId}&${query}`)).body.data as {
+        activationDate: string;
+        daysPastDue: number;
+        balance: number;
+      }[];
+    expect(
+      (await list('filter[daysPastDue][gt]=0&sort=daysPastDue:desc')).map((row) => row.daysPastDue),
+    ).toEqual([56, 28]);
+    expect((await list('sort=daysPastDue:asc,activationDate:asc')).map((row) => row.daysPastDue)).toEqual([
+      0, 0, 0, 28, 56,
+    ]);
+    expect(await list('filter[balance]=22800')).toHaveLength(5);
+    expect(
+      (await list('filter[nextDueDate][lt]=2026-03-02')).map((row) => row.activationDate).sort(),
+    ).toEqual(['2026-01-05', '2026-01-05', '2026-02-02']);
+  });
+});
+
+describe('/api/v1', () => {
+  it('is the same as /api', async () => {
+    const v1 = createCaller(`${service.origin}/api/v1`);
+    const { id: customerId } = await newCustomer(service);
+    const opened = await v1(
+      'POST',
+      '/accounts',
+      { customerId, productId: 1, payplanId: 2 },
+      { token: service.adminToken },
+    );
+    expect(opened.status).toBe(201);
+    expect(await accountNow(service, opened.body.data.id)).toEqual(opened.body.data);
+    const list = await v1('GET', `/accounts?customerId=${customerId}`, undefined, {
+      token: service.adminToken,
+    });
+    expect(list.body.data).toEqual([opened.body.data]);
+  });
+});

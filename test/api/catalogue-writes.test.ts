@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { newAccount, newCustomer, useService } from '../harness.ts';
+
+const service = useService();
+
+describe('products', () => {
+  const product = {
+    sku: 'NEW-1',
+    name: 'New pump',
+    category: 'pump',
+    price: 0.5,
+    description: 'Line\nbreaks stay',
+  };
+
+  it('are added, changed and listed by category and activity', async () => {
+    const created = await service.call('POST', '/products', product);
+    expect(created.status, created.text).toBe(201);
+    expect(created.body.data).toMatchObject({ ...product, currency: 'KES', active: true });
+    const { id } = created.body.data;
+    const changed = await service.call('PUT', `/products/${id}`, { active: false, price: 12.5 });
+    expect(changed.body.data).toMatchObject({ ...product, price: 12.5, active: false });
+    const listed = await service.call('GET', '/products?category=pump&active=false');
+    expect(listed.body.data.map((row: { id: number }) => row.id)).toEqual([id]);
+    expect((await service.call('GET', '/products?category=nothing')).body.data).toEqual([]);
+    expect((await service.call('GET', '/products?active=yes')).status).toBe(400);
+  });
+
+  it('have one sku each and the currency of the books', async () => {
+    const again = await service.call('POST', '/products', { ...product, sku: 'SHS-40' });
+    expect(again.body.error).toMatchObject({ code: 'DUPLICATE_ENTRY', details: { field: 'sku' } });
+    const foreign = await service.call('POST', '/products', { ...product, sku: 'NEW-2', currency: 'USD' });
+    expect(foreign.body.error.details.fields[0].path).toBe('currency');
+  });
+
+  it('are written by admins and managers alone', async () => {
+    for (const role of ['finance', 'agent', 'viewer']) {
+      const token = await service.signInAs(role);
+      expect((await service.call('POST', '/products', product, { token })).status).toBe(403);
+    }
+  });
+
+  it('have configurations, one of them the default', async () => {
+    const configuration = {
+      name: 'Deep well',
+      attributes: { head: 40, cable: true },
+      price: 99000,
+      isDefault: true,
+    };
+    const first = await service.call('POST', '/products/4/configurations', configuration);
+    expect(first.status, first.text).toBe(201);
+    expect(first.body.data).toMatchObject({ ...configuration, productId: 4 });
+    await service.call('POST', '/products/4/configurations', { name: 'Shallow well', isDefault: true });
+    const list = await service.call('GET', '/products/4/configurations?sort=id:asc');
+    expect(list.body.data).toMatchObject([
+      { name: 'Deep well', isDefault: false },
+      { name: 'Shallow well', isDefault: true, price: null },
+    ]);
+    expect((await service.call('POST', '/products/4/configurations', configuration)).status).toBe(409);
+    expect((await service.call('POST', '/products/999/configurations', configuration)).status).toBe(404);
+    expect((await service.call('GET', '/products/999/configurations')).status).toBe(404);
+  });
+});
+
+describe('pay plans', () => {
+  const plan = {
+    name: 'Own plan',
+    productId: 1,
+    deposit: 0,
+    instalmentAmount: 10.05,
+    instalmentCount: 3,
+    frequency: 'monthly',
+    graceDays: 2,
+  };
+
+  it('are copied by accounts; later changes of the plan do not reach them', async () => {
+    const created = await service.call('POST', '/payplans', plan);
+    expect(created.status, created.text).toBe(201);
+    expect(created.body.data).toMatchObject({ ...plan, autoSuspend: false, active: true });
+    const { id } = created.body.data;
+    const account = await newAccount(service, { payplanId: id });
+    expect(account).toMatchObject({ total: 30.15, deposit: 0, instalmentAmount: 10.05, graceDays: 2 });
+    const terms = await service.call('PUT', `/payplans/${id}`, { instalmentAmount: 5 });
+    expect(terms.status).toBe(400);
+    const renamed = await service.call('PUT', `/payplans/${id}`, {
+      name: 'Old plan',
+      active: false,
+      autoSuspend: true,
+    });
+    expect(renamed.body.data).toMatchObject({ name: 'Old plan', active: false, autoSuspend: true });
+    const customer = await newCustomer(service);
+    const late = await service.call('POST', '/accounts', {
+      customerId: customer.id,
+      productId: 1,
+      payplanId: id,
+    });
+    expect(late.body.error.details.fields[0].path).toBe('payplanId');
+  });
+
+  it('fit only their product', async () => {
+    const { id } = (await service.call('POST', '/payplans', { ...plan, name: 'For product 2', productId: 2 }))
+      .body.data;
+    const customer = await newCustomer(service);
+    const answer = await service.call('POST', '/accounts', {
+      customerId: customer.id,
+      productId: 1,
+      payplanId: id,
+    });
+    expect(answer.status).toBe(400);
+    expect(
+      (await service.call('POST', '/payplans', { ...plan, name: 'x', productId: 999 })).body.error.details,
+    ).toMatchObject({
+      resource: 'product',
+      field: 'productId',
+    });
+  });
+
+  it('never promise more than the books can hold', async () => {
+    const huge = { ...plan, name: 'Huge', instalmentAmount: 999_999_999_999.99, instalmentCount: 2 };
+    expect((await service.call('POST', '/payplans', huge)).status).toBe(400);
+  });
+});
+
+describe('payment methods and employees', () => {
+  it('are added and changed', async () => {
+    const method = await service.call('POST', '/payment-methods', { code: 'airtel', name: 'Airtel Money' });
+    expect(method.body.data).toMatchObject({ code: 'airtel', active: true });
+    expect((await service.call('POST', '/payment-methods', { code: 'airtel', name: 'x' })).status).toBe(409);
+    expect((await service.call('POST', '/payment-methods', { code: 'No Spaces', name: 'x' })).status).toBe(
+      400,
+    );
+    const employee = await service.call('POST', '/employees', { name: 'Seller', phone: '0712345678' });
+    expect(employee.body.data).toMatchObject({ name: 'Seller', phone: '+254712345678', active: true });
+    const path = `/employees/${employee.body.data.id}`;
+    expect((await service.call('PUT', path, { phone: null })).body.data.phone).toBeNull();
+    expect((await service.call('PUT', path, {})).status).toBe(400);
+    expect((await service.call('GET', path)).body.data.name).toBe('Seller');
+  });
+});
+
+describe('GET /audit', () => {
+  it('tells admins who changed what, in which request', async () => {
+    const { id } = await newCustomer(service);
+    const headers = { 'x-request-id': 'the-request' };
+    await service.call('PUT', `/customers/${id}`, { lastName: 'Changed' }, { headers });
+    const { body } = await service.call('GET', `/audit?filter[resource]=customer&filter[resourceId]=${id}`);
+    expect(body.data).toMatchObject([
+      {
+        actor: 'admin@example.com',
+        action: 'customer.change',
+        before: { lastName: 'Customer' },
+        after: { lastName: 'Changed' },
+        requestId: 'the-request',
+      },
+      { action: 'customer.create' },
+    ]);
+    const token = await service.signInAs('manager');
+    expect((await service.call('GET', '/audit', undefined, { token })).status).toBe(403);
+  });
+});

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { newAccount, useService } from '../harness.ts';
+
+const service = useService();
+
+const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
+
+describe('Idempotency-Key', () => {
+  it('gives a repeat the stored answer and does the work once', async () => {
+    const { id: accountId } = await newAccount(service);
+    const body = { accountId, amount: 12.34, paymentMethodId: 2 };
+    const first = await service.call('POST', '/payments', body, withKey('once'));
+    // the alias is the same path, and the order of the keys says nothing
+    const reordered = { paymentMethodId: 2, amount: 12.34, accountId };
+    const second = await service.call('POST', '/v1/payments', reordered, withKey('once'));
+    expect(first.status).toBe(201);
+    expect(second.status).toBe(201);
+    expect(second.body).toEqual(first.body);
+    expect(first.headers.get('idempotent-replayed')).toBeNull();
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(12.34);
+  });
+
+  it('does the work once for twenty requests at the same time', async () => {
+    const { id: accountId } = await newAccount(service);
+    const body = { accountId, amount: 1, paymentMethodId: 2 };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => service.call('POST', '/payments', body, withKey('at once'))),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
+    expect(new Set(answers.map((answer) => answer.body.data.id)).size).toBe(1);
+    expect((await service.call('GET', `/accounts/${accountId}/payments`)).body.pagination.total).toBe(1);
+  });
+
+  it('refuses another body under the same key with 422', async () => {
+    const { id: accountId } = await newAccount(service);
+    await service.call('POST', '/payments', { accountId, amount: 1, paymentMethodId: 2 }, withKey('same'));
+    const other = await service.call(
+      'POST',
+      '/payments',
+      { accountId, amount: 2, paymentMethodId: 2 },
+      withKey('same'),
+    );
+    expect(other.status).toBe(422);
+    expect(other.body.error.code).toBe('VALIDATION_ERROR');
+  });
+
+  it('belongs to one user and one path', async () => {
+    const { id: accountId } = await newAccount(service);
+    const body = { accountId, amount: 1, paymentMethodId: 2 };
+    const token = await service.signInAs('finance');
+    const mine = await service.call('POST', '/payments', body, withKey('shared'));
+    const theirs = await service.call('POST', '/payments', body, { token, ...withKey('shared') });
+    expect(theirs.body.data.id).not.toBe(mine.body.data.id);
+    const customer = { firstName: 'A', lastName: 'B', phone: '+254711222333' };
+    expect((await service.call('POST', '/customers', customer, withKey('shared'))).status).toBe(201);
+  });
+
+  it('does not keep a refusal: the corrected request may use the key', async () => {
+    const { id: accountId } = await newAccount(service);
+    const wrong = { accountId, amount: 1, paymentMethodId: 999 };
+    expect((await service.call('POST', '/payments', wrong, withKey('retry'))).status).toBe(404);
+    const right = { ...wrong, paymentMethodId: 2 };
+    expect((await service.call('POST', '/payments', right, withKey('retry'))).status).toBe(201);
+  });
+
+  it('must have 1 to 255 characters', async () => {
+    const { id: accountId } = await newAccount(service);
+    const body = { accountId, amount: 1, paymentMethodId: 2 };
+    expect((await service.call('POST', '/payments', body, withKey('x'.repeat(256)))).status).toBe(400);
+    expect((await service.call('POST', '/payments', body, withKey(''))).status).toBe(400);
+  });
+});

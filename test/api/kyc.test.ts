@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { newCustomer, useService } from '../harness.ts';
+
+const service = useService();
+
+const submission = {
+  verificationType: 'national_id',
+  verificationStatus: 'pending',
+  documents: [
+    'seen at the shop',
+    { type: 'front', number: 'A1', issuedAt: '2020-02-29', issuer: 'Nairobi', pages: 2 },
+  ],
+};
+
+describe('PUT /customers/:id/kyc', () => {
+  it('adds a record and shows its status on the customer', async () => {
+    const { id } = await newCustomer(service);
+    const answer = await service.call('PUT', `/customers/${id}/kyc`, submission);
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body.data).toMatchObject({ ...submission, customerId: id, actor: 'admin@example.com' });
+
+    await service.call('PUT', `/customers/${id}/kyc`, {
+      verificationType: 'passport',
+      verificationStatus: 'verified',
+    });
+    expect((await service.call('GET', `/customers/${id}`)).body.data.kycStatus).toBe('verified');
+    const history = await service.call('GET', `/customers/${id}/kyc?sort=id:asc`);
+    expect(
+      history.body.data.map((record: { verificationStatus: string }) => record.verificationStatus),
+    ).toEqual(['pending', 'verified']);
+    const verified = await service.call('GET', '/customers?filter[kycStatus]=verified');
+    expect(verified.body.data.map((customer: { id: number }) => customer.id)).toContain(id);
+  });
+
+  it('lets agents submit as pending, and nothing else', async () => {
+    const { id } = await newCustomer(service);
+    const token = await service.signInAs('agent');
+    expect((await service.call('PUT', `/customers/${id}/kyc`, submission, { token })).status).toBe(200);
+    const decision = { ...submission, verificationStatus: 'verified' };
+    const refused = await service.call('PUT', `/customers/${id}/kyc`, decision, { token });
+    expect(refused.status).toBe(403);
+    expect((await service.call('GET', `/customers/${id}`)).body.data.kycStatus).toBe('pending');
+  });
+
+  it.each([
+    ['an unknown type', { verificationType: 'library_card' }, 'verificationType'],
+    ['an unknown status', { verificationStatus: 'maybe' }, 'verificationStatus'],
+    ['a document that is a number', { documents: [5] }, 'documents[0]'],
+    ['a nested document', { documents: [{ type: 'front', more: { a: 1 } }] }, 'documents[0].more'],
+    ['a date that does not exist', { documents: [{ issuedAt: '2023-02-29' }] }, 'documents[0].issuedAt'],
+    ['an address that is a script', { documents: [{ url: 'javascript:alert(1)' }] }, 'documents[0].url'],
+    [
+      'a document beyond 2 KB',
+      { documents: [{ a: 'x'.repeat(1000), b: 'x'.repeat(1000), c: 'x'.repeat(100) }] },
+      'documents[0]',
+    ],
+    [
+      'an expiry before the issue',
+      { documents: [{ issuedAt: '2024-01-02', expiresAt: '2024-01-01' }] },
+      'documents[0].expiresAt',
+    ],
+  ])('refuses %s', async (_what, change, path) => {
+    const { id } = await newCustomer(service);
+    const { status, body } = await service.call('PUT', `/customers/${id}/kyc`, { ...submission, ...change });
+    expect(status).toBe(400);
+    expect(body.error.details.fields.map((field: { path: string }) => field.path)).toContain(path);
+  });
+
+  it('answers 404 for a customer who does not exist', async () => {
+    expect((await service.call('PUT', '/customers/999999/kyc', submission)).status).toBe(404);
+    expect((await service.call('GET', '/customers/999999/kyc')).status).toBe(404);
+  });
+});

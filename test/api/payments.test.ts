@@ -1,0 +1,450 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  accountNow,
+  move,
+  newAccount,
+  notify,
+  pay,
+  reverse,
+  setToday,
+  startTestService,
+  useService,
+  wrongFields,
+} from '../harness.ts';
+
+const service = useService();
+const TODAY = '2026-03-02';
+const TOTAL = 22_800; // deposit 2,000 and 52 × 400
+const CASH = 2;
+const BANK = 3;
+
+beforeEach(() => setToday(service, TODAY));
+afterEach(() => expectBooksToBalance(service.context));
+
+const post = (body: Record<string, unknown>) =>
+  service.call('POST', '/payments', { paymentMethodId: CASH, ...body });
+
+describe('POST /payments', () => {
+  it('records a payment and repeats the fields sent', async () => {
+    const account = await newAccount(service);
+    const body = {
+      accountId: account.id,
+      amount: 1234.56,
+      paymentMethodId: BANK,
+      transactionRef: 'Slip 77/a',
+      paymentDate: '2026-02-27',
+    };
+    const answer = await service.call('POST', '/payments', body);
+    expect(answer.status).toBe(201);
+    expect(answer.body.data).toMatchObject({
+      ...body,
+      accountNumber: account.accountNumber,
+      currency: 'KES',
+      status: 'matched',
+      source: 'manual',
+      matchMethod: null,
+      reversedAt: null,
+      reversalReason: null,
+    });
+    const { id } = answer.body.data;
+    expect((await service.call('GET', `/payments/${id}`)).body.data).toEqual(answer.body.data);
+    const list = await service.call('GET', `/accounts/${account.id}/payments`);
+    expect(list.body.data).toEqual([answer.body.data]);
+  });
+
+  it('counts for today where no date is given', async () => {
+    service.clock.set(new Date('2026-03-02T21:00:00Z')); // midnight in Nairobi
+    const { id } = await newAccount(service);
+    expect((await pay(service, id, 1)).paymentDate).toBe('2026-03-03');
+  });
+
+  it('adds up to the cent, whatever the parts', async () => {
+    const { id } = await newAccount(service);
+    for (const amount of [0.1, 0.2, 1.15, 33.33, 0.29, 1000.07]) await pay(service, id, amount);
+    expect(await accountNow(service, id)).toMatchObject({ paid: 1035.14, balance: 21_764.86 });
+  });
+
+  it('takes the largest amount as it stands, and gives it back as it came', async () => {
+    const { id } = await newAccount(service);
+    expect((await pay(service, id, 999_999_999_999.99)).amount).toBe(999_999_999_999.99);
+    expect((await accountNow(service, id)).credit).toBe(999_999_977_199.99);
+  });
+
+  it.each([0, -1, 0.001, 10.005, 1_000_000_000_000, 1e300, '100', null, true, [100]])(
+    'refuses the amount %j',
+    async (amount) => {
+      const { id } = await newAccount(service);
+      expect(wrongFields(await post({ accountId: id, amount }))).toEqual(['amount']);
+    },
+  );
+
+  it.each(['2026-03-03', '2026-02-30', '02.03.2026', '2026-03-02T00:00:00Z', '', null, 20_260_302])(
+    'refuses the date %j',
+    async (paymentDate) => {
+      const { id } = await newAccount(service);
+      expect(wrongFields(await post({ accountId: id, amount: 1, paymentDate }))).toEqual(['paymentDate']);
+    },
+  );
+
+  it('names all that is missing', async () => {
+    expect(wrongFields(await service.call('POST', '/payments', {}))).toEqual([
+      'accountId',
+      'amount',
+      'paymentMethodId',
+    ]);
+  });
+
+  it('answers 404 for an account or a method that is not there', async () => {
+    const { id } = await newAccount(service);
+    const noAccount = await post({ accountId: 999_999, amount: 1 });
+    expect(noAccount.status).toBe(404);
+    expect(noAccount.body.error.details).toEqual({ resource: 'account', field: 'accountId', id: 999_999 });
+    const noMethod = await post({ accountId: id, amount: 1, paymentMethodId: 99 });
+    expect(noMethod.status).toBe(404);
+    expect(noMethod.body.error.details).toMatchObject({ field: 'paymentMethodId', id: 99 });
+  });
+
+  it('refuses a method that is not used any more', async () => {
+    const { id } = await newAccount(service);
+    const { db } = service.context;
+    await db.updateTable('payment_methods').set({ active: false }).where('id', '=', 4).execute();
+    expect(wrongFields(await post({ accountId: id, amount: 1, paymentMethodId: 4 }))).toEqual([
+      'paymentMethodId',
+    ]);
+  });
+
+  it('of a currency without decimals refuses any', async () => {
+    const { service: shillings, close } = await startTestService({ CURRENCY: 'UGX' });
+    try {
+      const { id } = await newAccount(shillings);
+      const half = { accountId: id, amount: 100.5, paymentMethodId: CASH };
+      expect(wrongFields(await shillings.call('POST', '/payments', half))).toEqual(['amount']);
+      expect((await pay(shillings, id, 100)).amount).toBe(100);
+    } finally {
+      await close();
+    }
+  });
+});
+
+describe('the transaction reference', () => {
+  const taken = (answer: { status: number; body: { error: object } }) => {
+    expect(answer.status).toBe(409);
+    expect(answer.body.error).toMatchObject({
+      code: 'DUPLICATE_ENTRY',
+      details: { field: 'transactionRef' },
+    });
+  };
+
+  it('is one payment’s of a method, in whatever letter case and on whatever account', async () => {
+    const [one, other] = [await newAccount(service), await newAccount(service)];
+    await pay(service, one.id, 10, { transactionRef: 'Qx-7' });
+    taken(await post({ accountId: one.id, amount: 10, transactionRef: 'Qx-7' }));
+    taken(await post({ accountId: other.id, amount: 11, transactionRef: ' qX-7 ' }));
+    expect((await accountNow(service, one.id)).paid).toBe(10);
+    expect((await accountNow(service, other.id)).paid).toBe(0);
+  });
+
+  it('may come again under another method', async () => {
+    const { id } = await newAccount(service);
+    await pay(service, id, 10, { transactionRef: 'Qx-8' });
+    expect((await pay(service, id, 10, { transactionRef: 'qx-8', paymentMethodId: BANK })).status).toBe(
+      'matched',
+    );
+  });
+
+  it('may come again once its payment is reversed', async () => {
+    const { id } = await newAccount(service);
+    const first = await pay(service, id, 10, { transactionRef: 'Qx-9' });
+    await reverse(service, first.id);
+    await pay(service, id, 12, { transactionRef: 'QX-9' });
+    taken(await post({ accountId: id, amount: 12, transactionRef: 'qx-9' }));
+    expect((await accountNow(service, id)).paid).toBe(12);
+  });
+
+  it('that is missing or null is no duplicate of another', async () => {
+    const { id } = await newAccount(service);
+    await pay(service, id, 5);
+    await pay(service, id, 5);
+    await pay(service, id, 5, { transactionRef: null });
+    await pay(service, id, 5, { transactionRef: null });
+    expect((await accountNow(service, id)).paid).toBe(20);
+  });
+
+  it('is kept as given, without the spaces around it', async () => {
+    const { id } = await newAccount(service);
+    expect((await pay(service, id, 5, { transactionRef: '  Ab c ' })).transactionRef).toBe('Ab c');
+  });
+
+  it('of ten equal payments at once lets one through', async () => {
+    const { id } = await newAccount(service);
+    const body = { accountId: id, amount: 10, transactionRef: 'at once' };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => post(body)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      201,
+      ...Array.from({ length: 9 }, () => 409),
+    ]);
+    expect((await accountNow(service, id)).paid).toBe(10);
+  });
+});
+
+describe('money', () => {
+  it('beyond the total is credit', async () => {
+    const { id } = await newAccount(service);
+    await pay(service, id, TOTAL + 150.25);
+    expect(await accountNow(service, id)).toMatchObject({
+      status: 'completed',
+      paid: TOTAL + 150.25,
+      balance: 0,
+      credit: 150.25,
+    });
+  });
+
+  it('is taken on a completed account, as credit', async () => {
+    const { id } = await newAccount(service);
+    await pay(service, id, TOTAL);
+    await pay(service, id, 40);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', balance: 0, credit: 40 });
+  });
+
+  it('is taken on a cancelled account, as credit', async () => {
+    const { id } = await newAccount(service);
+    await pay(service, id, 2000);
+    await move(service, id, 'cancelled');
+    const late = await pay(service, id, 400);
+    expect(await accountNow(service, id)).toMatchObject({
+      status: 'cancelled',
+      balance: 0,
+      paid: 2400,
+      credit: 2400,
+    });
+    await reverse(service, late.id);
+    expect(await accountNow(service, id)).toMatchObject({
+      status: 'cancelled',
+      balance: 0,
+      paid: 2000,
+      credit: 2000,
+    });
+  });
+
+  it('on a written-off account is recovered, and what is beyond the total is credit', async () => {
+    const { id } = await newAccount(service);
+    await pay(service, id, 2000);
+    await move(service, id, 'defaulted');
+    await move(service, id, 'written_off');
+    await pay(service, id, 800);
+    expect(await accountNow(service, id)).toMatchObject({
+      status: 'written_off',
+      balance: TOTAL - 2800,
+      credit: 0,
+    });
+    const rest = await pay(service, id, TOTAL);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', balance: 0, credit: 2800 });
+    await reverse(service, rest.id);
+    expect(await accountNow(service, id)).toMatchObject({
+      status: 'written_off',
+      balance: TOTAL - 2800,
+      credit: 0,
+    });
+  });
+
+  it('paid before the write-off and reversed after it adds to the loss', async () => {
+    const { id } = await newAccount(service);
+    const before = await pay(service, id, 2000);
+    await move(service, id, 'defaulted');
+    await move(service, id, 'written_off');
+    await reverse(service, before.id);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'written_off', balance: TOTAL, paid: 0 });
+  });
+
+  it('of many payments at once on one account all arrives', async () => {
+    const { id } = await newAccount(service);
+    await Promise.all(Array.from({ length: 30 }, () => pay(service, id, 100.01)));
+    expect((await accountNow(service, id)).paid).toBe(3000.3);
+  });
+});
+
+describe('POST /payments/:id/reverse', () => {
+  it('keeps the payment on record as reversed, with the reason', async () => {
+    const { id } = await newAccount(service);
+    const payment = await pay(service, id, 500, { transactionRef: 'r-1' });
+    const answer = await service.call('POST', `/payments/${payment.id}/reverse`, { reason: 'bounced' });
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toEqual({
+      ...payment,
+      status: 'reversed',
+      reversedAt: expect.any(String),
+      reversalReason: 'bounced',
+      updatedAt: expect.any(String),
+    });
+    expect(await accountNow(service, id)).toMatchObject({ paid: 0, balance: TOTAL, nextDueAmount: 2000 });
+  });
+
+  it('takes credit first, then what had been paid', async () => {
+    const { id } = await newAccount(service);
+    const first = await pay(service, id, TOTAL - 100);
+    await pay(service, id, 300);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', credit: 200 });
+    await reverse(service, first.id);
+    expect(await accountNow(service, id)).toMatchObject({
+      status: 'active',
+      paid: 300,
+      credit: 0,
+      balance: TOTAL - 300,
+    });
+    const { rows } = await sql<{ ledger_account: string; amount_minor: number }>`
+      select ledger_account, amount_minor from ledger_entries
+      where payment_id = ${first.id} and event = 'payment_reversed' order by amount_minor`.execute(
+      service.context.db,
+    );
+    expect(rows).toEqual([
+      { ledger_account: 'clearing', amount_minor: -2_270_000 },
+      { ledger_account: 'customer_credit', amount_minor: 20_000 },
+      { ledger_account: 'receivable', amount_minor: 2_250_000 },
+    ]);
+  });
+
+  it('is done once: a second one is an illegal move', async () => {
+    const { id } = await newAccount(service);
+    const payment = await pay(service, id, 500);
+    await reverse(service, payment.id);
+    const again = await service.call('POST', `/payments/${payment.id}/reverse`, { reason: 'again' });
+    expect(again.status).toBe(400);
+    expect(again.body.error.details).toEqual({ from: 'reversed', to: 'reversed', allowed: [] });
+  });
+
+  it('asked for five times at once is done once', async () => {
+    const { id } = await newAccount(service);
+    const payment = await pay(service, id, 500);
+    const ask = () => service.call('POST', `/payments/${payment.id}/reverse`, { reason: 'at once' });
+    const answers = await Promise.all(Array.from({ length: 5 }, ask));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400]);
+  });
+
+  it('wants a reason, and a payment that is there', async () => {
+    const { id } = await newAccount(service);
+    const payment = await pay(service, id, 500);
+    expect(wrongFields(await service.call('POST', `/payments/${payment.id}/reverse`, {}))).toEqual([
+      'reason',
+    ]);
+    const nothing = await service.call('POST', '/payments/999999/reverse', { reason: 'none' });
+    expect(nothing.body.error).toMatchObject({ code: 'NOT_FOUND', details: { resource: 'payment' } });
+  });
+
+  it('brings back the lateness that the payment had ended', async () => {
+    const { id } = await newAccount(service, { activationDate: '2026-02-02' });
+    const payment = await pay(service, id, 4000);
+    expect(await accountNow(service, id)).toMatchObject({ paymentState: 'paid_ahead', daysPastDue: 0 });
+    await reverse(service, payment.id);
+    expect(await accountNow(service, id)).toMatchObject({
+      paymentState: 'late',
+      daysPastDue: 28,
+      arrears: 3600,
+    });
+  });
+
+  it('of unmatched money leaves nothing behind', async () => {
+    const { paymentId } = (await notify(service, { BillRefNumber: 'nobody' })).body.data;
+    expect(await reverse(service, paymentId)).toMatchObject({ status: 'reversed', accountId: null });
+  });
+});
+
+describe('POST /payments/:id/assign', () => {
+  async function unmatched(amount = '400.00'): Promise<number> {
+    const answer = await notify(service, { BillRefNumber: 'nobody', TransAmount: amount });
+    expect(answer.body.data.outcome).toBe('unmatched');
+    return answer.body.data.paymentId;
+  }
+  const assign = (paymentId: number, accountId: unknown) =>
+    service.call('POST', `/payments/${paymentId}/assign`, { accountId });
+
+  it('gives unmatched money to an account', async () => {
+    const account = await newAccount(service);
+    const paymentId = await unmatched();
+    const answer = await assign(paymentId, account.id);
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toMatchObject({
+      id: paymentId,
+      status: 'matched',
+      matchMethod: 'assigned',
+      accountId: account.id,
+      accountNumber: account.accountNumber,
+    });
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+  });
+
+  it('twice to the same account changes nothing more; to another it is an illegal move', async () => {
+    const [one, other] = [await newAccount(service), await newAccount(service)];
+    const paymentId = await unmatched();
+    await assign(paymentId, one.id);
+    expect((await assign(paymentId, one.id)).status).toBe(200);
+    const answer = await assign(paymentId, other.id);
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.details).toEqual({ from: 'matched', to: 'matched', allowed: ['reversed'] });
+    expect((await accountNow(service, one.id)).paid).toBe(400);
+    expect((await accountNow(service, other.id)).paid).toBe(0);
+  });
+
+  it('completes the account that it pays in full, beyond the total as credit', async () => {
+    const { id } = await newAccount(service);
+    await assign(await unmatched(String(TOTAL + 1)), id);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', credit: 1 });
+  });
+
+  it('to two accounts at once goes to one', async () => {
+    const [one, other] = [await newAccount(service), await newAccount(service)];
+    const paymentId = await unmatched();
+    const answers = await Promise.all([assign(paymentId, one.id), assign(paymentId, other.id)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+    const paid = [(await accountNow(service, one.id)).paid, (await accountNow(service, other.id)).paid];
+    expect(paid.sort()).toEqual([0, 400]);
+  });
+
+  it('of what was assigned can be reversed like any payment', async () => {
+    const { id } = await newAccount(service);
+    const paymentId = await unmatched();
+    await assign(paymentId, id);
+    await reverse(service, paymentId);
+    expect((await accountNow(service, id)).paid).toBe(0);
+    const again = await assign(paymentId, id);
+    expect(again.body.error.details).toEqual({ from: 'reversed', to: 'matched', allowed: [] });
+  });
+
+  it('answers 404 for a payment or an account that is not there', async () => {
+    const { id } = await newAccount(service);
+    expect((await assign(999_999, id)).body.error.details).toEqual({
+      resource: 'payment',
+      field: 'id',
+      id: 999_999,
+    });
+    expect((await assign(await unmatched(), 999_999)).body.error.details).toEqual({
+      resource: 'account',
+      field: 'accountId',
+      id: 999_999,
+    });
+  });
+});
+
+describe('what was done', () => {
+  it('stands in the audit with who did it, and cannot be edited', async () => {
+    const { id } = await newAccount(service);
+    const headers = { 'x-request-id': 'audit-me-1' };
+    const payment = await service.call(
+      'POST',
+      '/payments',
+      { accountId: id, amount: 7, paymentMethodId: CASH },
+      { headers },
+    );
+    const { db } = service.context;
+    const { rows } = await sql`
+      select actor, action, request_id, after->>'amountMinor' as amount from audit_entries
+      where resource = 'payment' and resource_id = ${payment.body.data.id}`.execute(db);
+    expect(rows).toEqual([
+      { actor: 'admin@example.com', action: 'payment.record', request_id: 'audit-me-1', amount: '700' },
+    ]);
+    await expect(sql`update audit_entries set actor = 'x'`.execute(db)).rejects.toThrow('never edited');
+    await expect(sql`delete from ledger_entries`.execute(db)).rejects.toThrow('never edited');
+    await expect(sql`update payments set amount_minor = 1`.execute(db)).rejects.toThrow('cannot be edited');
+  });
+});

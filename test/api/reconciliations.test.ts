@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import { newAccount, notification, type TestService, useService } from '../harness.ts';
+
+const service = useService();
+
+async function pay(to: TestService, amount: number): Promise<number> {
+  const { id: accountId } = await newAccount(to);
+  const answer = await to.call('POST', '/payments', { accountId, amount, paymentMethodId: 2 });
+  return answer.body.data.id;
+}
+
+describe('POST /payments/reconcile', () => {
+  it('makes a batch of what is new and answers for each id', async () => {
+    const first = await pay(service, 10.55);
+    const second = await pay(service, 20);
+    const reversed = await pay(service, 30);
+    await service.call('POST', `/payments/${reversed}/reverse`, { reason: 'test' });
+    const unmatched = await service.call(
+      'POST',
+      '/webhooks/payments/mobilemoney',
+      notification({ BillRefNumber: '?' }),
+    );
+    const unmatchedId = unmatched.body.data.paymentId;
+
+    const body = {
+      paymentIds: [first, second, second, reversed, unmatchedId, 999999],
+      reconciliationDate: '2026-10-31',
+    };
+    const { status, body: answer } = await service.call('POST', '/payments/reconcile', body);
+    expect(status).toBe(200);
+    expect(answer.data.counts).toEqual({
+      reconciled: 3,
+      already_reconciled: 0,
+      not_found: 1,
+      not_reconcilable: 1,
+    });
+    expect(answer.data.totals.reconciled).toBe(430.55);
+    expect(answer.data.results).toMatchObject([
+      { paymentId: first, result: 'reconciled', amount: 10.55 },
+      { paymentId: second, result: 'reconciled' },
+      { paymentId: reversed, result: 'not_reconcilable' },
+      { paymentId: unmatchedId, result: 'reconciled' },
+      { paymentId: 999999, result: 'not_found', amount: null },
+    ]);
+
+    const payment = await service.call('GET', `/payments/${first}`);
+    expect(payment.body.data).toMatchObject({ reconciliationDate: '2026-10-31', status: 'matched' });
+    const { reconciliationId } = answer.data;
+    const batch = await service.call('GET', `/reconciliations/${reconciliationId}`);
+    expect(batch.body.data).toMatchObject({
+      paymentCount: 3,
+      total: 430.55,
+      reconciliationDate: '2026-10-31',
+    });
+    const inBatch = await service.call('GET', `/payments?filter[reconciliationId]=${reconciliationId}`);
+    expect(inBatch.body.pagination.total).toBe(3);
+  });
+
+  it('changes nothing when it is said again', async () => {
+    const id = await pay(service, 5);
+    await service.call('POST', '/payments/reconcile', { paymentIds: [id] });
+    const batches = (await service.call('GET', '/reconciliations')).body.pagination.total;
+    const again = await service.call('POST', '/payments/reconcile', {
+      paymentIds: [id],
+      reconciliationDate: '2020-01-01',
+    });
+    expect(again.body.data).toMatchObject({
+      reconciliationId: null,
+      counts: { reconciled: 0, already_reconciled: 1 },
+    });
+    expect((await service.call('GET', '/reconciliations')).body.pagination.total).toBe(batches);
+  });
+
+  it('reconciles a payment once when many ask at the same time, in any order of the ids', async () => {
+    const ids: number[] = [];
+    for (let i = 0; i < 10; i++) ids.push(await pay(service, 1));
+    const orders = Array.from({ length: 12 }, (_, i) => (i % 2 ? ids : ids.toReversed()));
+    const answers = await Promise.all(
+      orders.map((paymentIds) => service.call('POST', '/payments/reconcile', { paymentIds })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(orders.map(() => 200));
+    const reconciled = answers.reduce((sum, { body }) => sum + body.data.counts.reconciled, 0);
+    expect(reconciled).toBe(ids.length);
+  });
+
+  it('refuses no ids, more than 10,000, and a date that does not exist', async () => {
+    for (const body of [
+      { paymentIds: [] },
+      { paymentIds: Array.from({ length: 10_001 }, (_, i) => i + 1) },
+      { paymentIds: [1], reconciliationDate: '2026-02-30' },
+      { paymentIds: ['1'] },
+    ]) {
+      expect((await service.call('POST', '/payments/reconcile', body)).status).toBe(400);
+    }
+  });
+
+  it('takes 10,000 ids', async () => {
+    const paymentIds = Array.from({ length: 10_000 }, (_, i) => 5_000_000 + i);
+    const { status, body } = await service.call('POST', '/payments/reconcile', { paymentIds });
+    expect(status).toBe(200);
+    expect(body.data.counts.not_found).toBe(10_000);
+  });
+});

@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { formatAccountNumber } from '../../src/accounts/account-number.ts';
+import { dueBy, frequencies, nextItem, type Terms, totalMinor } from '../../src/accounts/schedule.ts';
+import { addDays, type PlainDate } from '../../src/core/dates.ts';
+import { useService } from '../harness.ts';
+
+/** The functions of migrations/0005_reports.sql against those in TypeScript that they repeat, many at once. */
+const service = useService();
+
+const CASES = 4_000;
+const MONTH_ENDS = [
+  '2024-01-31',
+  '2023-01-31',
+  '2024-02-29',
+  '2023-11-30',
+  '2024-12-31',
+  '2025-08-29',
+] as PlainDate[];
+
+const activation = fc.oneof(
+  fc.integer({ min: 0, max: 20_000 }).map((n) => addDays('1990-01-01' as PlainDate, n)),
+  fc.constantFrom(...MONTH_ENDS),
+);
+const aCase = fc
+  .record({
+    frequency: fc.constantFrom(...frequencies),
+    activationDate: activation,
+    depositMinor: fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 500_000n })),
+    instalmentMinor: fc.bigInt({ min: 1n, max: 100_000n }),
+    instalmentCount: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 10_000 })),
+    offsetDays: fc.oneof(fc.integer({ min: -40, max: 120 }), fc.integer({ min: -400, max: 20_000 })),
+    paidPermille: fc.integer({ min: 0, max: 1_100 }),
+    paidExactly: fc.option(fc.integer({ min: 0, max: 60 })),
+  })
+  .map(({ offsetDays, paidPermille, paidExactly, ...rest }) => {
+    const terms: Terms = { ...rest, graceDays: 0 };
+    const part = (totalMinor(terms) * BigInt(paidPermille)) / 1_000n;
+    const paidMinor =
+      paidExactly === null ? part : terms.depositMinor + BigInt(paidExactly) * terms.instalmentMinor;
+    return { terms, day: addDays(terms.activationDate, offsetDays), paidMinor };
+  });
+
+describe('the schedule in SQL', () => {
+  it('is that of schedule.ts for any terms, day and paid sum', async () => {
+    const cases = fc.sample(aCase, CASES);
+    const input = cases.map(({ terms, day, paidMinor }, i) => ({
+      i,
+      frequency: terms.frequency,
+      activation_date: terms.activationDate,
+      deposit_minor: Number(terms.depositMinor),
+      instalment_minor: Number(terms.instalmentMinor),
+      instalment_count: terms.instalmentCount,
+      total_minor: Number(totalMinor(terms)),
+      paid_minor: Number(paidMinor),
+      day,
+    }));
+    const { rows } = await sql<{ due: number; next: PlainDate | null; paid: number }>`
+      select instalments_due_by(frequency, activation_date, instalment_count, day) as due,
+        next_due_date(frequency, activation_date, deposit_minor, instalment_minor, total_minor, paid_minor) as next,
+        paid_to_instalments(paid_minor, deposit_minor, total_minor) as paid
+      from jsonb_to_recordset(${JSON.stringify(input)}::jsonb) as c(
+        i integer, frequency frequency, activation_date date, deposit_minor bigint, instalment_minor bigint,
+        instalment_count integer, total_minor bigint, paid_minor bigint, day date)
+      order by i`.execute(service.context.db);
+    const expected = cases.map(({ terms, day, paidMinor }) => {
+      const deposit = day < terms.activationDate ? 0n : terms.depositMinor;
+      const beyondDeposit = paidMinor - terms.depositMinor;
+      const most = totalMinor(terms) - terms.depositMinor;
+      return {
+        due: Number((dueBy(terms, day) - deposit) / terms.instalmentMinor),
+        next: nextItem(terms, paidMinor)?.date ?? null,
+        paid: Number(beyondDeposit < 0n ? 0n : beyondDeposit > most ? most : beyondDeposit),
+      };
+    });
+    expect(rows).toEqual(expected);
+  });
+});
+
+describe('account_number', () => {
+  it('is formatAccountNumber for any id', async () => {
+    const largest = Number.MAX_SAFE_INTEGER - 1_000_000;
+    const ids = [
+      ...Array.from({ length: 20_000 }, (_, i) => i + 1),
+      ...fc.sample(fc.integer({ min: 1, max: largest }), 2_000),
+      8_999_999,
+      9_000_000,
+      largest,
+    ];
+    const { rows } = await sql<{ number: string }>`
+      select account_number(id) as number from unnest(${ids}::bigint[]) with ordinality as t(id, i)
+      order by i`.execute(service.context.db);
+    expect(rows.map(({ number }) => number)).toEqual(ids.map(formatAccountNumber));
+  });
+
+  it('is null for a payment without an account', async () => {
+    const { rows } = await sql`select account_number(null) as number`.execute(service.context.db);
+    expect(rows).toEqual([{ number: null }]);
+  });
+});
+
+describe('csv_text', () => {
+  it.each([
+    ['=1+1', "'=1+1"],
+    ['+254712345678', "'+254712345678"],
+    ['-2', "'-2"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['\t=1', "'\t=1"],
+    ['\tplain', "'\tplain"],
+    ['\rplain', "' plain"],
+    ['\n=1', "' =1"],
+    ['   =1', "'   =1"],
+    ['\u00a0=1', "'\u00a0=1"],
+    ['\u3000@x', "'\u3000@x"],
+    ['＝1+1', "'＝1+1"],
+    ['\ufeff=1', "'\ufeff=1"],
+    ['0712345678', '0712345678'],
+    ['254712345678', '254712345678'],
+    ['a=1', 'a=1'],
+    ["'=1", "'=1"],
+    ['  plain', '  plain'],
+    ['two\r\nlines', 'two  lines'],
+    ['', ''],
+    [null, null],
+  ])('writes %j as %j', async (text, cell) => {
+    const { rows } = await sql<{ cell: string }>`select csv_text(${text}) as cell`.execute(
+      service.context.db,
+    );
+    expect(rows[0]?.cell).toBe(cell);
+  });
+});

@@ -1,0 +1,698 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createLog } from '../../src/core/log.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  type Answer,
+  accountNow,
+  move,
+  newAccount,
+  newCustomer,
+  notification,
+  notify,
+  pay,
+  reverse,
+  setToday,
+  type TestService,
+  useService,
+  wrongFields,
+} from '../harness.ts';
+
+const ADDRESS = '/webhooks/payments/mobilemoney';
+const MOBILE_MONEY = 1;
+const CASH = 2;
+const TOTAL = 22_800;
+
+const service = useService();
+
+beforeEach(() => setToday(service, '2026-11-02'));
+afterEach(() => expectBooksToBalance(service.context));
+
+/** Asserts that a notification was accepted, in the words of the provider's gateway too. */
+function accepted(answer: Answer): { outcome: string; paymentId: number } {
+  expect(answer.status, answer.text).toBe(200);
+  expect(answer.body).toEqual({
+    success: true,
+    data: { outcome: expect.any(String), paymentId: answer.body.data.paymentId },
+    message: 'Notification accepted.',
+    ResultCode: 0,
+    ResultDesc: 'Accepted',
+  });
+  return answer.body.data;
+}
+
+async function paymentOf(paymentId: number) {
+  return (await service.call('GET', `/payments/${paymentId}`)).body.data;
+}
+
+interface Stored {
+  raw_body: string;
+  status: string;
+  outcome: string | null;
+  flags: string[];
+  failure: string | null;
+  attempts: number;
+}
+
+async function stored(condition: string): Promise<Stored[]> {
+  const { rows } = await sql<Stored>`
+    select raw_body, status, outcome, flags, failure, attempts from notifications
+    where trans_id = ${condition} or raw_body = ${condition} order by id`.execute(service.context.db);
+  return rows;
+}
+
+const sha256 = (digits: string) => createHash('sha256').update(digits).digest('hex');
+const runJobs = () => runMinuteJobs(service.context, createLog(service.context.config));
+
+describe('a notification', () => {
+  it('becomes a payment on the account that it names, as of the time it tells', async () => {
+    const account = await newAccount(service);
+    const sent = notification({
+      BillRefNumber: account.accountNumber,
+      TransTime: '20261101000000',
+      TransAmount: '1250.75',
+    });
+    const { outcome, paymentId } = accepted(await notify(service, sent));
+    expect(outcome).toBe('matched');
+    expect(await paymentOf(paymentId)).toMatchObject({
+      accountId: account.id,
+      amount: 1250.75,
+      paymentMethodId: MOBILE_MONEY,
+      transactionRef: sent.TransID,
+      paymentDate: '2026-11-01',
+      status: 'matched',
+      source: 'webhook',
+      matchMethod: 'account_number',
+    });
+    expect((await accountNow(service, account.id)).paid).toBe(1250.75);
+    const [kept] = await stored(sent.TransID);
+    expect(JSON.parse(kept?.raw_body ?? '')).toEqual(sent);
+  });
+
+  it('may hold numbers for texts, and keys that nobody promised, which are kept', async () => {
+    const { accountNumber } = await newAccount(service);
+    const sent = {
+      TransID: 'NUMBERS1',
+      TransAmount: 400,
+      TransTime: 20261101101530,
+      BusinessShortCode: 600638,
+      MSISDN: 254700000000,
+      BillRefNumber: accountNumber,
+      OrgAccountBalance: '99.00',
+      FirstName: 'Amina',
+    };
+    const answer = await service.call('POST', ADDRESS, sent, { token: null });
+    expect(accepted(answer).outcome).toBe('matched');
+    expect(JSON.parse((await stored('NUMBERS1'))[0]?.raw_body ?? '')).toEqual(sent);
+  });
+
+  it('is read in whatever content type it comes', async () => {
+    for (const type of [
+      'application/json; charset=utf-8',
+      'text/plain',
+      'application/x-www-form-urlencoded',
+    ]) {
+      const answer = await notify(service, {}, { headers: { 'content-type': type } });
+      expect(accepted(answer).outcome, type).toBe('unmatched');
+    }
+  });
+
+  it('with an unreadable time counts as of its receipt, and says so in the worklist', async () => {
+    const { paymentId } = accepted(await notify(service, { TransTime: 'soon', BillRefNumber: 'nobody' }));
+    expect((await paymentOf(paymentId)).paymentDate).toBe('2026-11-02');
+    const list = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
+    expect(list.body.data[0].flags).toEqual(['unreadable_time']);
+  });
+
+  it.each([
+    ['TransID', { TransID: '' }],
+    ['TransID', { TransID: null }],
+    ['TransAmount', { TransAmount: 'ten' }],
+    ['TransAmount', { TransAmount: '0' }],
+    ['TransAmount', { TransAmount: '-400.00' }],
+    ['TransAmount', { TransAmount: '400.005' }],
+  ])('without a readable %s is refused, and kept as it came', async (field, change) => {
+    const sent = JSON.stringify(notification(change));
+    const answer = await service.call('POST', ADDRESS, sent, { token: null });
+    expect(wrongFields(answer)).toEqual([field]);
+    expect(await stored(sent)).toEqual([
+      expect.objectContaining({
+        raw_body: sent,
+        status: 'rejected',
+        failure: expect.stringContaining(field),
+      }),
+    ]);
+  });
+
+  it.each(['not json', '[]', 'null', '"text"', '{"TransID":', ''])(
+    'that is %j is refused, and kept as it came',
+    async (sent) => {
+      const before = (await stored(sent)).length;
+      const answer = await service.call('POST', ADDRESS, sent, { token: null });
+      expect(wrongFields(answer)).toEqual(['TransAmount', 'TransID']);
+      expect(await stored(sent)).toHaveLength(before + 1);
+    },
+  );
+
+  it('with a NUL is kept in a form that the database can hold', async () => {
+    const sent = `{"TransID":"NUL1","TransAmount":"1","BillRefNumber":"a\0b"}`;
+    const answer = await service.call('POST', ADDRESS, sent, { token: null });
+    expect(wrongFields(answer)).toContain('TransID'); // a bare NUL is no JSON
+    const escaped = { TransID: 'NUL2', TransAmount: '1', BillRefNumber: 'a\0b' };
+    const { paymentId } = accepted(await service.call('POST', ADDRESS, escaped, { token: null }));
+    const list = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
+    expect(list.body.data[0].reference).toBe('ab');
+  });
+
+  it('of more than 64 KB is refused', async () => {
+    const answer = await notify(service, { FirstName: 'x'.repeat(65 * 1024) });
+    expect(answer.status).toBe(413);
+    expect(answer.body.error.code).toBe('VALIDATION_ERROR');
+  });
+});
+
+describe('a repeat', () => {
+  it('that says the same is acknowledged and changes nothing', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    accepted(await notify(service, sent));
+    for (const again of [
+      sent,
+      { ...sent, TransAmount: '400' },
+      { ...sent, TransID: ` ${sent.TransID.toLowerCase()} ` },
+    ]) {
+      expect(accepted(await notify(service, again)).outcome).toBe('repeated');
+    }
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    expect(await stored(sent.TransID)).toHaveLength(1);
+  });
+
+  it('that says something else is kept and flagged, and credits nothing', async () => {
+    const [one, other] = [await newAccount(service), await newAccount(service)];
+    const sent = notification({ BillRefNumber: one.accountNumber });
+    const { paymentId } = accepted(await notify(service, sent));
+    for (const change of [{ TransAmount: '900.00' }, { BillRefNumber: other.accountNumber }]) {
+      expect(accepted(await notify(service, { ...sent, ...change }))).toEqual({
+        outcome: 'differs',
+        paymentId,
+      });
+    }
+    expect((await accountNow(service, one.id)).paid).toBe(400);
+    expect((await accountNow(service, other.id)).paid).toBe(0);
+    expect((await stored(sent.TransID)).map(({ outcome, flags }) => ({ outcome, flags }))).toEqual([
+      { outcome: 'matched', flags: [] },
+      { outcome: 'differs', flags: ['differs_from_first'] },
+      { outcome: 'differs', flags: ['differs_from_first'] },
+    ]);
+  });
+
+  it('credits nothing after the payment was reversed', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    await reverse(service, accepted(await notify(service, sent)).paymentId);
+    expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
+    expect(accepted(await notify(service, { ...sent, TransAmount: '1' })).outcome).toBe('differs');
+    expect((await accountNow(service, account.id)).paid).toBe(0);
+  });
+
+  it('of fifty at once makes one payment', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    const answers = await Promise.all(Array.from({ length: 50 }, () => notify(service, sent)));
+    const outcomes = answers.map((answer) => accepted(answer).outcome).sort();
+    expect(outcomes).toEqual(['matched', ...Array.from({ length: 49 }, () => 'repeated')]);
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+  });
+
+  it('of twenty at once that all differ makes one payment', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => notify(service, { ...sent, TransAmount: String(100 + i) })),
+    );
+    const outcomes = answers.map((answer) => accepted(answer).outcome).sort();
+    expect(outcomes).toEqual([...Array.from({ length: 19 }, () => 'differs'), 'matched']);
+    const list = await service.call('GET', `/accounts/${account.id}/payments`);
+    expect(list.body.pagination.total).toBe(1);
+  });
+});
+
+describe('a transaction that staff had entered by hand', () => {
+  const entered = async (transId: string, amount: number) => {
+    const account = await newAccount(service);
+    const options = { transactionRef: transId.toLowerCase(), paymentMethodId: MOBILE_MONEY };
+    return { account, payment: await pay(service, account.id, amount, options) };
+  };
+
+  it('with the same amount is that payment, whatever the reference says', async () => {
+    const sent = notification({ BillRefNumber: 'nobody' });
+    const { account, payment } = await entered(sent.TransID, 400);
+    expect(accepted(await notify(service, sent))).toEqual({ outcome: 'linked', paymentId: payment.id });
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
+    expect(accepted(await notify(service, { ...sent, TransAmount: '1' })).outcome).toBe('differs');
+  });
+
+  it('with another amount waits in the worklist and credits nothing', async () => {
+    const sent = notification({ TransAmount: '450.00', BillRefNumber: 'x1' });
+    const { account, payment } = await entered(sent.TransID, 400);
+    expect(accepted(await notify(service, sent))).toEqual({ outcome: 'conflict', paymentId: null });
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    const { body } = await service.call('GET', '/payments/conflicts');
+    expect(body.data[0]).toEqual({
+      id: expect.any(Number),
+      transactionRef: sent.TransID,
+      amount: 450,
+      reference: 'x1',
+      payer: sent.MSISDN,
+      conflictingPayment: payment,
+      createdAt: expect.any(String),
+    });
+    expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
+    expect(accepted(await notify(service, { ...sent, TransAmount: '460.00' })).outcome).toBe('differs');
+  });
+
+  it('is booked by the reversal of the hand entry, in the same breath', async () => {
+    const meant = await newAccount(service);
+    const sent = notification({ TransAmount: '450.00', BillRefNumber: meant.accountNumber });
+    const { account, payment } = await entered(sent.TransID, 400);
+    accepted(await notify(service, sent));
+    const before = (await service.call('GET', '/payments/conflicts')).body.pagination.total;
+    await reverse(service, payment.id);
+    expect((await accountNow(service, account.id)).paid).toBe(0);
+    expect((await accountNow(service, meant.id)).paid).toBe(450);
+    expect((await service.call('GET', '/payments/conflicts')).body.pagination.total).toBe(before - 1);
+    expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
+  });
+
+  it('on the very account that is meant is corrected by the reversal', async () => {
+    const sent = notification({ TransAmount: '450.00' });
+    const { account, payment } = await entered(sent.TransID, 400);
+    accepted(await notify(service, { ...sent, BillRefNumber: account.accountNumber }));
+    await reverse(service, payment.id);
+    expect((await accountNow(service, account.id)).paid).toBe(450);
+  });
+
+  it('and reversed before is booked as if it had never been entered', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    await reverse(service, (await entered(sent.TransID, 400)).payment.id);
+    expect(accepted(await notify(service, sent)).outcome).toBe('matched');
+  });
+
+  it('under another method is another payment', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    await pay(service, account.id, 400, { transactionRef: sent.TransID, paymentMethodId: CASH });
+    expect(accepted(await notify(service, sent)).outcome).toBe('matched');
+    expect((await accountNow(service, account.id)).paid).toBe(800);
+  });
+
+  it('cannot be entered any more once the provider told of it', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    accepted(await notify(service, sent));
+    const body = {
+      accountId: account.id,
+      amount: 400,
+      paymentMethodId: MOBILE_MONEY,
+      transactionRef: sent.TransID,
+    };
+    expect((await service.call('POST', '/payments', body)).status).toBe(409);
+  });
+});
+
+describe('the account is found', () => {
+  let people = 0;
+  /** A customer with a phone and a national id of their own, and one account. */
+  async function person(fields: Record<string, unknown> = {}) {
+    people += 1;
+    const phone = `+2547330000${String(people).padStart(2, '0')}`;
+    const customer = await newCustomer(service, { phone, nationalId: `ID-${people}00`, ...fields });
+    const account = await newAccount(service, { customerId: customer.id });
+    return {
+      customer,
+      account,
+      digits: String(customer.phone).slice(1),
+      home: `0${String(customer.phone).slice(4)}`,
+    };
+  }
+  async function matchOf(fields: Record<string, unknown>) {
+    const { outcome, paymentId } = accepted(await notify(service, fields));
+    const { accountId, matchMethod } = await paymentOf(paymentId);
+    return { outcome, accountId, matchMethod };
+  }
+  const by = (matchMethod: string, accountId: number) => ({ outcome: 'matched', accountId, matchMethod });
+  const UNMATCHED = { outcome: 'unmatched', accountId: null, matchMethod: null };
+
+  it('by its number, however it is typed', async () => {
+    const { account } = await person();
+    const number: string = account.accountNumber;
+    for (const typed of [
+      number.toLowerCase(),
+      number.slice(3),
+      ` ${number.slice(0, 6)} ${number.slice(6)} `,
+      `acc-${number.slice(3)}.`,
+    ]) {
+      expect(await matchOf({ BillRefNumber: typed }), typed).toEqual(by('account_number', account.id));
+    }
+  });
+
+  it('not by its number with a wrong or a missing digit', async () => {
+    const { account } = await person();
+    const number: string = account.accountNumber;
+    const swapped = number.slice(0, -2) + number.at(-1) + number.at(-2);
+    for (const typed of [number.slice(0, -1), swapped === number ? `${number}0` : swapped, `${number}1`]) {
+      expect(await matchOf({ BillRefNumber: typed }), typed).toEqual(UNMATCHED);
+    }
+  });
+
+  it('by its number even when it is closed, because the number is certain', async () => {
+    const { account } = await person();
+    await move(service, account.id, 'cancelled');
+    expect(await matchOf({ BillRefNumber: account.accountNumber })).toEqual(by('account_number', account.id));
+    expect((await accountNow(service, account.id)).credit).toBe(400);
+  });
+
+  it('by the national id of its customer, however it is spelt', async () => {
+    const { account, customer } = await person();
+    const id: string = customer.nationalId;
+    expect(await matchOf({ BillRefNumber: id.toLowerCase().replace('-', ' ') })).toEqual(
+      by('national_id', account.id),
+    );
+  });
+
+  it('by the phone of its customer, in any form', async () => {
+    const { account, digits, home } = await person();
+    for (const typed of [home, digits, `+${digits}`, `${home.slice(0, 4)} ${home.slice(4)}`]) {
+      expect(await matchOf({ BillRefNumber: typed }), typed).toEqual(by('phone', account.id));
+    }
+  });
+
+  it('by its bare id, when its customer’s own phone pays', async () => {
+    const { account, digits } = await person();
+    const BillRefNumber = String(account.id);
+    expect(await matchOf({ BillRefNumber, MSISDN: digits })).toEqual(by('account_id', account.id));
+    expect(await matchOf({ BillRefNumber, MSISDN: sha256(digits) })).toEqual(by('account_id', account.id));
+    expect(await matchOf({ BillRefNumber, MSISDN: '254700000000' })).toEqual(UNMATCHED);
+    expect(await matchOf({ BillRefNumber, MSISDN: `${digits.slice(0, 4)}****${digits.slice(-3)}` })).toEqual(
+      UNMATCHED,
+    );
+  });
+
+  it('by the phone that pays, when nothing is typed', async () => {
+    const { account, digits, home } = await person();
+    for (const MSISDN of [
+      digits,
+      `+${digits}`,
+      home,
+      Number(digits),
+      sha256(digits),
+      sha256(digits).toUpperCase(),
+    ]) {
+      expect(await matchOf({ BillRefNumber: ' ', MSISDN }), String(MSISDN)).toEqual(
+        by('payer_phone', account.id),
+      );
+    }
+    expect(await matchOf({ BillRefNumber: undefined, MSISDN: digits })).toEqual(
+      by('payer_phone', account.id),
+    );
+  });
+
+  it('not by a masked phone, nor by one of a stranger', async () => {
+    const { digits } = await person();
+    for (const MSISDN of [
+      `${digits.slice(0, 4)}****${digits.slice(-3)}`,
+      '254799999999',
+      sha256('254799999999'),
+      '',
+    ]) {
+      expect(await matchOf({ BillRefNumber: '', MSISDN }), MSISDN).toEqual(UNMATCHED);
+    }
+  });
+
+  it('not by the phone that pays, when something else was typed; but it is suggested', async () => {
+    const { account, customer, digits } = await person();
+    const { paymentId, outcome } = accepted(
+      await notify(service, { BillRefNumber: 'wrong', MSISDN: digits }),
+    );
+    expect(outcome).toBe('unmatched');
+    const { body } = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
+    expect(body.data[0]).toMatchObject({
+      reference: 'wrong',
+      payer: digits,
+      suggestions: [
+        {
+          accountId: account.id,
+          accountNumber: account.accountNumber,
+          customerName: `${customer.firstName} ${customer.lastName}`,
+          reason: 'the customer’s phone paid',
+        },
+      ],
+    });
+  });
+
+  it('by the one of a customer’s accounts that is open, but not among two', async () => {
+    const { account, customer, digits, home } = await person();
+    const second = await newAccount(service, { customerId: customer.id });
+    for (const sent of [
+      { BillRefNumber: customer.nationalId },
+      { BillRefNumber: home },
+      { BillRefNumber: '', MSISDN: digits },
+    ]) {
+      const { paymentId, outcome } = accepted(await notify(service, sent));
+      expect(outcome).toBe('unmatched');
+      const { body } = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
+      const suggested = body.data[0].suggestions.map(
+        (suggestion: { accountId: number }) => suggestion.accountId,
+      );
+      expect(suggested).toEqual([account.id, second.id]);
+    }
+    await move(service, account.id, 'cancelled');
+    expect(await matchOf({ BillRefNumber: customer.nationalId })).toEqual(by('national_id', second.id));
+    expect(await matchOf({ BillRefNumber: home })).toEqual(by('phone', second.id));
+    expect(await matchOf({ BillRefNumber: '', MSISDN: digits })).toEqual(by('payer_phone', second.id));
+  });
+
+  it.each(['pending', 'suspended', 'defaulted', 'repossessed', 'completed', 'written_off', 'cancelled'])(
+    'by a national id when it is %s only where that is an open status',
+    async (status) => {
+      const { customer, account } = await person();
+      if (status === 'pending') {
+        await move(service, account.id, 'cancelled');
+        await newAccount(service, { customerId: customer.id, activationDate: '2027-01-01' });
+      } else if (status === 'completed') await pay(service, account.id, TOTAL);
+      else {
+        if (status === 'repossessed' || status === 'written_off')
+          await move(service, account.id, 'defaulted');
+        await move(service, account.id, status);
+      }
+      const open = ['pending', 'suspended', 'defaulted'].includes(status);
+      expect((await matchOf({ BillRefNumber: customer.nationalId })).outcome).toBe(
+        open ? 'matched' : 'unmatched',
+      );
+    },
+  );
+
+  it('not when a family shares the phone', async () => {
+    const one = await person();
+    await person({ phone: one.customer.phone });
+    expect(await matchOf({ BillRefNumber: one.home })).toEqual(UNMATCHED);
+    expect(await matchOf({ BillRefNumber: '', MSISDN: one.digits })).toEqual(UNMATCHED);
+  });
+
+  it('not when the reference is the id of one and the phone of another', async () => {
+    const one = await person();
+    const other = await person({ nationalId: one.home });
+    const { paymentId, outcome } = accepted(await notify(service, { BillRefNumber: one.home }));
+    expect(outcome).toBe('unmatched');
+    const { body } = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
+    expect(body.data[0].suggestions).toEqual([
+      expect.objectContaining({
+        accountId: other.account.id,
+        reason: 'the reference is the national id of the customer',
+      }),
+      expect.objectContaining({
+        accountId: one.account.id,
+        reason: 'the reference is the phone number of the customer',
+      }),
+    ]);
+  });
+
+  it('when several readings agree, by the most trusted of them', async () => {
+    const { account, home } = await person({ phone: '+254733999001', nationalId: '0733999001' });
+    expect(await matchOf({ BillRefNumber: home })).toEqual(by('national_id', account.id));
+  });
+});
+
+describe('a notification whose processing fails', () => {
+  it('is stored alone, acknowledged, and booked by the minute job', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    // Someone holds the account for longer than the service waits for a lock.
+    const answer = await service.context.db.transaction().execute(async (tx) => {
+      await sql`select 1 from accounts where id = ${account.id} for update`.execute(tx);
+      return notify(service, sent);
+    });
+    expect(accepted(answer)).toEqual({ outcome: 'pending', paymentId: null });
+    expect(await stored(sent.TransID)).toEqual([
+      expect.objectContaining({
+        status: 'pending',
+        outcome: null,
+        failure: expect.stringContaining('lock timeout'),
+      }),
+    ]);
+    expect((await accountNow(service, account.id)).paid).toBe(0);
+
+    await runJobs();
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    expect(await stored(sent.TransID)).toEqual([
+      expect.objectContaining({ status: 'processed', outcome: 'matched', failure: null }),
+    ]);
+    await runJobs();
+    expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+  });
+
+  /** Makes every booking of one amount fail until it is called again. */
+  async function breakBookings(of: number): Promise<() => Promise<void>> {
+    const { db } = service.context;
+    await sql
+      .raw(`
+      create function fail_for_a_test() returns trigger language plpgsql as
+        $$ begin if new.amount_minor = ${of} then raise exception 'broken for a test'; end if; return new; end $$;
+      create trigger fail_for_a_test before insert on payments for each row execute function fail_for_a_test()`)
+      .execute(db);
+    return async () => {
+      await sql.raw('drop function fail_for_a_test cascade').execute(db);
+    };
+  }
+
+  it('waits through further failures, repeats and contradictions, and is then booked once', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber, TransAmount: '77.77' });
+    const mend = await breakBookings(7777);
+    try {
+      expect(accepted(await notify(service, sent)).outcome).toBe('pending');
+      expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
+      expect(accepted(await notify(service, { ...sent, TransAmount: '78.00' })).outcome).toBe('differs');
+      await runJobs();
+      const [first] = await stored(sent.TransID);
+      expect(first).toMatchObject({ status: 'pending', attempts: 1, failure: 'broken for a test' });
+    } finally {
+      await mend();
+    }
+    await Promise.all([runJobs(), runJobs()]);
+    expect((await accountNow(service, account.id)).paid).toBe(77.77);
+  });
+
+  it('does not hold up others that wait', async () => {
+    const account = await newAccount(service);
+    const mend = await breakBookings(7778);
+    try {
+      accepted(await notify(service, { BillRefNumber: account.accountNumber, TransAmount: '77.78' }));
+      const { db } = service.context;
+      const { TransID } = notification();
+      await sql`
+        insert into notifications (provider, raw_body, trans_id, content_hash, amount_minor, trans_time, bill_ref, status)
+        values ('mobilemoney', '{}', ${TransID}, '\\x00', 100, now(), ${account.accountNumber}, 'pending')`.execute(
+        db,
+      );
+      await runJobs();
+      expect((await accountNow(service, account.id)).paid).toBe(1);
+    } finally {
+      await mend();
+    }
+    await runJobs();
+    expect((await accountNow(service, account.id)).paid).toBe(78.78);
+  });
+});
+
+describe('with a secret', () => {
+  const guarded = useService({ WEBHOOK_SECRET: 'open sesame & more' });
+  const token = encodeURIComponent('open sesame & more');
+
+  it('takes notifications that bring it in the header or in the address', async () => {
+    const header = { 'x-webhook-secret': 'open sesame & more' };
+    expect((await notify(guarded, {}, { headers: header })).status).toBe(200);
+    expect((await notify(guarded, {}, { query: `?token=${token}` })).status).toBe(200);
+    expect((await notify(guarded, {}, { query: '?token=wrong', headers: header })).status).toBe(200);
+  });
+
+  it.each<[string, { query?: string; headers?: Record<string, string> }]>([
+    ['none', {}],
+    ['a wrong header', { headers: { 'x-webhook-secret': 'open sesame' } }],
+    [
+      'a wrong header beside the right address',
+      { query: `?token=${token}`, headers: { 'x-webhook-secret': '' } },
+    ],
+    ['an empty token', { query: '?token=' }],
+    ['a wrong token', { query: `?token=${token}x` }],
+    ['two tokens', { query: `?token=${token}&token=${token}` }],
+    ['an access token', { headers: { authorization: 'Bearer open sesame & more' } }],
+  ])('refuses those that bring %s, and stores nothing of them', async (_what, options) => {
+    const sent = notification();
+    const answer = await notify(guarded, sent, options);
+    expect(answer.status).toBe(401);
+    expect(answer.body.error.code).toBe('UNAUTHORIZED');
+    expect(answer.text).not.toContain('sesame');
+    const { rows } = await sql`select id from notifications where trans_id = ${sent.TransID}`.execute(
+      guarded.context.db,
+    );
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('with a list of networks', () => {
+  const guarded = useService({
+    WEBHOOK_ALLOWED_IPS: '196.201.214.0/24, 2001:db8::/32',
+    WEBHOOK_SECRET: 'sesame',
+    TRUST_PROXY: '127.0.0.1/32',
+  });
+  const from = (service: TestService, address: string, secret = 'sesame') =>
+    notify(service, {}, { headers: { 'x-forwarded-for': address, 'x-webhook-secret': secret } });
+
+  it.each(['196.201.214.7', '::ffff:196.201.214.7', '2001:db8::1'])(
+    'takes notifications from %s',
+    async (address) => {
+      expect((await from(guarded, address)).status).toBe(200);
+    },
+  );
+
+  it.each(['196.201.215.7', '2001:db9::1', '127.0.0.1'])('refuses notifications from %s', async (address) => {
+    const answer = await from(guarded, address);
+    expect(answer.status).toBe(403);
+    expect(answer.body.error.code).toBe('FORBIDDEN');
+  });
+
+  it('believes no address that an unknown proxy tells', async () => {
+    const answer = await notify(guarded, {}, { headers: { 'x-webhook-secret': 'sesame' } });
+    expect(answer.status).toBe(403);
+    const chain = await from(guarded, '196.201.214.7, 203.0.113.9');
+    expect(chain.status).toBe(403); // the last address before the proxy counts
+  });
+
+  it('wants the secret first', async () => {
+    expect((await from(guarded, '203.0.113.9', 'wrong')).status).toBe(401);
+  });
+});
+
+describe('with own short codes', () => {
+  const guarded = useService({ PAYBILL_NUMBERS: '600638,600639' });
+
+  it('books what came in under one of them, and keeps the rest unmatched and flagged', async () => {
+    const account = await newAccount(guarded);
+    const send = async (BusinessShortCode: unknown) =>
+      accepted(await notify(guarded, { BillRefNumber: account.accountNumber, BusinessShortCode }));
+    expect((await send('600639')).outcome).toBe('matched');
+    expect((await send(600638)).outcome).toBe('matched');
+    const { outcome, paymentId } = await send('174379');
+    expect(outcome).toBe('unmatched');
+    const { body } = await guarded.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
+    expect(body.data[0].flags).toContain('other_short_code');
+    expect((await send(undefined)).outcome).toBe('unmatched');
+    await expectBooksToBalance(guarded.context);
+  });
+});

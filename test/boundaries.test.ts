@@ -1,0 +1,171 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, it } from 'vitest';
+
+/** The import rules of the house (design, section 7), held against every source file. */
+
+const SRC = join(import.meta.dirname, '..', 'src');
+
+/**
+ * Which feature may know which other, and why.
+ * - accounts copies the terms of a pay plan and asks whether a product is sold;
+ * - payments are booked on accounts, under a payment method, and matched by customers' national ids;
+ * - webhooks read what the provider posted and hand it to the inbox of payments.
+ */
+const FEATURES_MAY_IMPORT: Record<string, string[]> = {
+  accounts: ['pay-plans', 'products'],
+  payments: ['accounts', 'customers', 'payment-methods'],
+  webhooks: ['payments'],
+};
+
+/** Pure values of a feature that its rules and schema may share. */
+const PURE_SIBLINGS = ['accounts/schedule.ts', 'accounts/account-number.ts'];
+
+/** Not features: the assembly at the root of src, the CLI, and the embedded server's supervisor. */
+const NOT_FEATURES = ['core', 'cli', 'embedded-postgres', 'docs'];
+
+interface SourceFile {
+  /** Relative to src, with forward slashes. */
+  path: string;
+  text: string;
+  /** The files of src that it imports, types too. */
+  imports: string[];
+  packages: string[];
+}
+
+function readSources(): SourceFile[] {
+  return readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .map((path) => path.replaceAll('\\', '/'))
+    .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+    .map((path) => {
+      const text = readFileSync(join(SRC, path), 'utf8');
+      const specifiers = specifiersOf(text);
+      return {
+        path,
+        text,
+        imports: specifiers
+          .filter((specifier) => specifier.startsWith('.'))
+          .map((specifier) => relative(SRC, join(SRC, dirname(path), specifier)).replaceAll('\\', '/')),
+        packages: specifiers.filter((specifier) => !specifier.startsWith('.')),
+      };
+    });
+}
+
+/** What follows `from`, `import` or `import(` in quotes. */
+function specifiersOf(text: string): string[] {
+  const found = text.matchAll(/^\s*(?:import|export)\b[^;]*?\bfrom\s*'([^']+)'|\bimport\s*\(?\s*'([^']+)'/gm);
+  return [...found].map(([, from, bare]) => from ?? bare ?? '');
+}
+
+function folderOf(path: string): string {
+  return path.includes('/') ? (path.split('/')[0] ?? '') : '';
+}
+
+function isFeature(folder: string): boolean {
+  return folder !== '' && !NOT_FEATURES.includes(folder);
+}
+
+const sources = readSources();
+const edges = sources.flatMap(({ path, imports }) => imports.map((target) => ({ path, target })));
+
+/** The edges that break a rule, as `from → to`. */
+function breaches(rule: (edge: { path: string; target: string }) => boolean): string[] {
+  return edges.filter(rule).map(({ path, target }) => `${path} → ${target}`);
+}
+
+describe('the reader of imports', () => {
+  it('finds the imports that are known to be there, and only files that exist', () => {
+    const app = sources.find(({ path }) => path === 'app.ts');
+    expect(app?.imports).toContain('accounts/routes.ts');
+    expect(app?.imports).toContain('core/api.ts'); // import type
+    expect(sources.find(({ path }) => path === 'config.ts')?.packages).toContain('typebox');
+    const files = sources.map(({ path }) => path);
+    expect(breaches(({ target }) => !files.includes(target))).toEqual([]);
+    // As many imports are read as the files have lines that end in one.
+    const lines = sources.flatMap(({ text }) => text.match(/^(import|export|\}).* from '[^']+';$/gm) ?? []);
+    expect(sources.flatMap(({ imports, packages }) => [...imports, ...packages])).toHaveLength(lines.length);
+  });
+});
+
+describe('imports run one way', () => {
+  it('the core knows no feature and, of the assembly, only the type of the configuration', () => {
+    const out = edges.filter(({ path, target }) => folderOf(path) === 'core' && folderOf(target) !== 'core');
+    expect([...new Set(out.map(({ target }) => target))]).toEqual(['config.ts']);
+    for (const { path, text } of sources.filter(({ path }) => folderOf(path) === 'core')) {
+      expect(text, path).not.toMatch(/^import (?!type ).*config\.ts';$/m);
+    }
+  });
+
+  it('routes are imported by the assembly alone', () => {
+    // service.ts makes the settable clock of test-clock/routes.ts, and takes no route from there.
+    const allowed = ['app.ts → ', 'service.ts → test-clock/routes.ts'];
+    const taken = breaches(({ target }) => target.endsWith('/routes.ts'));
+    expect(taken.filter((edge) => !allowed.some((start) => edge.startsWith(start)))).toEqual([]);
+  });
+
+  it('rules and schemas know the core and pure siblings alone', () => {
+    const own = (path: string) => path.endsWith('/rules.ts') || path.endsWith('/schema.ts');
+    expect(
+      breaches(
+        ({ path, target }) => own(path) && folderOf(target) !== 'core' && !PURE_SIBLINGS.includes(target),
+      ),
+    ).toEqual([]);
+    expect(
+      breaches(({ path, target }) => PURE_SIBLINGS.includes(path) && folderOf(target) !== 'core'),
+    ).toEqual([]);
+  });
+
+  it('rules and pure siblings take nothing from packages', () => {
+    const pure = sources.filter(({ path }) => path.endsWith('/rules.ts') || PURE_SIBLINGS.includes(path));
+    expect(pure.flatMap(({ path, packages }) => packages.map((name) => `${path} → ${name}`))).toEqual([]);
+  });
+
+  it('a store imports no commands', () => {
+    expect(
+      breaches(({ path, target }) => path.endsWith('store.ts') && target.endsWith('/commands.ts')),
+    ).toEqual([]);
+  });
+
+  it('features know each other only as declared', () => {
+    const known: Record<string, Set<string>> = {};
+    for (const { path, target } of edges) {
+      const [from, to] = [folderOf(path), folderOf(target)];
+      if (!isFeature(from) || !isFeature(to) || from === to) continue;
+      known[from] ??= new Set();
+      known[from].add(to);
+    }
+    const sorted = Object.fromEntries(Object.entries(known).map(([from, to]) => [from, [...to].sort()]));
+    expect(sorted).toEqual(FEATURES_MAY_IMPORT);
+  });
+
+  it('the assembly is imported by the assembly and the CLI alone, but for the type of the configuration', () => {
+    const fromBelow = breaches(
+      ({ path, target }) =>
+        folderOf(target) === '' && target !== 'config.ts' && !['', 'cli'].includes(folderOf(path)),
+    );
+    expect(fromBelow).toEqual([]);
+  });
+
+  it('no file imports itself in a circle', () => {
+    const next = new Map(sources.map(({ path, imports }) => [path, imports]));
+    const circles: string[] = [];
+    const done = new Set<string>();
+    function walk(path: string, trail: string[]): void {
+      if (trail.includes(path)) circles.push([...trail.slice(trail.indexOf(path)), path].join(' → '));
+      else if (!done.has(path)) {
+        for (const target of next.get(path) ?? []) walk(target, [...trail, path]);
+        done.add(path);
+      }
+    }
+    for (const { path } of sources) walk(path, []);
+    expect(circles).toEqual([]);
+  });
+});
+
+describe('the environment', () => {
+  it('is read by the process and the CLI, which pass it to the configuration, and by nobody else', () => {
+    const readers = sources.filter(({ text }) => /\bprocess\.env\b/.test(text)).map(({ path }) => path);
+    // create-admin.ts: the password, which must stand in no option that `ps` shows.
+    expect(readers.sort()).toEqual(['cli/connect.ts', 'cli/create-admin.ts', 'server.ts']);
+  });
+});
