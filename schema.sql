@@ -35,7 +35,7 @@ create table account_status_changes (
   to_status account_status not null,
   reason text,
   actor_user_id bigint,
-  created_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
   constraint account_status_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint account_status_changes_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
   constraint account_status_changes_pkey PRIMARY KEY (id)
@@ -62,14 +62,14 @@ create table accounts (
   credit_minor bigint not null default 0,
   written_off_minor bigint not null default 0,
   next_due_date date,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),
   constraint accounts_grace_days_check CHECK ((grace_days >= 0)),
   constraint accounts_instalment_count_check CHECK ((instalment_count >= 1)),
   constraint accounts_instalment_minor_check CHECK ((instalment_minor > 0)),
-  constraint accounts_paid_minor_check CHECK ((paid_minor >= 0)),
+  constraint accounts_paid_minor_check CHECK (((paid_minor >= 0) AND (paid_minor <= '999999999999999'::bigint))),
   constraint accounts_receivable_minor_check CHECK ((receivable_minor >= 0)),
   constraint accounts_written_off_minor_check CHECK ((written_off_minor >= 0)),
   constraint accounts_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
@@ -94,7 +94,7 @@ create table audit_entries (
   before jsonb,
   after jsonb,
   request_id text,
-  created_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
   constraint audit_entries_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
   constraint audit_entries_pkey PRIMARY KEY (id)
 );
@@ -127,7 +127,7 @@ create table commission_rules (
   version integer not null,
   rate_basis_points integer not null,
   created_by bigint,
-  created_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
   constraint commission_rules_rate_basis_points_check CHECK (((rate_basis_points >= 0) AND (rate_basis_points <= 10000))),
   constraint commission_rules_version_check CHECK ((version > 0)),
   constraint commission_rules_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
@@ -141,9 +141,9 @@ create table commissions (
   period text not null,
   status commission_status not null,
   total_minor bigint not null,
-  paid_at timestamp with time zone,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  paid_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   constraint commissions_period_check CHECK ((period ~ '^\d{4}-(0[1-9]|1[0-2])$'::text)),
   constraint commissions_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
   constraint commissions_pkey PRIMARY KEY (id),
@@ -161,8 +161,8 @@ create table customers (
   national_id text,
   national_id_key text,
   search_text text not null,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   kyc_status verification_status,
   constraint customers_pkey PRIMARY KEY (id),
   constraint customers_email_unique UNIQUE (email_key),
@@ -178,8 +178,8 @@ create table employees (
   name text not null,
   phone text,
   active boolean not null default true,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   constraint employees_pkey PRIMARY KEY (id)
 );
 
@@ -190,7 +190,7 @@ create table idempotency_keys (
   body_hash bytea not null,
   status integer,
   answer text,
-  created_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
   constraint idempotency_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint idempotency_keys_pkey PRIMARY KEY (user_id, path, key)
 );
@@ -200,7 +200,7 @@ create table identities (
   issuer text not null,
   subject text not null,
   user_id bigint not null,
-  created_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
   constraint identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint identities_pkey PRIMARY KEY (issuer, subject)
 );
@@ -239,11 +239,11 @@ create table invoices (
   issued_on date not null,
   total_minor bigint not null,
   status invoice_status not null default 'issued'::invoice_status,
-  voided_at timestamp with time zone,
+  voided_at timestamp(3) with time zone,
   void_reason text,
   created_by bigint,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   constraint invoices_check CHECK (((status = 'void'::invoice_status) = (voided_at IS NOT NULL))),
   constraint invoices_check1 CHECK (((status = 'void'::invoice_status) = (void_reason IS NOT NULL))),
   constraint invoices_check2 CHECK ((EXTRACT(year FROM issued_on) = (year)::numeric)),
@@ -267,7 +267,7 @@ create table kyc_records (
   verification_status verification_status not null,
   documents jsonb not null,
   created_by bigint,
-  created_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
   constraint kyc_records_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint kyc_records_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
   constraint kyc_records_pkey PRIMARY KEY (id)
@@ -284,7 +284,7 @@ create table ledger_entries (
   payment_id bigint,
   amount_minor bigint not null,
   value_date date not null,
-  created_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
   constraint ledger_entries_amount_minor_check CHECK ((amount_minor <> 0)),
   constraint ledger_entries_check CHECK (((ledger_account = 'clearing'::ledger_account) = (payment_method_id IS NOT NULL))),
   constraint ledger_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
@@ -302,7 +302,7 @@ create table notifications (
   trans_id text,
   content_hash bytea,
   amount_minor bigint,
-  trans_time timestamp with time zone,
+  trans_time timestamp(3) with time zone,
   business_short_code text,
   bill_ref text,
   payer text,
@@ -313,8 +313,8 @@ create table notifications (
   conflict_payment_id bigint,
   failure text,
   attempts integer not null default 0,
-  received_at timestamp with time zone not null default now(),
-  processed_at timestamp with time zone,
+  received_at timestamp(3) with time zone not null default now(),
+  processed_at timestamp(3) with time zone,
   constraint notifications_check CHECK (((status <> 'processed'::notification_status) OR (outcome IS NOT NULL))),
   constraint notifications_check1 CHECK ((((outcome = 'conflict'::notification_outcome) IS NOT TRUE) OR (conflict_payment_id IS NOT NULL))),
   constraint notifications_conflict_payment_id_fkey FOREIGN KEY (conflict_payment_id) REFERENCES payments(id),
@@ -334,7 +334,7 @@ create table oauth_states (
   redirect_uri text not null,
   nonce text not null,
   code_verifier text not null,
-  expires_at timestamp with time zone not null,
+  expires_at timestamp(3) with time zone not null,
   constraint oauth_states_pkey PRIMARY KEY (state_hash)
 );
 CREATE INDEX oauth_states_expiry ON public.oauth_states USING btree (expires_at);
@@ -350,8 +350,8 @@ create table pay_plans (
   grace_days integer not null,
   auto_suspend boolean not null default false,
   active boolean not null default true,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   constraint pay_plans_deposit_minor_check CHECK ((deposit_minor >= 0)),
   constraint pay_plans_grace_days_check CHECK (((grace_days >= 0) AND (grace_days <= 365))),
   constraint pay_plans_instalment_count_check CHECK (((instalment_count >= 1) AND (instalment_count <= 10000))),
@@ -366,8 +366,8 @@ create table payment_methods (
   code text not null,
   name text not null,
   active boolean not null default true,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   constraint payment_methods_pkey PRIMARY KEY (id),
   constraint payment_methods_code_unique UNIQUE (code)
 );
@@ -384,11 +384,11 @@ create table payments (
   match_method match_method,
   provider text,
   provider_trans_id text,
-  reversed_at timestamp with time zone,
+  reversed_at timestamp(3) with time zone,
   reversal_reason text,
   created_by bigint,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   reconciliation_id bigint,
   reconciliation_date date,
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),
@@ -407,6 +407,7 @@ create table payments (
 CREATE INDEX payments_account ON public.payments USING btree (account_id, payment_date, id);
 CREATE INDEX payments_created ON public.payments USING btree (created_at, id);
 CREATE INDEX payments_date ON public.payments USING btree (payment_date, id);
+CREATE INDEX payments_hand_entry ON public.payments USING btree (upper(replace(transaction_ref, ' '::text, ''::text))) WHERE ((provider IS NULL) AND (status <> 'reversed'::payment_status) AND (transaction_ref IS NOT NULL));
 CREATE INDEX payments_reconciliation ON public.payments USING btree (reconciliation_id) WHERE (reconciliation_id IS NOT NULL);
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
 CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (payment_method_id, upper(transaction_ref)) WHERE ((status <> 'reversed'::payment_status) AND (transaction_ref IS NOT NULL));
@@ -418,8 +419,8 @@ create table product_configurations (
   attributes jsonb not null,
   price_minor bigint,
   is_default boolean not null,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   constraint product_configurations_price_minor_check CHECK ((price_minor >= 0)),
   constraint product_configurations_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id),
   constraint product_configurations_pkey PRIMARY KEY (id),
@@ -435,8 +436,8 @@ create table products (
   description text not null default ''::text,
   price_minor bigint not null,
   active boolean not null default true,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   constraint products_price_minor_check CHECK ((price_minor >= 0)),
   constraint products_pkey PRIMARY KEY (id),
   constraint products_sku_unique UNIQUE (sku)
@@ -448,7 +449,7 @@ create table reconciliations (
   payment_count integer not null,
   total_minor bigint not null,
   created_by bigint,
-  created_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
   constraint reconciliations_payment_count_check CHECK ((payment_count > 0)),
   constraint reconciliations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint reconciliations_pkey PRIMARY KEY (id)
@@ -458,9 +459,9 @@ CREATE INDEX reconciliations_created ON public.reconciliations USING btree (crea
 create table refresh_tokens (
   token_hash bytea not null,
   session_id uuid not null,
-  created_at timestamp with time zone not null,
-  expires_at timestamp with time zone not null,
-  used_at timestamp with time zone,
+  created_at timestamp(3) with time zone not null,
+  expires_at timestamp(3) with time zone not null,
+  used_at timestamp(3) with time zone,
   constraint refresh_tokens_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE,
   constraint refresh_tokens_pkey PRIMARY KEY (token_hash)
 );
@@ -469,9 +470,9 @@ CREATE INDEX refresh_tokens_session ON public.refresh_tokens USING btree (sessio
 create table sessions (
   id uuid not null,
   user_id bigint not null,
-  created_at timestamp with time zone not null,
-  expires_at timestamp with time zone not null,
-  revoked_at timestamp with time zone,
+  created_at timestamp(3) with time zone not null,
+  expires_at timestamp(3) with time zone not null,
+  revoked_at timestamp(3) with time zone,
   constraint sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint sessions_pkey PRIMARY KEY (id)
 );
@@ -494,8 +495,8 @@ create table users (
   role user_role not null,
   active boolean not null default true,
   employee_id bigint,
-  created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
   constraint users_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
   constraint users_pkey PRIMARY KEY (id),
   constraint users_email_unique UNIQUE (email_key)

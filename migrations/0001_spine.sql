@@ -15,8 +15,8 @@ create table employees (
   name text not null,
   phone text,
   active boolean not null default true,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now()
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now()
 );
 
 create type user_role as enum ('admin', 'manager', 'finance', 'agent', 'viewer');
@@ -31,17 +31,17 @@ create table users (
   role user_role not null,
   active boolean not null default true,
   employee_id bigint references employees,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
   constraint users_email_unique unique (email_key)
 );
 
 create table sessions (
   id uuid primary key,
   user_id bigint not null references users,
-  created_at timestamptz not null,
-  expires_at timestamptz not null,
-  revoked_at timestamptz
+  created_at timestamptz(3) not null,
+  expires_at timestamptz(3) not null,
+  revoked_at timestamptz(3)
 );
 create index sessions_user on sessions (user_id) where revoked_at is null;
 create index sessions_expiry on sessions (expires_at);
@@ -50,9 +50,9 @@ create index sessions_expiry on sessions (expires_at);
 create table refresh_tokens (
   token_hash bytea primary key, -- SHA-256; the token itself is never stored
   session_id uuid not null references sessions on delete cascade,
-  created_at timestamptz not null,
-  expires_at timestamptz not null,
-  used_at timestamptz
+  created_at timestamptz(3) not null,
+  expires_at timestamptz(3) not null,
+  used_at timestamptz(3)
 );
 create index refresh_tokens_session on refresh_tokens (session_id);
 
@@ -66,8 +66,8 @@ create table products (
   description text not null default '',
   price_minor bigint not null check (price_minor >= 0),
   active boolean not null default true,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
   constraint products_sku_unique unique (sku)
 );
 
@@ -84,8 +84,8 @@ create table pay_plans (
   grace_days integer not null check (grace_days between 0 and 365),
   auto_suspend boolean not null default false,
   active boolean not null default true,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
   constraint pay_plans_name_unique unique (name)
 );
 
@@ -94,8 +94,8 @@ create table payment_methods (
   code text not null,
   name text not null,
   active boolean not null default true,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
   constraint payment_methods_code_unique unique (code)
 );
 
@@ -112,8 +112,8 @@ create table customers (
   national_id text,
   national_id_key text, -- letters and digits in upper case
   search_text text not null, -- names, e-mail, phone and national id, folded as the query is
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
   constraint customers_email_unique unique (email_key),
   constraint customers_national_id_unique unique (national_id_key)
 );
@@ -143,13 +143,14 @@ create table accounts (
   grace_days integer not null check (grace_days >= 0),
   total_minor bigint not null generated always as (deposit_minor + instalment_minor * instalment_count) stored,
   -- What the ledger says, kept under the row's lock in the transaction that posts the entries.
-  paid_minor bigint not null default 0 check (paid_minor >= 0),
+  -- The bound keeps every amount exact as a JSON number.
+  paid_minor bigint not null default 0 check (paid_minor between 0 and 999999999999999),
   receivable_minor bigint not null check (receivable_minor >= 0),
   credit_minor bigint not null default 0 check (credit_minor >= 0),
   written_off_minor bigint not null default 0 check (written_off_minor >= 0),
   next_due_date date, -- of the first item that is not fully paid; null when all are
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now()
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now()
 );
 create index accounts_customer on accounts (customer_id, id);
 create index accounts_status_created on accounts (status, created_at, id);
@@ -163,7 +164,7 @@ create table account_status_changes (
   to_status account_status not null,
   reason text,
   actor_user_id bigint references users, -- null: the system
-  created_at timestamptz not null default now()
+  created_at timestamptz(3) not null default now()
 );
 create index account_status_changes_account on account_status_changes (account_id, id);
 
@@ -187,11 +188,11 @@ create table payments (
   match_method match_method, -- null: staff named the account when they recorded it
   provider text,
   provider_trans_id text,
-  reversed_at timestamptz,
+  reversed_at timestamptz(3),
   reversal_reason text,
   created_by bigint references users,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
   check ((status = 'reversed') = (reversed_at is not null)),
   check (status <> 'matched' or account_id is not null),
   check (status <> 'unmatched' or account_id is null),
@@ -200,6 +201,8 @@ create table payments (
 );
 create unique index payments_transaction_ref_unique on payments (payment_method_id, upper(transaction_ref))
   where status <> 'reversed' and transaction_ref is not null;
+create index payments_hand_entry on payments (upper(replace(transaction_ref, ' ', '')))
+  where provider is null and status <> 'reversed' and transaction_ref is not null;
 create index payments_account on payments (account_id, payment_date, id);
 create index payments_created on payments (created_at, id);
 create index payments_date on payments (payment_date, id);
@@ -216,7 +219,7 @@ create table notifications (
   trans_id text,
   content_hash bytea, -- SHA-256 of the fields that make two notifications of one TransID the same
   amount_minor bigint,
-  trans_time timestamptz,
+  trans_time timestamptz(3),
   business_short_code text,
   bill_ref text,
   payer text, -- MSISDN as it came: plain, local, masked or hashed
@@ -227,8 +230,8 @@ create table notifications (
   conflict_payment_id bigint references payments,
   failure text,
   attempts integer not null default 0,
-  received_at timestamptz not null default now(),
-  processed_at timestamptz,
+  received_at timestamptz(3) not null default now(),
+  processed_at timestamptz(3),
   check (status <> 'processed' or outcome is not null),
   check ((outcome = 'conflict') is not true or conflict_payment_id is not null),
   constraint notifications_content_unique unique (provider, trans_id, content_hash)
@@ -260,7 +263,7 @@ create table ledger_entries (
   payment_id bigint references payments,
   amount_minor bigint not null check (amount_minor <> 0), -- debit positive, credit negative
   value_date date not null,
-  created_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
   check ((ledger_account = 'clearing') = (payment_method_id is not null))
 );
 create index ledger_entries_account on ledger_entries (account_id, id);
@@ -307,7 +310,7 @@ create table audit_entries (
   before jsonb,
   after jsonb,
   request_id text,
-  created_at timestamptz not null default now()
+  created_at timestamptz(3) not null default now()
 );
 create index audit_entries_resource on audit_entries (resource, resource_id, id);
 create index audit_entries_created on audit_entries (created_at, id);

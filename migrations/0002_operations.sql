@@ -7,8 +7,8 @@ create table product_configurations (
   attributes jsonb not null,
   price_minor bigint check (price_minor >= 0), -- null: the product's price
   is_default boolean not null,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
   constraint product_configurations_name_unique unique (product_id, name)
 );
 create unique index product_configurations_one_default on product_configurations (product_id) where is_default;
@@ -27,7 +27,7 @@ create table kyc_records (
   verification_status verification_status not null,
   documents jsonb not null,
   created_by bigint references users,
-  created_at timestamptz not null default now()
+  created_at timestamptz(3) not null default now()
 );
 create index kyc_records_customer on kyc_records (customer_id, id);
 
@@ -41,7 +41,7 @@ create table reconciliations (
   payment_count integer not null check (payment_count > 0),
   total_minor bigint not null,
   created_by bigint references users,
-  created_at timestamptz not null default now()
+  created_at timestamptz(3) not null default now()
 );
 create index reconciliations_created on reconciliations (created_at, id);
 
@@ -71,7 +71,7 @@ create table commission_rules (
   version integer not null check (version > 0),
   rate_basis_points integer not null check (rate_basis_points between 0 and 10000),
   created_by bigint references users,
-  created_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
   constraint commission_rules_version_unique unique (category, version)
 );
 
@@ -83,9 +83,9 @@ create table commissions (
   period text not null check (period ~ '^\d{4}-(0[1-9]|1[0-2])$'),
   status commission_status not null,
   total_minor bigint not null,
-  paid_at timestamptz,
-  created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
+  paid_at timestamptz(3),
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
   constraint commissions_period_unique unique (employee_id, period)
 );
 
@@ -113,7 +113,7 @@ create table idempotency_keys (
   body_hash bytea not null,
   status integer,
   answer text,
-  created_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
   primary key (user_id, path, key)
 );
 create index idempotency_keys_created on idempotency_keys (created_at);

@@ -5,7 +5,7 @@ create table identities (
   issuer text not null,
   subject text not null,
   user_id bigint not null references users,
-  created_at timestamptz not null default now(),
+  created_at timestamptz(3) not null default now(),
   constraint identities_pkey primary key (issuer, subject)
 );
 create index identities_user on identities (user_id);
@@ -18,6 +18,6 @@ create table oauth_states (
   redirect_uri text not null,
   nonce text not null,
   code_verifier text not null,
-  expires_at timestamptz not null
+  expires_at timestamptz(3) not null
 );
 create index oauth_states_expiry on oauth_states (expires_at);

@@ -120,5 +120,5 @@ function unknownAddress(method: string, url: string): AppError {
   const version = /^\/api\/v(\d+)(\/|$)/.exec(path)?.[1];
   const hint =
     version !== undefined && version !== '1' ? ' The current version is v1.' : ` See ${DOCS_PATH}.`;
-  return new AppError('NOT_FOUND', `There is no ${method} at this address.${hint}`);
+  return new AppError('NOT_FOUND', `There is no ${method} ${path.slice(0, 100)}.${hint}`);
 }

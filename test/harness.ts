@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
-import { buildApp } from '../src/app.ts';
+import { type AppParts, buildApp } from '../src/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { Context } from '../src/core/context.ts';
 import { openCopyPool } from '../src/core/copy.ts';
@@ -25,6 +25,8 @@ export interface Answer {
 export interface TestService {
   context: Context;
   app: HttpServer;
+  /** What the app was built from. */
+  parts: AppParts;
   clock: SettableClock;
   /** http://127.0.0.1:port */
   origin: string;
@@ -82,7 +84,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const clock = createSettableClock(async () => {});
   const context: Context = { db: opened.db, clock, config, currency: currencyOf(config) };
   const jwtSecret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';
-  const app = buildApp({
+  const parts: AppParts = {
     context,
     exports,
     log,
@@ -91,7 +93,8 @@ export async function startTestService(environment: Record<string, string> = {})
     version: 'test',
     accepting: () => true,
     testClock: clock,
-  });
+  };
+  const app = buildApp(parts);
   const origin = await app.listen({ host: '127.0.0.1', port: 0 });
   const call = createCaller(`${origin}/api`);
   const adminToken = await register(call, 'admin@example.com');
@@ -100,6 +103,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const service: TestService = {
     context,
     app,
+    parts,
     clock,
     origin,
     adminToken,
@@ -128,7 +132,32 @@ export async function startTestService(environment: Record<string, string> = {})
   return { service, close };
 }
 
-type Caller = (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Answer>;
+/**
+ * A further instance on the database of a running service, with settings of its own; without the test
+ * clock's route unless TEST_CLOCK is on.
+ */
+export async function startInstance(service: TestService, environment: Record<string, string> = {}) {
+  const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...NO_LIMITS, ...environment });
+  const log = createLog(config);
+  const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
+  const { testClock, ...parts } = service.parts;
+  const app = buildApp({
+    ...parts,
+    context: { ...service.context, config },
+    log,
+    jwtSecret: config.JWT_SECRET || parts.jwtSecret,
+    redis,
+    ...(config.TEST_CLOCK === 'on' && testClock && { testClock }),
+  });
+  const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+  const close = async () => {
+    await app.close();
+    redis?.close();
+  };
+  return { origin, redis, call: createCaller(`${origin}/api`), close };
+}
+
+export type Caller = (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Answer>;
 
 /** A plain HTTP client of one address. */
 export function createCaller(base: string): Caller {

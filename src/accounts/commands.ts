@@ -4,10 +4,11 @@ import { compareDates, type PlainDate } from '../core/dates.ts';
 import { inTransaction, type Tx } from '../core/db.ts';
 import { invalidField, notFound } from '../core/errors.ts';
 import { type LedgerLine, postToLedger } from '../core/ledger.ts';
+import type { Minor } from '../core/money.ts';
 import type { AccountStatus, LedgerEvent } from '../core/tables.ts';
 import { findPayPlanRow } from '../pay-plans/store.ts';
 import { findProduct } from '../products/store.ts';
-import { type Booking, bookCancellation, bookWriteOff, checkMove, isToComplete } from './rules.ts';
+import { type Booking, bookCancellation, bookWriteOff, checkMove, isClosed, isToComplete } from './rules.ts';
 import { nextItem, type Terms, totalMinor } from './schedule.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
 import {
@@ -49,7 +50,13 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
         { ledgerAccount: 'sales', amountMinor: -total },
       ],
     });
-    await recordMove(tx, actor, account.id, null, status, null);
+    await insertStatusChange(tx, {
+      accountId: account.id,
+      from: null,
+      to: status,
+      reason: null,
+      actorUserId: actor.userId,
+    });
     await audit(tx, actor, {
       action: 'account.open',
       resource: 'account',
@@ -118,10 +125,14 @@ export async function bookOnAccount(tx: Tx, account: AccountRow, move: MoneyMove
     valueDate: move.valueDate,
     lines: [move.contra, ...lines],
   });
-  const nextDueDate = nextItem(termsOf(account), after.paidMinor)?.date ?? null;
-  const booked = await updateAccount(tx, account.id, { books: after, nextDueDate });
-  const reopened = await reopenIfUnpaid(tx, booked);
-  return completeIfPaid(tx, reopened);
+  const { status, reason } = await statusAfter(tx, account, after.paidMinor);
+  const booked = await updateAccount(tx, account.id, {
+    books: after,
+    nextDueDate: nextDueDateOf(account, status, after.paidMinor),
+    ...(status !== account.status && { status, reason }),
+  });
+  if (status !== account.status) await recordMove(tx, SYSTEM, account, status, reason);
+  return booked;
 }
 
 async function termsFor(context: Context, body: NewAccount, day: PlainDate): Promise<Terms> {
@@ -165,16 +176,10 @@ async function moveAccount(
   const moved = await updateAccount(tx, account.id, {
     status: to,
     reason,
+    nextDueDate: nextDueDateOf(account, to, BigInt(account.paid_minor)),
     ...(booking && { books: booking.after }),
   });
-  await recordMove(tx, actor, account.id, account.status, to, reason);
-  await audit(tx, actor, {
-    action: 'account.status',
-    resource: 'account',
-    resourceId: account.id,
-    before: { status: account.status, reason: account.status_reason },
-    after: { status: to, reason },
-  });
+  await recordMove(tx, actor, account, to, reason);
   return moved;
 }
 
@@ -185,36 +190,45 @@ function bookingOfMove(account: AccountRow, to: AccountStatus): Booking | undefi
 }
 
 async function completeIfPaid(tx: Tx, account: AccountRow): Promise<AccountRow> {
-  const { status, paidMinor, totalMinor: total } = booksOf(account);
-  if (!isToComplete(status, paidMinor, total)) return account;
-  return moveBySystem(tx, account, 'completed', 'paid in full');
+  const { status, reason } = await statusAfter(tx, account, BigInt(account.paid_minor));
+  if (status === account.status) return account;
+  const completed = await updateAccount(tx, account.id, { status, reason });
+  await recordMove(tx, SYSTEM, account, status, reason);
+  return completed;
 }
 
-async function reopenIfUnpaid(tx: Tx, account: AccountRow): Promise<AccountRow> {
-  const { status, paidMinor, totalMinor: total } = booksOf(account);
-  if (status !== 'completed' || paidMinor >= total) return account;
-  const completion = await findCompletion(tx, account.id);
-  return moveBySystem(tx, account, completion?.from_status ?? 'active', 'a payment was reversed');
+/** The status that follows from what is paid: completed, or what it was before it was completed. */
+async function statusAfter(tx: Tx, account: AccountRow, paidMinor: Minor) {
+  const total = BigInt(account.total_minor);
+  if (isToComplete(account.status, paidMinor, total))
+    return { status: 'completed' as const, reason: 'paid in full' };
+  if (account.status === 'completed' && paidMinor < total) {
+    const completion = await findCompletion(tx, account.id);
+    return { status: completion?.from_status ?? 'active', reason: 'a payment was reversed' };
+  }
+  return { status: account.status, reason: account.status_reason };
 }
 
-async function moveBySystem(
-  tx: Tx,
-  account: AccountRow,
-  to: AccountStatus,
-  reason: string,
-): Promise<AccountRow> {
-  const moved = await updateAccount(tx, account.id, { status: to, reason });
-  await recordMove(tx, SYSTEM, account.id, account.status, to, reason);
-  return moved;
+/** The date of the first item that is not fully paid; null where nothing falls due any more. */
+function nextDueDateOf(account: AccountRow, status: AccountStatus, paidMinor: Minor): PlainDate | null {
+  if (isClosed(status)) return null;
+  return nextItem(termsOf(account), paidMinor)?.date ?? null;
 }
 
 async function recordMove(
   tx: Tx,
   actor: Actor,
-  accountId: number,
-  from: AccountStatus | null,
+  account: AccountRow,
   to: AccountStatus,
   reason: string | null,
 ): Promise<void> {
+  const { id: accountId, status: from } = account;
   await insertStatusChange(tx, { accountId, from, to, reason, actorUserId: actor.userId });
+  await audit(tx, actor, {
+    action: 'account.status',
+    resource: 'account',
+    resourceId: accountId,
+    before: { status: from, reason: account.status_reason },
+    after: { status: to, reason },
+  });
 }

@@ -21,6 +21,8 @@ const NEEDS_REASON: ReadonlySet<AccountStatus> = new Set([
   'written_off',
   'cancelled',
 ]);
+/** Statuses in which nothing falls due any more. */
+const CLOSED: ReadonlySet<AccountStatus> = new Set(['cancelled', 'written_off']);
 const COMPLETES: ReadonlySet<AccountStatus> = new Set(['active', 'suspended', 'defaulted', 'written_off']);
 
 /** Statuses in which a payment may still be expected: what matching by anything but the number looks at. */
@@ -66,6 +68,13 @@ function unpaid({ totalMinor, paidMinor }: Pick<AccountBooks, 'totalMinor' | 'pa
 /** What the customer still owes: nothing on a cancelled account, whose sale was undone. */
 export function balanceOf(books: Pick<AccountBooks, 'status' | 'totalMinor' | 'paidMinor'>): Minor {
   return books.status === 'cancelled' ? 0n : unpaid(books);
+}
+
+/** The most that one account may have been paid: every amount up to it is exact as a JSON number. */
+export const MAX_PAID_MINOR = 999_999_999_999_999n;
+
+export function canTake({ paidMinor }: Pick<AccountBooks, 'paidMinor'>, amountMinor: Minor): boolean {
+  return paidMinor + amountMinor <= MAX_PAID_MINOR;
 }
 
 /**
@@ -152,6 +161,10 @@ export function bookWriteOff(books: AccountBooks): Booking {
       { ledgerAccount: 'receivable', amountMinor: -books.receivableMinor },
     ],
   };
+}
+
+export function isClosed(status: AccountStatus): boolean {
+  return CLOSED.has(status);
 }
 
 /** Whether an account in this status, with this paid, is to be completed now. */

@@ -61,9 +61,9 @@ export interface Standing {
 export interface Position {
   paymentState: PaymentState;
   daysPastDue: number;
-  /** The day before the next item's date; null until the deposit is covered, and when all is paid. */
+  /** The day before the next item's date; null until the deposit is covered, when all is paid, and when closed. */
   paidUntil: PlainDate | null;
-  /** The date of the first item not fully covered, possibly past; null when all is paid. */
+  /** The date of the first item not fully covered, possibly past; null when all is paid, and when closed. */
   nextDueDate: PlainDate | null;
   nextDueAmountMinor: Minor | null;
   arrearsMinor: Minor;
@@ -182,9 +182,9 @@ export function position(terms: Terms, standing: Standing): Position {
   return {
     paymentState: standing.closed ? 'closed' : begun ? lateness(terms, today, next, daysPastDue) : 'not_due',
     daysPastDue,
-    paidUntil: next.index === 0 ? null : addDays(next.date, -1),
-    nextDueDate: next.date,
-    nextDueAmountMinor: next.remainderMinor,
+    paidUntil: standing.closed || next.index === 0 ? null : addDays(next.date, -1),
+    nextDueDate: standing.closed ? null : next.date,
+    nextDueAmountMinor: standing.closed ? null : next.remainderMinor,
     arrearsMinor: owing && arrears > 0n ? arrears : 0n,
     balanceMinor: total - paidMinor,
     creditMinor: 0n,

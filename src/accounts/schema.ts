@@ -93,7 +93,7 @@ export const accountList = defineList(
       kind: 'integer',
       // As position in schedule.ts says it.
       column: (day) => sql`(case
-        when a.status in ('pending', 'cancelled', 'written_off') or a.next_due_date is null then 0
+        when a.status = 'pending' or a.next_due_date is null then 0
         else greatest(0, ${day}::date - a.next_due_date) end)`,
     },
     createdAt: { kind: 'timestamp', column: column('a.created_at') },
@@ -102,6 +102,13 @@ export const accountList = defineList(
   {
     status: Type.Optional(Status),
     customerId: Type.Optional(Id),
+    accountNumber: Type.Optional(
+      Type.String({
+        maxLength: 40,
+        format: 'query-text',
+        description: 'As a person reads it out: any case, with or without spaces and the prefix.',
+      }),
+    ),
   },
 );
 

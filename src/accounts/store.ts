@@ -6,8 +6,8 @@ import { notFound } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { AccountStatus, Accounts } from '../core/tables.ts';
-import { formatAccountNumber } from './account-number.ts';
-import { type AccountBooks, balanceOf } from './rules.ts';
+import { formatAccountNumber, readAccountNumber } from './account-number.ts';
+import { type AccountBooks, balanceOf, isClosed } from './rules.ts';
 import { position, type Terms } from './schedule.ts';
 
 export type AccountRow = Selectable<Accounts>;
@@ -151,10 +151,15 @@ export async function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: numb
 export async function listAccounts(
   context: Context,
   plan: ListPlan,
-  { status, customerId }: { status?: AccountStatus; customerId?: number },
+  {
+    status,
+    customerId,
+    accountNumber,
+  }: { status?: AccountStatus; customerId?: number; accountNumber?: string },
 ) {
   const where = [
     ...(status === undefined ? [] : [sql<boolean>`a.status = ${status}::account_status`]),
+    ...(accountNumber === undefined ? [] : [sql<boolean>`a.id = ${readAccountNumber(accountNumber) ?? 0}`]),
     ...(customerId === undefined ? [] : [sql<boolean>`a.customer_id = ${customerId}`]),
   ];
   const page = await fetchPage<AccountRow>(context.db, plan, {
@@ -219,7 +224,7 @@ export function toAccount(row: AccountRow, currency: Currency, day: PlainDate) {
   const at = position(termsOf(row), {
     paidMinor: books.paidMinor,
     today: day,
-    closed: row.status === 'cancelled' || row.status === 'written_off',
+    closed: isClosed(row.status),
     activated: row.status !== 'pending',
   });
   return {

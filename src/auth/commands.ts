@@ -35,10 +35,15 @@ export async function register(context: Context, parts: AuthParts, body: Registr
 /** Unknown e-mail, wrong password and disabled user give one and the same answer after the same time. */
 export async function login(context: Context, parts: AuthParts, body: { email: string; password: string }) {
   const guessKey = hashToken(users.emailKey(body.email)).toString('base64url');
-  await parts.guesses.count(guessKey);
   const found = await users.findUserByEmail(context.db, body.email);
-  const matches = await passwordMatches(found?.password_hash ?? null, body.password);
-  if (!found || !matches || !found.active) throw wrongPassword();
+  // Asked again when the hash's turn has come: a burst of guesses waits there.
+  const checkGuesses = () => parts.guesses.check(guessKey);
+  await checkGuesses();
+  const matches = await passwordMatches(found?.password_hash ?? null, body.password, checkGuesses);
+  if (!found || !matches || !found.active) {
+    await parts.guesses.count(guessKey);
+    throw wrongPassword();
+  }
   await parts.guesses.forget(guessKey);
   return inTransaction(context.db, async (tx) => {
     // A password that was changed or a user who was disabled meanwhile must not leave a session behind.

@@ -25,7 +25,8 @@ export function createSessionReader({ db }: Pick<Context, 'db'>, tokens: AccessT
 
   async function identify(request: FastifyRequest): Promise<Actor> {
     const { userId, sessionId } = await tokens.verify(bearerToken(request));
-    const known = sessions.get(sessionId);
+    const seen = sessions.get(sessionId);
+    const known = seen?.id === userId ? seen : undefined;
     const user = known ?? (await findLivingSession(db, sessionId, userId, new Date()));
     if (!user) throw unauthorized('The session has ended. Sign in again.');
     if (!known) sessions.set(sessionId, user);

@@ -58,7 +58,7 @@ async function verifySignature(token: string, key: Uint8Array) {
     });
     const userId = Number(payload.sub);
     const { sid: sessionId, typ, exp = 0 } = payload;
-    if (typ !== 'access' || typeof sessionId !== 'string' || !Number.isSafeInteger(userId)) {
+    if (typ !== 'access' || !isUuid(sessionId) || !Number.isSafeInteger(userId)) {
       throw unauthorized('The access token is not valid.');
     }
     return { userId, sessionId, expiresAtMs: exp * 1000 };
@@ -67,6 +67,10 @@ async function verifySignature(token: string, key: Uint8Array) {
     if (error instanceof errors.JOSEError) throw unauthorized('The access token is not valid.');
     throw error;
   }
+}
+
+function isUuid(value: unknown): value is string {
+  return typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 }
 
 export function unauthorized(message: string): AppError {

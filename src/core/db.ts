@@ -74,8 +74,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * Runs the work in one transaction and runs it again, at most three times, when PostgreSQL broke a
- * deadlock or a serialization cycle by undoing it. Given a transaction, the work joins that one.
+ * Runs the work in one transaction and runs it again, at most three times, when it lost a race or
+ * PostgreSQL broke a deadlock or a serialization cycle by undoing it. Given a transaction, the work joins that one.
  */
 export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTx(db)) return work(db); // part of a larger transaction, which is the one to be run again
@@ -98,9 +98,12 @@ function isTx(db: Db | Tx): db is Tx {
   return db.isTransaction;
 }
 
+/** Another transaction was faster: run again, this one will see what the other did. */
+export class LostRace extends Error {}
+
 function isRetryable(error: unknown): boolean {
   const code = sqlState(error);
-  return code === '40001' || code === '40P01';
+  return error instanceof LostRace || code === '40001' || code === '40P01';
 }
 
 export function sqlState(error: unknown): string | undefined {
@@ -117,13 +120,14 @@ export function violatedForeignKey(error: unknown): string | undefined {
 }
 
 // Server shutting down or starting, too many connections, disk full, time-outs of lock and statement.
-const UNAVAILABLE_STATES = /^(08|53|57P|58)|^(55P03|57014|25P03|25006)$/;
+const UNAVAILABLE_STATES = /^(08|53|57P|58)|^(40001|40P01|55P03|57014|25P03|25006)$/;
 const UNAVAILABLE_MESSAGES =
   /connection terminated|connection timeout|timeout exceeded|query read timeout|not queryable|ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|Cannot use a pool/i;
 
 /** Turns "the database cannot be reached or did not answer in time" into a 503; others pass through. */
 export function asUnavailable(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
+  if (error instanceof LostRace) return unavailable(error, 1);
   const state = sqlState(error);
   if (state !== undefined) return UNAVAILABLE_STATES.test(state) ? unavailable(error) : undefined;
   const text =

@@ -55,7 +55,7 @@ export function invalidField(path: string, message: string): AppError {
 
 /** @param field the request's field that refers to the missing resource; `id` for the path. */
 export function notFound(resource: string, id: unknown, field = 'id'): AppError {
-  return new AppError('NOT_FOUND', `There is no ${resource} with ${field} ${id}.`, {
+  return new AppError('NOT_FOUND', `There is no ${resource} with id ${id}.`, {
     details: { resource, field, id },
   });
 }

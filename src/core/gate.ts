@@ -5,7 +5,7 @@ import { mayDo, type RateClass, rolesWith } from './access.ts';
 import type { Actor } from './context.ts';
 import { AppError } from './errors.ts';
 import type { HttpServer } from './http.ts';
-import { createLimiter, type Limiter, type LimitState } from './rate-limit.ts';
+import { createLimiter, type Limiter, type LimitState, limited } from './rate-limit.ts';
 import type { SharedRedis } from './redis.ts';
 
 declare module 'fastify' {
@@ -13,6 +13,8 @@ declare module 'fastify' {
     actor: Actor | null;
   }
 }
+
+const WINDOW_SECONDS = 60;
 
 /** @throws AppError UNAUTHORIZED when the request shows no valid token. */
 export type Identify = (request: FastifyRequest) => Promise<Actor>;
@@ -48,6 +50,7 @@ export function guardRoutes(app: HttpServer, { identify, config, redis, docsPath
     const refusal = access === 'public' ? undefined : await identifyRequest(request, identify);
     const state = await limiters[rate]?.count(budgetKey(request, rate));
     if (state) announceLimit(reply, rate, state);
+    if (state?.exceeded) throw limited(state, WINDOW_SECONDS);
     if (refusal) throw refusal;
     if (request.actor && !mayDo(request.actor.role, access)) {
       throw new AppError('FORBIDDEN', `Your role (${request.actor.role}) may not do this.`, {
@@ -77,7 +80,7 @@ async function identifyRequest(request: FastifyRequest, identify: Identify): Pro
 }
 
 function limiter(name: RateClass, perMinute: number, redis: SharedRedis | undefined): Limiter | undefined {
-  return perMinute === 0 ? undefined : createLimiter(name, perMinute, 60, redis);
+  return perMinute === 0 ? undefined : createLimiter(name, perMinute, WINDOW_SECONDS, redis);
 }
 
 /** Credential endpoints are counted one by one for an address; all else for the user, or the address. */
@@ -91,7 +94,7 @@ function announceLimit(
   rate: RateClass,
   { limit, remaining, resetSeconds }: LimitState,
 ): void {
-  reply.header('ratelimit-policy', `"${rate}";q=${limit};w=60`);
+  reply.header('ratelimit-policy', `"${rate}";q=${limit};w=${WINDOW_SECONDS}`);
   reply.header('ratelimit', `"${rate}";r=${remaining};t=${resetSeconds}`);
 }
 

@@ -10,13 +10,12 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import type { Context } from './context.ts';
-import { asUnavailable } from './db.ts';
+import { asUnavailable, sqlState } from './db.ts';
 import { ErrorBody } from './envelope.ts';
 import { AppError, type ErrorCode } from './errors.ts';
 import { parseQueryString } from './list-query.ts';
 import type { Log } from './log.ts';
-import { createValidatorCompiler, FORMATS } from './validation.ts';
+import { type CompanyFormats, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -28,7 +27,8 @@ const MAX_PARAM_LENGTH = 200;
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
 /** The HTTP rules of every route: ids, one log line, validation, errors in the envelope, headers. */
-export function createHttpServer({ config, currency }: Pick<Context, 'config' | 'currency'>, log: Log) {
+export function createHttpServer(company: CompanyFormats, log: Log) {
+  const { config } = company;
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -48,11 +48,11 @@ export function createHttpServer({ config, currency }: Pick<Context, 'config' | 
     clientErrorHandler: answerUnreadable,
     // Answers are written, not checked: the serializer only has to know that these formats exist.
     serializerOpts: {
-      ajv: { formats: Object.fromEntries(Object.keys(FORMATS).map((name) => [name, true])) },
+      ajv: { formats: Object.fromEntries(FORMAT_NAMES.map((name) => [name, true])) },
     },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  app.setValidatorCompiler(createValidatorCompiler(currency));
+  app.setValidatorCompiler(createValidatorCompiler(company));
   app.addSchema(ErrorBody);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(
@@ -139,10 +139,18 @@ function knownError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   const status = error instanceof Error ? (error as FastifyError).statusCode : undefined;
   if (status !== undefined && status >= 400 && status < 500) {
-    return new AppError('VALIDATION_ERROR', (error as Error).message, { status });
+    const message =
+      status === 415 ? 'Send the body with Content-Type: application/json.' : (error as Error).message;
+    return new AppError('VALIDATION_ERROR', message, { status });
+  }
+  if (UNSTORABLE_TEXT.has(sqlState(error) ?? '')) {
+    return new AppError('VALIDATION_ERROR', 'The request holds characters that cannot be stored.');
   }
   return asUnavailable(error);
 }
+
+/** PostgreSQL's words for NUL and for what is no UTF-8: the last net below the schemas. */
+const UNSTORABLE_TEXT = new Set(['22021', '22P05']);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

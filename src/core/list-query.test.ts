@@ -27,7 +27,7 @@ const list = defineList(
   { search: Type.Optional(Type.String()) },
 );
 
-const validate = createValidatorCompiler(context.currency)({ schema: list.query, httpPart: 'querystring' });
+const validate = createValidatorCompiler(context)({ schema: list.query, httpPart: 'querystring' });
 
 /** Reads a query string as a request does; the problems by path. */
 function read(queryString: string) {

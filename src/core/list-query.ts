@@ -215,7 +215,11 @@ function readCondition(
   }
   const read = readValue(field, text, context.currency);
   if ('problem' in read) return read;
-  return { sql: sql`${target} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}` };
+  // As in sorting, text is before or after other text by its bytes.
+  const byBytes = sql.raw(
+    field.kind === 'text' && operator !== 'eq' && operator !== 'ne' ? ' collate "C"' : '',
+  );
+  return { sql: sql`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}` };
 }
 
 const COMPARISON: Record<'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte', string> = {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js';
-import { invalidField } from './errors.ts';
 
 /**
  * Reads a phone number as a person writes it. `+` and 8..15 digits stands as it is; any other form is
@@ -8,20 +7,21 @@ import { invalidField } from './errors.ts';
  * @returns E.164 (`+254712345678`), or undefined when it cannot be a phone number.
  */
 export function readPhone(text: string, region: string): string | undefined {
-  const compact = text.replace(/[\s().-]/g, '');
+  const compact = text.normalize('NFKC').replace(/[\s.-]/g, '');
   if (/^\+[1-9]\d{7,14}$/.test(compact)) return compact;
-  if (!/^\d{6,15}$/.test(compact) || !isSupportedCountry(region)) return undefined;
+  // Brackets mark a trunk zero or an area code, which only the region's rules can place.
+  if (!/^\+?[\d()/]{6,20}$/.test(compact) || !isSupportedCountry(region)) return undefined;
   const number = parsePhoneNumberFromString(compact, region as CountryCode);
   return number?.isPossible() ? number.number : undefined;
 }
 
 /**
- * The phone number of a request's field `phone`, in E.164.
- * @throws AppError VALIDATION_ERROR
+ * A phone number that the format `phone` let through, in E.164.
+ * @throws RangeError for one that it would not have.
  */
 export function requirePhone(text: string, region: string): string {
   const phone = readPhone(text, region);
-  if (!phone) throw invalidField('phone', `must be + and 8 to 15 digits, or a number of ${region}`);
+  if (!phone) throw new RangeError('no phone number');
   return phone;
 }
 

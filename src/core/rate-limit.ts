@@ -1,4 +1,9 @@
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+} from 'rate-limiter-flexible';
 import { AppError } from './errors.ts';
 import type { SharedRedis } from './redis.ts';
 
@@ -6,12 +11,16 @@ export interface LimitState {
   limit: number;
   remaining: number;
   resetSeconds: number;
+  /** The budget of the window was used up before this call. */
+  exceeded: boolean;
 }
 
 /** A number of calls per key within a window that starts with the key's first call. */
 export interface Limiter {
-  /** Counts one call. @throws AppError RATE_LIMITED when the budget of the window is used up. */
+  /** Counts one call, and says whether it is one too many. */
   count(key: string): Promise<LimitState>;
+  /** Counts nothing. @throws AppError RATE_LIMITED when the budget of the window is used up. */
+  check(key: string): Promise<void>;
   /** Forgets the key's calls. */
   forget(key: string): Promise<void>;
 }
@@ -31,30 +40,35 @@ export function createLimiter(
   const shared =
     redis && new RateLimiterRedis({ ...options, storeClient: redis.client, useRedisPackage: false });
 
-  async function consume(key: string): Promise<RateLimiterRes> {
+  /** Asks Redis, and this process where Redis does not answer. A refusal is an answer. */
+  async function ask<T>(question: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> {
     if (redis?.usable() && shared) {
       try {
-        return await shared.consume(key);
+        return await question(shared);
       } catch (refusal) {
         if (refusal instanceof RateLimiterRes) throw refusal;
-        redis.failed(); // Redis did not answer: the caller is counted here instead.
+        redis.failed();
       }
     }
-    return local.consume(key);
+    return question(local);
   }
 
   return {
     async count(key) {
       try {
-        return stateOf(limit, await consume(key));
+        return stateOf(limit, await ask((limiter) => limiter.consume(key)));
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal;
-        throw limited(limit, windowSeconds, stateOf(limit, refusal));
+        return stateOf(limit, refusal);
       }
+    },
+    async check(key) {
+      const state = await ask((limiter) => limiter.get(key));
+      if (state && state.consumedPoints >= limit) throw limited(stateOf(limit, state), windowSeconds);
     },
     async forget(key) {
       await local.delete(key);
-      if (redis?.usable() && shared) await shared.delete(key).catch(() => redis.failed());
+      await ask((limiter) => limiter.delete(key));
     },
   };
 }
@@ -64,14 +78,15 @@ function stateOf(limit: number, result: RateLimiterRes): LimitState {
     limit,
     remaining: result.remainingPoints,
     resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
+    exceeded: result.consumedPoints > limit,
   };
 }
 
-function limited(limit: number, windowSeconds: number, state: LimitState): AppError {
+export function limited({ limit, remaining, resetSeconds }: LimitState, windowSeconds: number): AppError {
   const window = windowSeconds === 60 ? 'a minute' : `in ${windowSeconds / 60} minutes`;
-  const message = `Too many requests: at most ${limit} ${window}. Try again in ${state.resetSeconds} s.`;
+  const message = `Too many requests: at most ${limit} ${window}. Try again in ${resetSeconds} s.`;
   return new AppError('RATE_LIMITED', message, {
-    details: { ...state },
-    retryAfterSeconds: state.resetSeconds,
+    details: { limit, remaining, resetSeconds },
+    retryAfterSeconds: resetSeconds,
   });
 }

@@ -1,11 +1,17 @@
 import { type TSchema, Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
+import { readConfig } from '../config.ts';
+import { systemClock } from './dates.ts';
 import { AppError } from './errors.ts';
 import { AmountAboveZero, DateText, Email, Id, Nullable, Text, Timestamp } from './fields.ts';
 import { createValidatorCompiler } from './validation.ts';
 
-const compileKes = createValidatorCompiler({ code: 'KES', decimals: 2 });
-const compileUgx = createValidatorCompiler({ code: 'UGX', decimals: 0 });
+function companyOf(code: string, decimals: number) {
+  return { config: readConfig({ CURRENCY: code }), currency: { code, decimals }, clock: systemClock };
+}
+
+const compileKes = createValidatorCompiler(companyOf('KES', 2));
+const compileUgx = createValidatorCompiler(companyOf('UGX', 0));
 
 /** The value that a handler would see, or the problems by path. */
 function check(schema: TSchema, given: unknown, httpPart = 'body', compile = compileKes): unknown {

@@ -1,19 +1,36 @@
 import { Ajv, type ErrorObject, str, type ValidateFunction } from 'ajv';
-import type { Currency } from './context.ts';
-import { parsePlainDate, parseTimestamp } from './dates.ts';
+import { type Context, type Currency, today } from './context.ts';
+import { compareDates, parsePlainDate, parseTimestamp } from './dates.ts';
 import { type AppError, type FieldProblem, invalid } from './errors.ts';
 import { maxAmountMinor, minorFromNumber, minorToText } from './money.ts';
+import { readPhone } from './phone.ts';
 
 /**
  * Validation of requests. Bodies are taken as they are: nothing is coerced, filled in or removed.
  * Path and query parts are text by nature, so there a canonical number or flag is read as one first.
  */
 
-export const FORMATS: Record<string, { check(text: string): boolean; meaning: string }> = {
+interface TextFormat {
+  check(text: string): boolean;
+  meaning: string;
+}
+
+/** Formats that depend on the company's settings and its day. */
+export type CompanyFormats = Pick<Context, 'config' | 'currency' | 'clock'>;
+
+function isVisibleText(text: string): boolean {
+  return !/\p{Cc}/u.test(text) && /[^\s\p{C}]/u.test(text) && text.isWellFormed();
+}
+
+export const FORMATS: Record<string, TextFormat> = {
   text: {
     // Control characters hide in logs and files; a lone surrogate is not storable as UTF-8.
-    check: (text) => !/\p{Cc}/u.test(text) && /\S/u.test(text) && text.isWellFormed(),
+    check: isVisibleText,
     meaning: 'must be text with at least one visible character and no control characters',
+  },
+  identifier: {
+    check: (text) => isVisibleText(text) && /[\p{L}\p{N}]/u.test(text),
+    meaning: 'must be text with at least one letter or digit',
   },
   paragraph: {
     check: (text) => !/[^\P{Cc}\n\t]/u.test(text) && text.isWellFormed(),
@@ -38,9 +55,30 @@ export const FORMATS: Record<string, { check(text: string): boolean; meaning: st
   },
 };
 
+function companyFormats(company: CompanyFormats): Record<string, TextFormat> {
+  const { PHONE_REGION } = company.config;
+  return {
+    phone: {
+      check: (text) => readPhone(text, PHONE_REGION) !== undefined,
+      meaning: `must be + and 8 to 15 digits, or a phone number of ${PHONE_REGION}`,
+    },
+    'past-date': {
+      check: (text) => {
+        const date = parsePlainDate(text);
+        return date !== undefined && compareDates(date, today(company)) <= 0;
+      },
+      meaning: 'must be a date of the calendar as YYYY-MM-DD, not later than today',
+    },
+  };
+}
+
+/** The names of all formats: a serializer only has to know that they exist. */
+export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'past-date'];
+
 const MAX_PROBLEMS = 100;
 
-function newAjv(currency: Currency): Ajv {
+function newAjv(company: CompanyFormats, formats: Record<string, TextFormat>): Ajv {
+  const { currency } = company;
   const ajv = new Ajv({
     allErrors: true,
     coerceTypes: false,
@@ -48,7 +86,7 @@ function newAjv(currency: Currency): Ajv {
     useDefaults: true,
     strict: false, // schemas carry OpenAPI words such as `example`
     verbose: true, // gives the error texts the allowed names and values
-    formats: Object.fromEntries(Object.entries(FORMATS).map(([name, { check }]) => [name, check])),
+    formats: Object.fromEntries(Object.entries(formats).map(([name, { check }]) => [name, check])),
   });
   ajv.addKeyword({
     keyword: 'x-amount',
@@ -77,23 +115,28 @@ export function amountRule({ code, decimals }: Currency): string {
 }
 
 /** Fastify's validator compiler: bodies by one Ajv, path and query parts by another. */
-export function createValidatorCompiler(currency: Currency) {
-  const bodies = newAjv(currency);
-  const urlParts = newAjv(currency);
+export function createValidatorCompiler(company: CompanyFormats) {
+  const formats = { ...FORMATS, ...companyFormats(company) };
+  const bodies = newAjv(company, formats);
+  const urlParts = newAjv(company, formats);
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
-    if (httpPart === 'body') return checker(bodies.compile(closed(schema)), (value) => value ?? {});
+    if (httpPart === 'body') return checker(bodies.compile(closed(schema)), (value) => value ?? {}, formats);
     const whole = closed(schema);
-    return checker(urlParts.compile(whole), (value) => readText(value, whole));
+    return checker(urlParts.compile(whole), (value) => readText(value, whole), formats);
   };
 }
 
 type Checked = { value: unknown } | { error: AppError };
 
-function checker(validate: ValidateFunction, read: (value: unknown) => unknown) {
+function checker(
+  validate: ValidateFunction,
+  read: (value: unknown) => unknown,
+  formats: Record<string, TextFormat>,
+) {
   return (given: unknown): Checked => {
     const value = read(given);
     if (validate(value)) return { value };
-    return { error: invalid(problemsOf(validate.errors ?? [])) };
+    return { error: invalid(problemsOf(validate.errors ?? [], formats)) };
   };
 }
 
@@ -131,18 +174,21 @@ function readText(value: unknown, schema: JsonSchema): unknown {
   return read;
 }
 
-export function problemsOf(errors: ErrorObject[]): FieldProblem[] {
+export function problemsOf(
+  errors: ErrorObject[],
+  formats: Record<string, TextFormat> = FORMATS,
+): FieldProblem[] {
   const problems = new Map<string, FieldProblem>();
   for (const error of errors) {
     if (problems.size >= MAX_PROBLEMS) break;
-    const problem = problemOf(error);
+    const problem = problemOf(error, formats);
     // The first word on a field is enough: a wrong type also fails every other rule.
     if (!problems.has(problem.path)) problems.set(problem.path, problem);
   }
   return [...problems.values()];
 }
 
-function problemOf(error: ErrorObject): FieldProblem {
+function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): FieldProblem {
   const at = pathOf(error.instancePath);
   const { params } = error;
   switch (error.keyword) {
@@ -161,7 +207,7 @@ function problemOf(error: ErrorObject): FieldProblem {
         message: `must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`,
       };
     case 'format':
-      return { path: at, message: FORMATS[params.format as string]?.meaning ?? `must be a ${params.format}` };
+      return { path: at, message: formats[params.format as string]?.meaning ?? `must be a ${params.format}` };
     case 'minProperties':
       return {
         path: at,
@@ -210,7 +256,8 @@ function pathOf(pointer: string): string {
 }
 
 function join(at: string, name: string): string {
-  return at === 'body' ? name : `${at}.${name}`;
+  if (at === 'body') return name === '' ? '""' : name;
+  return at.startsWith('filter[') ? `${at}[${name}]` : `${at}.${name}`;
 }
 
 function clip(name: string): string {

@@ -2,10 +2,10 @@ import { nationalDigits } from '../core/phone.ts';
 
 /**
  * Folds text so that a search finds it however it is written: compatibility forms, letter case and
- * accents are dropped, in any script.
+ * accents are dropped, in any script. By way of upper case, because ß and ſ have no other in common.
  */
 export function foldForSearch(text: string): string {
-  return text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().normalize('NFKC');
+  return text.normalize('NFKD').replace(/\p{M}/gu, '').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
 export interface SearchableCustomer {
@@ -16,9 +16,10 @@ export interface SearchableCustomer {
   nationalId: string | null;
 }
 
-/** What a customer is found by; the phone also as it is dialled at home. */
+/** What a customer is found by; the phone also as it is dialled at home, the id also without its punctuation. */
 export function searchText({ firstName, lastName, email, phone, nationalId }: SearchableCustomer): string {
-  const parts = [firstName, lastName, email, phone, nationalDigits(phone), nationalId];
+  const idKey = nationalId === null ? null : nationalIdKey(nationalId);
+  const parts = [firstName, lastName, email, phone, nationalDigits(phone), nationalId, idKey];
   return foldForSearch(parts.filter((part) => part).join(' '));
 }
 
@@ -29,11 +30,10 @@ export function searchWords(search: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** What makes two national ids the same: letters and digits, in upper case. */
+/** What makes two national ids the same: letters and digits, in upper case; empty when there are none. */
 export function nationalIdKey(nationalId: string): string {
-  const key = nationalId
+  return nationalId
     .normalize('NFKC')
     .toUpperCase()
     .replace(/[^\p{L}\p{N}]/gu, '');
-  return key === '' ? nationalId : key;
 }

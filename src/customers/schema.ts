@@ -4,7 +4,9 @@ import { column, defineList } from '../core/list-query.ts';
 
 export const VERIFICATION_STATUSES = ['pending', 'verified', 'rejected', 'expired'] as const;
 
-const Phone = Text(30, {
+const Phone = Type.String({
+  maxLength: 30,
+  format: 'phone',
   description: '+ and 8 to 15 digits, or a local form, which is turned into the international one.',
   example: '+254712345678',
 });
@@ -12,7 +14,7 @@ const Phone = Text(30, {
 const names = { firstName: Text(100), lastName: Text(100) };
 const optionalFields = {
   email: Type.Optional(Nullable(Email)),
-  nationalId: Type.Optional(Nullable(Text(50))),
+  nationalId: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 50, format: 'identifier' }))),
 };
 
 export const NewCustomer = Type.Object({ ...names, phone: Phone, ...optionalFields });

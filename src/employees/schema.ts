@@ -4,7 +4,7 @@ import { column, defineList } from '../core/list-query.ts';
 
 const fields = {
   name: Text(200),
-  phone: Nullable(Text(30)),
+  phone: Nullable(Type.String({ maxLength: 30, format: 'phone' })),
   active: Type.Boolean(),
 };
 

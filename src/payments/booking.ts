@@ -1,11 +1,23 @@
 import { bookOnAccount } from '../accounts/commands.ts';
-import { bookMoneyIn, bookMoneyOut } from '../accounts/rules.ts';
+import { bookMoneyIn, bookMoneyOut, canTake } from '../accounts/rules.ts';
 import { type AccountRow, booksOf } from '../accounts/store.ts';
 import { audit } from '../core/audit.ts';
 import type { Actor } from '../core/context.ts';
 import type { Tx } from '../core/db.ts';
+import { invalidField } from '../core/errors.ts';
 import { postToLedger } from '../core/ledger.ts';
+import type { Minor } from '../core/money.ts';
 import { insertPayment, type NewPaymentRow, type PaymentRow } from './store.ts';
+
+/** @throws AppError VALIDATION_ERROR when the account would hold more than an amount can express. */
+export function checkRoom(account: AccountRow, amountMinor: Minor, path: string): void {
+  if (!canTake(booksOf(account), amountMinor)) {
+    throw invalidField(
+      path,
+      'is more than this account can still take: what is paid must stay below 10^15 minor units',
+    );
+  }
+}
 
 /**
  * Puts received money into the books: the payment, its ledger entries and the account's balance.

@@ -1,12 +1,12 @@
-import { lockAccount } from '../accounts/store.ts';
+import { type AccountRow, lockAccount } from '../accounts/store.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
-import { compareDates, type PlainDate } from '../core/dates.ts';
-import { inTransaction, type Tx } from '../core/db.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { inTransaction, LostRace, type Tx } from '../core/db.ts';
 import { AppError, invalidField, notFound } from '../core/errors.ts';
 import { findPaymentMethodRow } from '../payment-methods/store.ts';
-import { bookAssignment, bookPayment, bookReversal } from './booking.ts';
-import { bookWaitingConflict } from './inbox.ts';
+import { bookAssignment, bookPayment, bookReversal, checkRoom } from './booking.ts';
+import { bookWaitingConflict, findAccountsOfConflicts } from './inbox.ts';
 import type { NewPayment } from './schema.ts';
 import { findPaymentRow, lockPayment, type PaymentRow, setAssigned, setReversed } from './store.ts';
 
@@ -19,6 +19,7 @@ export async function recordPayment(context: Context, actor: Actor, body: NewPay
   return inTransaction(context.db, async (tx) => {
     const account = await lockAccount(tx, body.accountId);
     if (!account) throw notFound('account', body.accountId, 'accountId');
+    checkRoom(account, amountMinor, 'amount');
     return bookPayment(tx, actor, account, {
       amountMinor,
       paymentMethodId: method.id,
@@ -45,13 +46,15 @@ export async function assignPayment(
     if (!account) throw notFound('account', accountId, 'accountId');
     if (payment.status === 'matched' && payment.account_id === accountId) return payment;
     if (payment.status !== 'unmatched') throw illegalMove(payment, 'matched');
+    checkRoom(account, BigInt(payment.amount_minor), 'accountId');
     const assigned = await setAssigned(tx, id, accountId);
     await bookAssignment(tx, account, assigned);
     await audit(tx, actor, {
       action: 'payment.assign',
       resource: 'payment',
       resourceId: id,
-      after: { accountId },
+      before: { status: payment.status, accountId: null },
+      after: { status: 'matched', accountId },
     });
     return assigned;
   });
@@ -68,7 +71,7 @@ export async function reversePayment(
   reason: string,
 ): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
-    const { payment, account } = await lockPaymentAndAccount(tx, id);
+    const { payment, account } = await lockPaymentAndAccount(tx, context, id);
     if (payment.status === 'reversed') throw illegalMove(payment, 'reversed');
     const reversed = await setReversed(tx, id, reason);
     await bookReversal(tx, account, payment);
@@ -84,19 +87,23 @@ export async function reversePayment(
   });
 }
 
-/** Locks the account before the payment, as everyone does; which account it is has to be read first. */
-async function lockPaymentAndAccount(tx: Tx, id: number) {
+/**
+ * Locks the payment and its account, and any account that a waiting notification will be booked on:
+ * accounts first, ids ascending, as everyone does. Which ones has to be read before.
+ */
+async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
-  const account = seen.account_id === null ? undefined : await lockAccount(tx, seen.account_id);
-  const payment = await lockPayment(tx, id);
-  if (!payment || payment.account_id !== seen.account_id) {
-    throw new AppError('DUPLICATE_ENTRY', 'The payment was being assigned at the same moment. Try again.', {
-      details: { resource: 'payment', id },
-      retryAfterSeconds: 1,
-    });
+  const waiting = await findAccountsOfConflicts(tx, context, id);
+  const ids = [...new Set([...(seen.account_id === null ? [] : [seen.account_id]), ...waiting])];
+  const accounts = new Map<number, AccountRow>();
+  for (const accountId of ids.sort((a, b) => a - b)) {
+    const account = await lockAccount(tx, accountId);
+    if (account) accounts.set(accountId, account);
   }
-  return { payment, account };
+  const payment = await lockPayment(tx, id);
+  if (payment?.account_id !== seen.account_id) throw new LostRace('the payment was assigned meanwhile');
+  return { payment, account: seen.account_id === null ? undefined : accounts.get(seen.account_id) };
 }
 
 function illegalMove(payment: PaymentRow, to: string): AppError {
@@ -112,11 +119,7 @@ function illegalMove(payment: PaymentRow, to: string): AppError {
 }
 
 function readPayment(context: Context, body: NewPayment) {
-  const day = today(context);
-  const paymentDate = (body.paymentDate as PlainDate | undefined) ?? day;
-  if (compareDates(paymentDate, day) > 0) {
-    throw invalidField('paymentDate', `must not be later than today (${day})`);
-  }
+  const paymentDate = (body.paymentDate as PlainDate | undefined) ?? today(context);
   const amountMinor = readAmount(body.amount, context.currency);
   return { amountMinor, paymentDate, transactionRef: body.transactionRef?.trim() ?? null };
 }

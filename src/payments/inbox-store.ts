@@ -5,7 +5,7 @@ import type { Db, Tx } from '../core/db.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { NotificationOutcome, Notifications } from '../core/tables.ts';
-import { findPaymentRow, type PaymentRow, toPayment } from './store.ts';
+import type { PaymentRow } from './store.ts';
 
 export type NotificationRow = Selectable<Notifications>;
 
@@ -86,17 +86,27 @@ export async function settleNotification(tx: Tx, id: number, settlement: Settlem
     .execute();
 }
 
-/** Whether an earlier notification of the same transaction, with other fields, is on record. */
-export async function hasEarlierNotification(tx: Tx, row: NotificationRow): Promise<boolean> {
-  const earlier = await tx
+/** Whether another notification of the same transaction, with other fields, was processed before. */
+export async function hasOtherProcessed(tx: Tx, row: NotificationRow): Promise<boolean> {
+  const other = await tx
     .selectFrom('notifications')
     .select('id')
     .where('provider', '=', row.provider)
     .where('trans_id', '=', row.trans_id)
-    .where('id', '<', row.id)
+    .where('id', '!=', row.id)
+    .where('status', '=', 'processed')
     .limit(1)
     .executeTakeFirst();
-  return earlier !== undefined;
+  return other !== undefined;
+}
+
+export function findConflictsWith(tx: Tx, paymentId: number): Promise<NotificationRow[]> {
+  return tx
+    .selectFrom('notifications')
+    .selectAll()
+    .where('conflict_payment_id', '=', paymentId)
+    .where('outcome', '=', 'conflict')
+    .execute();
 }
 
 export function lockConflictsWith(tx: Tx, paymentId: number): Promise<NotificationRow[]> {
@@ -174,29 +184,31 @@ export async function findHolders(db: Db, accountIds: number[]) {
   );
 }
 
-export async function listConflicts(db: Db, currency: Currency, plan: ListPlan) {
+export async function listNotifications(db: Db, currency: Currency, plan: ListPlan) {
   const page = await fetchPage<NotificationRow>(db, plan, {
     select: sql`select n.* from notifications n`,
     from: sql`from notifications n`,
-    where: [sql<boolean>`n.outcome = 'conflict'`],
   });
-  const rows = await Promise.all(page.rows.map((row) => toConflict(db, currency, row)));
-  return { ...page, rows };
+  return { ...page, rows: page.rows.map((row) => toNotification(row, currency)) };
 }
 
-async function toConflict(db: Db, currency: Currency, row: NotificationRow) {
-  const payment =
-    row.conflict_payment_id === null ? undefined : await findPaymentRow(db, row.conflict_payment_id);
-  if (!payment || row.trans_id === null || row.amount_minor === null) {
-    throw new Error(`Notification ${row.id} is a conflict without a payment.`);
-  }
+function toNotification(row: NotificationRow, currency: Currency) {
   return {
     id: row.id,
+    status: row.status,
+    outcome: row.outcome,
+    flags: row.flags,
     transactionRef: row.trans_id,
-    amount: amountOf(row.amount_minor, currency),
+    amount: row.amount_minor === null ? null : amountOf(row.amount_minor, currency),
     reference: row.bill_ref,
     payer: row.payer,
-    conflictingPayment: toPayment(payment, currency),
+    businessShortCode: row.business_short_code,
+    paymentId: row.payment_id,
+    conflictingPaymentId: row.conflict_payment_id,
+    failure: row.failure,
+    attempts: row.attempts,
+    rawBody: row.raw_body,
+    processedAt: row.processed_at?.toISOString() ?? null,
     createdAt: row.received_at.toISOString(),
   };
 }

@@ -1,14 +1,17 @@
-import { lockAccount } from '../accounts/store.ts';
-import { type Context, SYSTEM } from '../core/context.ts';
+import { canTake } from '../accounts/rules.ts';
+import { booksOf, lockAccount } from '../accounts/store.ts';
+import { audit } from '../core/audit.ts';
+import { type Actor, type Context, SYSTEM } from '../core/context.ts';
 import { businessDay } from '../core/dates.ts';
-import { type Db, inTransaction, type Tx } from '../core/db.ts';
+import { type Db, inTransaction, LostRace, type Tx } from '../core/db.ts';
 import { AppError } from '../core/errors.ts';
 import type { NotificationOutcome } from '../core/tables.ts';
 import { getMobileMoneyId } from '../payment-methods/store.ts';
 import { bookPayment } from './booking.ts';
 import {
+  findConflictsWith,
   findPendingIds,
-  hasEarlierNotification,
+  hasOtherProcessed,
   insertNotification,
   lockConflictsWith,
   lockPending,
@@ -18,8 +21,14 @@ import {
   type Settlement,
   settleNotification,
 } from './inbox-store.ts';
-import { decideMatch, findCandidates, type LadderMethod, readReference } from './matching.ts';
-import { findProviderPayment, linkToProvider, lockHandEntry } from './store.ts';
+import { decideMatch, findCandidates, type Match, readReference } from './matching.ts';
+import {
+  findProviderPayment,
+  linkToProvider,
+  lockHandEntry,
+  type PaymentRow,
+  type ProviderTransaction,
+} from './store.ts';
 
 /** What became of a notification: `repeated` for one that came before, `pending` for one to be tried again. */
 export interface Receipt {
@@ -30,8 +39,6 @@ export interface Receipt {
 interface Log {
   error(details: object, message: string): void;
 }
-
-const MAX_ATTEMPTS = 3;
 
 /**
  * Stores a notification and what it leads to in one transaction. Where the processing fails, the
@@ -46,7 +53,7 @@ export async function receiveNotification(
   try {
     return await settleAnew(context.db, async (tx) => {
       const row = await insertNotification(tx, notification);
-      if (!row) return { outcome: 'repeated' as const, paymentId: null };
+      if (!row) return repeated(tx, notification);
       return settle(tx, context, row);
     });
   } catch (error) {
@@ -58,6 +65,11 @@ export async function receiveNotification(
     );
     return { outcome: 'pending', paymentId: null };
   }
+}
+
+async function repeated(tx: Tx, { provider, transId }: ReadNotification): Promise<Receipt> {
+  const booked = await findProviderPayment(tx, provider, transId);
+  return { outcome: 'repeated', paymentId: booked?.id ?? null };
 }
 
 /** Tries the stored notifications again whose processing failed; each in a transaction of its own. */
@@ -88,19 +100,28 @@ export async function bookWaitingConflict(
   for (const row of await lockConflictsWith(tx, reversedPaymentId)) await settle(tx, context, row);
 }
 
+/** The accounts that reversing a payment may book waiting notifications on. */
+export async function findAccountsOfConflicts(
+  tx: Tx,
+  context: Context,
+  paymentId: number,
+): Promise<number[]> {
+  const matches = [];
+  for (const row of await findConflictsWith(tx, paymentId)) matches.push(await matchOf(tx, context, row));
+  return matches.flatMap(({ accountId }) => accountId ?? []);
+}
+
 /**
- * Someone may be booking the same transaction at the same moment; the constraint lets one of the two
+ * Someone may be booking the same transaction at the same moment: the constraint lets one of the two
  * through, and the other looks again.
  */
 async function settleAnew<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await inTransaction(db, work);
-    } catch (error) {
+  return inTransaction(db, (tx) =>
+    work(tx).catch((error: unknown) => {
       const raced = error instanceof AppError && error.code === 'DUPLICATE_ENTRY';
-      if (!raced || attempt >= MAX_ATTEMPTS) throw error;
-    }
-  }
+      throw raced ? new LostRace('the transaction was booked meanwhile', { cause: error }) : error;
+    }),
+  );
 }
 
 async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<Receipt> {
@@ -110,42 +131,83 @@ async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<R
 }
 
 async function findSettlement(tx: Tx, context: Context, row: NotificationRow): Promise<Settlement> {
-  const { trans_id: transId, amount_minor: amount, flags } = row;
+  const { trans_id: transId, amount_minor: amount } = row;
   if (transId === null || amount === null) throw new Error(`Notification ${row.id} was never readable.`);
   const provider = { name: row.provider, transId };
 
+  // The hand entry's lock comes first: of several notifications about it, one at a time looks further.
+  const handEntry = await lockHandEntry(tx, transId, amount);
+
   // One payment per transaction, for ever: whatever comes later under its id credits nothing.
   const booked = await findProviderPayment(tx, provider.name, transId);
-  if (booked || (row.outcome === null && (await hasEarlierNotification(tx, row)))) {
-    return { outcome: 'differs', paymentId: booked?.id ?? null, flags: [...flags, 'differs_from_first'] };
+  const isWaiting = row.outcome === 'conflict';
+  if (booked || (!isWaiting && (await hasOtherProcessed(tx, row)))) {
+    return { outcome: 'differs', paymentId: booked?.id ?? null, flags: [...row.flags, 'differs_from_first'] };
   }
-
-  const paymentMethodId = await getMobileMoneyId(tx);
-  const handEntry = await lockHandEntry(tx, paymentMethodId, transId);
-  if (handEntry && handEntry.amount_minor === amount) {
-    await linkToProvider(tx, handEntry.id, provider);
-    return { outcome: 'linked', paymentId: handEntry.id, flags };
+  if (handEntry && handEntry.amount_minor !== amount) {
+    return { outcome: 'conflict', paymentId: null, conflictPaymentId: handEntry.id, flags: row.flags };
   }
-  if (handEntry) return { outcome: 'conflict', paymentId: null, conflictPaymentId: handEntry.id, flags };
-
-  const match = await findAccount(tx, context, row);
-  const payment = await bookPayment(tx, { ...SYSTEM, name: `provider ${provider.name}` }, match?.account, {
-    amountMinor: BigInt(amount),
-    paymentMethodId,
-    transactionRef: transId,
-    paymentDate: businessDay(row.trans_time ?? row.received_at, context.config.BUSINESS_TIMEZONE),
-    source: 'webhook',
-    matchMethod: match?.method ?? null,
-    provider,
-  });
-  return { outcome: match ? 'matched' : 'unmatched', paymentId: payment.id, flags };
+  return handEntry ? link(tx, context, row, handEntry, provider) : book(tx, context, row, provider);
 }
 
-async function findAccount(tx: Tx, context: Context, row: NotificationRow) {
-  if (row.flags.includes('other_short_code')) return undefined;
+/** Staff were faster: their entry is the payment. Where it disagrees with the notification, that is flagged. */
+async function link(
+  tx: Tx,
+  context: Context,
+  row: NotificationRow,
+  entry: PaymentRow,
+  provider: ProviderTransaction,
+): Promise<Settlement> {
+  const match = await matchOf(tx, context, row);
+  const otherAccount =
+    match.accountId !== null && entry.account_id !== null && match.accountId !== entry.account_id;
+  const otherMethod = entry.payment_method_id !== (await getMobileMoneyId(tx));
+  await linkToProvider(tx, entry.id, provider);
+  await audit(tx, providerActor(provider), {
+    action: 'payment.link',
+    resource: 'payment',
+    resourceId: entry.id,
+    before: { matchMethod: entry.match_method },
+    after: { matchMethod: 'hand_entry', transId: provider.transId },
+  });
+  const flags = [
+    ...row.flags,
+    ...(otherAccount ? ['other_account'] : []),
+    ...(otherMethod ? ['other_method'] : []),
+  ];
+  return { outcome: 'linked', paymentId: entry.id, flags };
+}
+
+async function book(
+  tx: Tx,
+  context: Context,
+  row: NotificationRow,
+  provider: ProviderTransaction,
+): Promise<Settlement> {
+  const amountMinor = BigInt(row.amount_minor ?? 0);
+  const match = await matchOf(tx, context, row);
+  const found = match.accountId === null ? undefined : await lockAccount(tx, match.accountId);
+  const full = found !== undefined && !canTake(booksOf(found), amountMinor);
+  const account = full ? undefined : found;
+  const payment = await bookPayment(tx, providerActor(provider), account, {
+    amountMinor,
+    paymentMethodId: await getMobileMoneyId(tx),
+    transactionRef: provider.transId,
+    paymentDate: businessDay(row.trans_time ?? row.received_at, context.config.BUSINESS_TIMEZONE),
+    source: 'webhook',
+    matchMethod: account && match.accountId !== null ? match.method : null,
+    provider,
+  });
+  const flags = full ? [...row.flags, 'account_full'] : row.flags;
+  return { outcome: account ? 'matched' : 'unmatched', paymentId: payment.id, flags };
+}
+
+async function matchOf(tx: Tx, context: Context, row: NotificationRow): Promise<Match> {
+  if (row.flags.includes('other_short_code')) return { accountId: null, candidates: [] };
   const readings = readReference(row.bill_ref, row.payer, context.config.PHONE_REGION);
-  const match = decideMatch(await findCandidates(tx, readings), readings.referenceIsEmpty);
-  if (match.accountId === null) return undefined;
-  const account = await lockAccount(tx, match.accountId);
-  return account && { account, method: match.method satisfies LadderMethod };
+  return decideMatch(await findCandidates(tx, readings), readings.referenceIsEmpty);
+}
+
+function providerActor(provider: ProviderTransaction): Actor {
+  return { ...SYSTEM, name: `provider ${provider.name}` };
 }

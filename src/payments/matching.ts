@@ -34,15 +34,18 @@ export type Match =
   | { accountId: null; candidates: Candidate[] };
 
 const MAX_REFERENCE_LENGTH = 100;
+const MIN_NATIONAL_ID_LENGTH = 5;
 const MAX_CANDIDATES = 20;
 
 /** @param payer as the provider sent it: plain, local, masked, or the SHA-256 of the digits in hex. */
 export function readReference(reference: string | null, payer: string | null, region: string): Readings {
   const text = (reference ?? '').normalize('NFKC').trim();
+  // Placeholders such as "0" or "N/A" stand in many places; no payer means one of them.
+  const idKey = text.length <= MAX_REFERENCE_LENGTH ? nationalIdKey(text) : '';
   const readable = text !== '' && text.length <= MAX_REFERENCE_LENGTH;
   return {
     accountId: readable ? (readAccountNumber(text) ?? null) : null,
-    nationalIdKey: readable ? nationalIdKey(text) : null,
+    nationalIdKey: idKey.length >= MIN_NATIONAL_ID_LENGTH ? idKey : null,
     phone: readable ? (readPhone(text, region) ?? null) : null,
     bareAccountId: /^[1-9]\d{0,14}$/.test(text) ? Number(text) : null,
     payerSha256: readPayer(payer, region),

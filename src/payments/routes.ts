@@ -8,13 +8,13 @@ import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
 import { assignPayment, recordPayment, reversePayment } from './commands.ts';
-import { listConflicts } from './inbox-store.ts';
+import { listNotifications } from './inbox-store.ts';
 import {
   AccountParams,
   Assignment,
-  Conflict,
-  conflictList,
   NewPayment,
+  Notification,
+  notificationList,
   Payment,
   paymentList,
   Reversal,
@@ -122,20 +122,23 @@ export function paymentRoutes(api: Api, context: Context): void {
   );
 
   api.get(
-    '/payments/conflicts',
+    '/notifications',
     {
       config: { access: 'payments:assign' },
       schema: {
         tags: ['Payments'],
-        summary: 'The worklist of notifications that contradict a payment entered by hand',
-        description: 'Each credits nothing until the hand entry is reversed, which books it.',
-        querystring: conflictList.query,
-        response: { 200: ListEnvelope(Conflict) },
+        summary: 'What the provider posted, and what each notification led to',
+        description:
+          'The worklist beside unmatched money: `filter[outcome]=conflict` contradicts a payment entered by hand and credits nothing ' +
+          'until that entry is reversed, `filter[outcome]=differs` repeats a transaction with other fields, ' +
+          '`filter[status]=rejected` could not be read, `filter[status]=pending` will be tried again.',
+        querystring: notificationList.query,
+        response: { 200: ListEnvelope(Notification) },
       },
     },
     async (request) => {
-      const plan = conflictList.read(request.query, context);
-      return okList(await listConflicts(db, currency, plan), 'Conflicts found.');
+      const plan = notificationList.read(request.query, context);
+      return okList(await listNotifications(db, currency, plan), 'Notifications found.');
     },
   );
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
@@ -19,7 +20,9 @@ export const NewPayment = Type.Object({
   amount: AmountAboveZero,
   paymentMethodId: Id,
   transactionRef: Type.Optional(Nullable(Text(100))),
-  paymentDate: Type.Optional(DateText),
+  paymentDate: Type.Optional(
+    Type.String({ format: 'past-date', description: 'YYYY-MM-DD, not later than today.' }),
+  ),
 });
 export type NewPayment = Static<typeof NewPayment>;
 
@@ -67,14 +70,26 @@ export const UnmatchedPayment = Type.Object({
   ),
 });
 
-/** A notification whose TransID staff had entered by hand with another amount: it credits nothing yet. */
-export const Conflict = Type.Object({
+export const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const;
+export const NOTIFICATION_OUTCOMES = ['matched', 'unmatched', 'linked', 'conflict', 'differs'] as const;
+
+/** What the provider posted, and what it led to. */
+export const Notification = Type.Object({
   id: Id,
-  transactionRef: Type.String(),
-  amount: Money,
-  reference: Nullable(Type.String()),
-  payer: Nullable(Type.String()),
-  conflictingPayment: Payment,
+  status: Type.Enum([...NOTIFICATION_STATUSES]),
+  outcome: Nullable(Type.Enum([...NOTIFICATION_OUTCOMES])),
+  flags: Type.Array(Type.String()),
+  transactionRef: Nullable(Type.String()),
+  amount: Nullable(Money),
+  reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
+  payer: Nullable(Type.String({ description: 'The payer’s number as the provider sent it.' })),
+  businessShortCode: Nullable(Type.String()),
+  paymentId: Nullable(Type.Integer()),
+  conflictingPaymentId: Nullable(Type.Integer()),
+  failure: Nullable(Type.String({ description: 'Why it was rejected, or could not be processed yet.' })),
+  attempts: Type.Integer(),
+  rawBody: Type.String(),
+  processedAt: Nullable(Timestamp),
   createdAt: Timestamp,
 });
 
@@ -102,9 +117,27 @@ export const paymentList = defineList(
   {},
 );
 
-export const conflictList = defineList(
+export const notificationList = defineList(
   {
     id: { kind: 'id', column: column('n.id') },
+    status: {
+      kind: 'enum',
+      column: column('n.status'),
+      values: NOTIFICATION_STATUSES,
+      sqlType: 'notification_status',
+    },
+    outcome: {
+      kind: 'enum',
+      column: column('n.outcome'),
+      values: NOTIFICATION_OUTCOMES,
+      sqlType: 'notification_outcome',
+    },
+    flags: { kind: 'text', column: sql`array_to_string(n.flags, ',')` },
+    transactionRef: { kind: 'text', column: column('n.trans_id') },
+    amount: { kind: 'money', column: column('n.amount_minor') },
+    reference: { kind: 'text', column: column('n.bill_ref') },
+    payer: { kind: 'text', column: column('n.payer') },
+    paymentId: { kind: 'id', column: column('n.payment_id') },
     createdAt: { kind: 'timestamp', column: column('n.received_at') },
   },
   {},

@@ -10,6 +10,11 @@ import type { MatchMethod, PaymentSource, Payments } from '../core/tables.ts';
 
 export type PaymentRow = Selectable<Payments>;
 
+export interface ProviderTransaction {
+  name: string;
+  transId: string;
+}
+
 export interface NewPaymentRow {
   accountId: number | null;
   amountMinor: Minor;
@@ -18,8 +23,8 @@ export interface NewPaymentRow {
   paymentDate: PlainDate;
   source: PaymentSource;
   matchMethod: MatchMethod | null;
-  /** The provider and its transaction id; null for a payment entered by hand. */
-  provider: { name: string; transId: string } | null;
+  /** Null for a payment entered by hand. */
+  provider: ProviderTransaction | null;
   createdBy: number | null;
 }
 
@@ -95,32 +100,35 @@ export function findProviderPayment(
     .executeTakeFirst();
 }
 
-/** A payment that staff entered with the provider's transaction id, not reversed; locked. */
-export function lockHandEntry(
-  tx: Tx,
-  paymentMethodId: number,
-  transId: string,
-): Promise<PaymentRow | undefined> {
+/**
+ * A payment that staff entered by hand with the provider's transaction id, under whichever method, not
+ * reversed; locked. Where there are several, one of the same amount comes first.
+ */
+export function lockHandEntry(tx: Tx, transId: string, amountMinor: number): Promise<PaymentRow | undefined> {
   return tx
     .selectFrom('payments')
     .selectAll()
-    .where('payment_method_id', '=', paymentMethodId)
-    .where(sql<string>`upper(transaction_ref)`, '=', transId)
+    .where(sql<string>`upper(replace(transaction_ref, ' ', ''))`, '=', transId)
     .where('transaction_ref', 'is not', null)
     .where('status', '!=', 'reversed')
     .where('provider', 'is', null)
+    .orderBy(sql`amount_minor = ${amountMinor}::bigint`, 'desc')
+    .orderBy('id')
+    .limit(1)
     .forUpdate()
     .executeTakeFirst();
 }
 
-export async function linkToProvider(
-  tx: Tx,
-  id: number,
-  provider: { name: string; transId: string },
-): Promise<void> {
+/** Makes a hand entry the one payment of the provider's transaction. */
+export async function linkToProvider(tx: Tx, id: number, provider: ProviderTransaction): Promise<void> {
   await tx
     .updateTable('payments')
-    .set({ provider: provider.name, provider_trans_id: provider.transId, updated_at: sql`now()` })
+    .set({
+      provider: provider.name,
+      provider_trans_id: provider.transId,
+      match_method: 'hand_entry',
+      updated_at: sql`now()`,
+    })
     .where('id', '=', id)
     .execute();
 }

@@ -13,10 +13,19 @@ export function hashPassword(password: string): Promise<string> {
 /** A hash that no password has: an unknown user costs the same time as a wrong password. */
 let nobodysHash: Promise<string> | undefined;
 
-/** @param storedHash null for an unknown user, or for one who has no password: false, after the same time. */
-export async function passwordMatches(storedHash: string | null, password: string): Promise<boolean> {
+/** @param storedHash null for an unknown user, or for one who has no password: false, after the same time.
+ * @param beforeHashing may still refuse, when the turn of this hash has come
+ */
+export async function passwordMatches(
+  storedHash: string | null,
+  password: string,
+  beforeHashing: () => Promise<void> = async () => {},
+): Promise<boolean> {
   nobodysHash ??= hashPassword(crypto.randomUUID());
   const target = storedHash ?? (await nobodysHash);
-  const matches = await twoAtATime(() => verify(target, password));
+  const matches = await twoAtATime(async () => {
+    await beforeHashing();
+    return verify(target, password);
+  });
   return matches && storedHash !== null;
 }

@@ -88,6 +88,8 @@ export function findUser(db: Db, id: number): Promise<UserRow | undefined> {
 }
 
 export function findUserByEmail(db: Db, email: string): Promise<UserRow | undefined> {
+  // PostgreSQL stores no NUL: nobody can have such an address.
+  if (email.includes('\0')) return Promise.resolve(undefined);
   return db.selectFrom('users').selectAll().where('email_key', '=', emailKey(email)).executeTakeFirst();
 }
 

@@ -11,6 +11,8 @@ export const PROVIDER = 'mobilemoney';
 
 const MAX_TRANS_ID_LENGTH = 64;
 const MAX_FIELD_LENGTH = 256;
+/** No mobile money is older: an earlier time is a slip. */
+const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
 
 export interface ReadingRules {
   currency: Currency;
@@ -33,7 +35,7 @@ export function readNotification(
   rules: ReadingRules,
 ): Reading {
   const fields = isRecord(body) ? body : {};
-  const transId = textOf(fields, 'TransID')?.toUpperCase() ?? '';
+  const transId = textOf(fields, 'TransID', rawBody)?.replace(/\s/g, '').toUpperCase() ?? '';
   const amountMinor = amountOf(textOf(fields, 'TransAmount'), rules.currency);
   const problems: FieldProblem[] = [];
   if (transId === '' || transId.length > MAX_TRANS_ID_LENGTH) {
@@ -67,7 +69,7 @@ export function readNotification(
 
 function readTime(text: string | null, receivedAt: Date, timeZone: string) {
   const transTime = parseEastAfricaTime(text ?? '');
-  if (!transTime) return { transTime: receivedAt, flags: ['unreadable_time'] };
+  if (!transTime || transTime < OLDEST_TIME) return { transTime: receivedAt, flags: ['unreadable_time'] };
   const later = compareDates(businessDay(transTime, timeZone), businessDay(receivedAt, timeZone)) > 0;
   return later ? { transTime: receivedAt, flags: ['future_time'] } : { transTime, flags: [] };
 }
@@ -77,13 +79,18 @@ function amountOf(text: string | null, { decimals }: Currency): Minor | undefine
   return minor !== undefined && minor > 0n && minor <= maxAmountMinor(decimals) ? minor : undefined;
 }
 
-/** A field as text: numbers are accepted where the provider promises strings; control characters are dropped. */
-function textOf(fields: Record<string, unknown>, name: string): string | null {
-  const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+/**
+ * A field as text: numbers are accepted where the provider promises strings; characters that nobody
+ * sees are dropped. Digits beyond what a number holds exactly are read from the body's own text.
+ */
+function textOf(fields: Record<string, unknown>, name: string, rawBody = ''): string | null {
+  const parsed = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  const isRounded = typeof parsed === 'number' && Math.abs(parsed) > Number.MAX_SAFE_INTEGER;
+  const value = isRounded ? new RegExp(`"${name}"\\s*:\\s*(\\d+)\\s*[,}]`).exec(rawBody)?.[1] : parsed;
   if (typeof value !== 'string' && typeof value !== 'number') return null;
   const text = String(value)
     .toWellFormed()
-    .replace(/\p{Cc}/gu, '')
+    .replace(/[\p{Cc}\p{Cf}]/gu, '')
     .trim()
     .slice(0, MAX_FIELD_LENGTH);
   return text === '' ? null : text;

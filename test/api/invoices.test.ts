@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { inflateSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
@@ -178,7 +179,7 @@ describe('the numbers of a year', () => {
     await service.clock.set(new Date('2031-12-31T21:30:00Z'));
     expect(await issue()).toMatchObject({ number: 'INV-2032-000001', issuedOn: '2032-01-01' });
     expect(await issue()).toMatchObject({ number: 'INV-2032-000002' });
-    await service.clock.set(undefined);
+    await service.clock.set(null);
   });
 });
 
@@ -287,6 +288,20 @@ describe('GET /invoices/:id/pdf', () => {
   const textOf = (bytes: Buffer) =>
     execFileSync('pdftotext', ['-layout', '-', '-'], { input: bytes, encoding: 'utf8' });
 
+  /** A PDF's text with its compressed streams readable. */
+  function unpacked(bytes: Buffer): string {
+    const parts = bytes.toString('latin1').split(/\bstream\r?\n/);
+    const streams = parts.slice(1).map((part) => {
+      const end = part.search(/\r?\nendstream/);
+      try {
+        return inflateSync(Buffer.from(part.slice(0, end), 'latin1')).toString('latin1');
+      } catch {
+        return part.slice(0, end); // was not compressed
+      }
+    });
+    return [...parts, ...streams].join('\n');
+  }
+
   it.skipIf(!reader)('holds every name and figure, in four scripts over several pages', async () => {
     const customer = await newCustomer(service, { firstName: 'Zoë Łucja', lastName: 'Ольга ወልደ' });
     const account = await newAccount(service, { customerId: customer.id });
@@ -312,14 +327,14 @@ describe('GET /invoices/:id/pdf', () => {
   });
 
   it.skipIf(!reader)('prints what looks like an instruction as it stands', async () => {
-    const hostile = '#panic() $x$ \\ *b* _e_ @ref <script>x</script> `r` [c] // /* %%EOF endobj';
+    const hostile = '#panic() $x$ \\ *b* _e_ @ref <script>x</script> `r` [c] // /* %PDF endobj';
     const customer = await newCustomer(service, { firstName: '#set page(width: 1pt)', lastName: '</b>' });
     const account = await newAccount(service, { customerId: customer.id });
     const { id } = await issue([{ ...item, description: hostile }], account.id);
     const { bytes } = await getPdf(id);
     const text = textOf(bytes).replace(/\s+/g, ' ');
     for (const part of ['#set page(width: 1pt) </b>', ...hostile.split(' ')]) expect(text).toContain(part);
-    expect(bytes.toString('latin1')).not.toMatch(/\/(JavaScript|JS|OpenAction|AA|Launch|URI|EmbeddedFile)\b/);
+    expect(unpacked(bytes)).not.toMatch(/\/(JavaScript|JS|OpenAction|AA|Launch|URI|EmbeddedFile)\b/);
   });
 
   it.skipIf(!reader)('prints a box for a glyph that no font has, and marks what is void', async () => {

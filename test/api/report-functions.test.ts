@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { formatAccountNumber } from '../../src/accounts/account-number.ts';
 import { dueBy, frequencies, nextItem, type Terms, totalMinor } from '../../src/accounts/schedule.ts';
 import { addDays, type PlainDate } from '../../src/core/dates.ts';
+import { minMinor } from '../../src/core/money.ts';
 import { useService } from '../harness.ts';
 
 /** The functions of migrations/0005_reports.sql against those in TypeScript that they repeat, many at once. */
@@ -66,12 +67,11 @@ describe('the schedule in SQL', () => {
       order by i`.execute(service.context.db);
     const expected = cases.map(({ terms, day, paidMinor }) => {
       const deposit = day < terms.activationDate ? 0n : terms.depositMinor;
-      const beyondDeposit = paidMinor - terms.depositMinor;
-      const most = totalMinor(terms) - terms.depositMinor;
+      const counted = minMinor(paidMinor, totalMinor(terms));
       return {
         due: Number((dueBy(terms, day) - deposit) / terms.instalmentMinor),
         next: nextItem(terms, paidMinor)?.date ?? null,
-        paid: Number(beyondDeposit < 0n ? 0n : beyondDeposit > most ? most : beyondDeposit),
+        paid: counted < terms.depositMinor ? 0 : Number(counted - terms.depositMinor),
       };
     });
     expect(rows).toEqual(expected);

@@ -260,15 +260,15 @@ describe('a transaction that staff had entered by hand', () => {
     const { account, payment } = await entered(sent.TransID, 400);
     expect(accepted(await notify(service, sent))).toEqual({ outcome: 'conflict', paymentId: null });
     expect((await accountNow(service, account.id)).paid).toBe(400);
-    const { body } = await service.call('GET', '/payments/conflicts');
-    expect(body.data[0]).toEqual({
-      id: expect.any(Number),
+    const { body } = await service.call('GET', '/notifications?filter[outcome]=conflict');
+    expect(body.data[0]).toMatchObject({
+      status: 'processed',
       transactionRef: sent.TransID,
       amount: 450,
       reference: 'x1',
       payer: sent.MSISDN,
-      conflictingPayment: payment,
-      createdAt: expect.any(String),
+      paymentId: null,
+      conflictingPaymentId: payment.id,
     });
     expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
     expect(accepted(await notify(service, { ...sent, TransAmount: '460.00' })).outcome).toBe('differs');
@@ -279,11 +279,14 @@ describe('a transaction that staff had entered by hand', () => {
     const sent = notification({ TransAmount: '450.00', BillRefNumber: meant.accountNumber });
     const { account, payment } = await entered(sent.TransID, 400);
     accepted(await notify(service, sent));
-    const before = (await service.call('GET', '/payments/conflicts')).body.pagination.total;
+    const before = (await service.call('GET', '/notifications?filter[outcome]=conflict')).body.pagination
+      .total;
     await reverse(service, payment.id);
     expect((await accountNow(service, account.id)).paid).toBe(0);
     expect((await accountNow(service, meant.id)).paid).toBe(450);
-    expect((await service.call('GET', '/payments/conflicts')).body.pagination.total).toBe(before - 1);
+    expect((await service.call('GET', '/notifications?filter[outcome]=conflict')).body.pagination.total).toBe(
+      before - 1,
+    );
     expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
   });
 

@@ -154,7 +154,7 @@ export function createPrintQueue({ program, maxWaiting, timeoutMs, idleMs }: Que
 function lowerPriority({ pid }: ChildProcess): void {
   if (pid === undefined) return; // it did not start; its `error` event says why
   try {
-    setPriority(pid, constants.priority.PRIORITY_LOW);
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
     // Some containers forbid it. The documents are right all the same.
   }

@@ -1,0 +1,530 @@
+import { decodeJwt, SignJWT } from 'jose';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  PASSWORD,
+  startInstance,
+  startTestService,
+  type TestService,
+  useService,
+  wrongFields,
+} from '../harness.ts';
+
+const service = useService();
+/** Design 3.3: sign-out, disabling and a change of role or password hold everywhere within this. */
+const HOLDS_WITHIN = { timeout: 5_000, interval: 250 };
+
+let newcomers = 0;
+const freshEmail = () => {
+  newcomers += 1;
+  return `newcomer${newcomers}@example.com`;
+};
+const post = (path: string, body: unknown, call = service.call) => call('POST', path, body, { token: null });
+const login = (email: string, password = PASSWORD, call = service.call) =>
+  post('/auth/login', { email, password }, call);
+
+function registration(fields: Record<string, unknown> = {}) {
+  return { email: freshEmail(), password: PASSWORD, firstName: 'New', lastName: 'Comer', ...fields };
+}
+
+async function newUser(fields: Record<string, unknown> = {}) {
+  const answer = await post('/auth/register', registration(fields));
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.data;
+}
+
+const statusOf = async (token: string, call: TestService['call'] = service.call) =>
+  (await call('GET', '/auth/me', undefined, { token })).status;
+
+function expectRefusal(answer: Answer, status: number, code: string): void {
+  expect(answer.body, answer.text).toMatchObject({ success: false, error: { code } });
+  expect(answer.status).toBe(status);
+}
+
+describe('registration', () => {
+  it('signs the newcomer in, and repeats the fields but the password', async () => {
+    const body = registration({ email: 'Amina.W@Example.com', firstName: 'Amina', lastName: 'ወልደ' });
+    const answer = await post('/auth/register', body);
+    expect(answer.status).toBe(201);
+    expect(answer.body.data).toEqual({
+      accessToken: expect.any(String),
+      refreshToken: expect.any(String),
+      tokenType: 'Bearer',
+      expiresIn: 3600,
+      user: {
+        id: expect.any(Number),
+        email: 'Amina.W@Example.com',
+        firstName: 'Amina',
+        lastName: 'ወልደ',
+        role: 'manager',
+        active: true,
+        employeeId: null,
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+      },
+    });
+    expect(answer.text).not.toContain(PASSWORD);
+    const me = await service.call('GET', '/auth/me', undefined, { token: answer.body.data.accessToken });
+    expect(me.body.data).toEqual(answer.body.data.user);
+  });
+
+  it('makes the first user the admin, and the next ones managers', async () => {
+    const me = await service.call('GET', '/auth/me');
+    expect(me.body.data).toMatchObject({ email: 'admin@example.com', role: 'admin' });
+    expect((await newUser()).user.role).toBe('manager');
+  });
+
+  it('makes one admin of five who come first at once', async () => {
+    const { service: empty, close } = await startTestService();
+    try {
+      await sql`delete from sessions`.execute(empty.context.db);
+      await sql`delete from users`.execute(empty.context.db);
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, () => post('/auth/register', registration(), empty.call)),
+      );
+      const roles = answers.map(({ body }) => body.data.user.role).sort();
+      expect(roles).toEqual(['admin', 'manager', 'manager', 'manager', 'manager']);
+    } finally {
+      await close();
+    }
+  });
+
+  it('refuses an e-mail that is taken, in whatever letter case', async () => {
+    const { user } = await newUser({ email: 'Taken@Example.com' });
+    const answer = await post('/auth/register', registration({ email: 'tAKEN@example.COM' }));
+    expectRefusal(answer, 409, 'DUPLICATE_ENTRY');
+    expect(answer.body.error.details).toMatchObject({ field: 'email' });
+    expect((await login('taken@example.com')).body.data.user).toEqual(user);
+  });
+
+  it('names what is missing or wrong, and lets nobody choose a role', async () => {
+    expect(wrongFields(await post('/auth/register', {}))).toEqual([
+      'email',
+      'firstName',
+      'lastName',
+      'password',
+    ]);
+    const wrong = registration({ email: 'none', password: 'short', firstName: ' ', role: 'admin' });
+    expect(wrongFields(await post('/auth/register', wrong))).toEqual([
+      'email',
+      'firstName',
+      'password',
+      'role',
+    ]);
+  });
+
+  it.each([7, 129])('refuses a password of %d characters', async (length) => {
+    const password = 'p'.repeat(length);
+    expect(wrongFields(await post('/auth/register', registration({ password })))).toEqual(['password']);
+  });
+
+  it.each(['p'.repeat(8), 'ö'.repeat(128), '  spaces count ', 'emoji 👍👍', 'password'])(
+    'takes the password "%s" as it is',
+    async (password) => {
+      const { user } = await newUser({ password });
+      expect((await login(user.email, password)).status).toBe(200);
+      expect((await login(user.email, password.trim().slice(1))).status).toBe(401);
+    },
+  );
+
+  it.each<[string, Record<string, string>, number, string | undefined]>([
+    ['outside production', {}, 201, 'manager'],
+    ['outside production with a role', { REGISTRATION_ROLE: 'viewer' }, 201, 'viewer'],
+    ['outside production when closed', { REGISTRATION: 'closed' }, 403, undefined],
+    ['in production', { NODE_ENV: 'production' }, 403, undefined],
+    [
+      'in production when opened',
+      { NODE_ENV: 'production', REGISTRATION: 'open', REGISTRATION_ROLE: 'agent' },
+      201,
+      'agent',
+    ],
+  ])('%s with %j answers %d', async (_where, environment, status, role) => {
+    const secrets = { JWT_SECRET: 'x'.repeat(32), WEBHOOK_SECRET: 'sesame' };
+    const { call, close } = await startInstance(service, { ...secrets, ...environment });
+    try {
+      const answer = await call('POST', '/auth/register', registration());
+      expect(answer.status, answer.text).toBe(status);
+      expect(answer.body.data?.user.role).toBe(role);
+      if (status === 403) expectRefusal(answer, 403, 'FORBIDDEN');
+    } finally {
+      await close();
+    }
+  });
+
+  it('in production refuses the most common passwords, and makes nobody admin for coming first', async () => {
+    const { service: empty, close } = await startTestService();
+    const { call, close: closeProduction } = await startInstance(empty, {
+      NODE_ENV: 'production',
+      JWT_SECRET: 'x'.repeat(32),
+      WEBHOOK_SECRET: 'sesame',
+      REGISTRATION: 'open',
+      REGISTRATION_ROLE: 'viewer',
+    });
+    try {
+      await sql`delete from sessions`.execute(empty.context.db);
+      await sql`delete from users`.execute(empty.context.db);
+      const common = await call('POST', '/auth/register', registration({ password: 'Password1' }));
+      expect(wrongFields(common)).toEqual(['password']);
+      const first = await call('POST', '/auth/register', registration());
+      expect(first.body.data.user.role).toBe('viewer');
+    } finally {
+      await closeProduction();
+      await close();
+    }
+  });
+});
+
+describe('login', () => {
+  it('gives tokens that work, for the e-mail in any letter case', async () => {
+    const { user } = await newUser({ email: 'Mixed.Case@example.com' });
+    const answer = await login('mIXED.cASE@EXAMPLE.com');
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toMatchObject({ tokenType: 'Bearer', expiresIn: 3600, user });
+    expect(await statusOf(answer.body.data.accessToken)).toBe(200);
+  });
+
+  it('fails alike for an unknown e-mail, a wrong password and a disabled user', async () => {
+    const { user } = await newUser();
+    const { user: disabled } = await newUser();
+    await service.context.db
+      .updateTable('users')
+      .set({ active: false })
+      .where('id', '=', disabled.id)
+      .execute();
+    const failures = [
+      await login('nobody@example.com'),
+      await login(user.email, 'a wrong password'),
+      await login(user.email, 'x'),
+      await login(user.email, ''),
+      await login('not an e-mail', 'x'),
+      await login(disabled.email),
+    ];
+    for (const failure of failures) {
+      expectRefusal(failure, 401, 'AUTH_FAILED');
+      expect(failure.text).toBe(failures[0]?.text);
+    }
+  });
+
+  it('takes as long for an unknown e-mail as for a wrong password', async () => {
+    const { user } = await newUser();
+    const median = async (email: () => string) => {
+      const times: number[] = [];
+      for (let i = 0; i < 7; i++) {
+        const start = performance.now();
+        await login(email(), 'a wrong password');
+        times.push(performance.now() - start);
+      }
+      return times.sort((a, b) => a - b)[3] ?? 0;
+    };
+    const wrong = await median(() => user.email);
+    const unknown = await median(freshEmail);
+    expect(unknown).toBeGreaterThan(wrong / 3); // no hash at all would take a tenth
+  });
+
+  it('checks only that both are texts of bounded length', async () => {
+    expect(wrongFields(await post('/auth/login', {}))).toEqual(['email', 'password']);
+    expect(wrongFields(await post('/auth/login', { email: 5, password: null }))).toEqual([
+      'email',
+      'password',
+    ]);
+    expect(wrongFields(await login('x'.repeat(255), 'y'.repeat(1001)))).toEqual(['email', 'password']);
+  });
+
+  it.each([true, false])('is locked after ten failures, for an e-mail that exists: %s', async (exists) => {
+    const email = exists ? (await newUser()).user.email : freshEmail();
+    const guesses = await Promise.all(Array.from({ length: 10 }, () => login(email, 'a wrong guess')));
+    for (const guess of guesses) expectRefusal(guess, 401, 'AUTH_FAILED');
+    const locked = await login(email.toUpperCase());
+    expectRefusal(locked, 429, 'RATE_LIMITED');
+    expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(800);
+    expect(Number(locked.headers.get('retry-after'))).toBeLessThanOrEqual(900);
+  });
+
+  it('locked out leaves living sessions alone', async () => {
+    const { user, accessToken, refreshToken } = await newUser();
+    for (let i = 0; i < 10; i++) await login(user.email, 'a wrong guess');
+    expectRefusal(await login(user.email), 429, 'RATE_LIMITED');
+    expect(await statusOf(accessToken)).toBe(200);
+    expect((await post('/auth/refresh', { refreshToken })).status).toBe(200);
+  });
+
+  it('that succeeds forgets the failures before', async () => {
+    const { user } = await newUser();
+    for (let round = 0; round < 2; round++) {
+      for (let i = 0; i < 9; i++) await login(user.email, 'a wrong guess');
+      expect((await login(user.email)).status).toBe(200);
+    }
+  });
+});
+
+describe('an access token', () => {
+  const key = () => new TextEncoder().encode(service.parts.jwtSecret);
+  interface Forgery {
+    header?: Record<string, unknown>;
+    claims?: Record<string, unknown>;
+    secret?: Uint8Array;
+  }
+  /** A token like a real one of the admin but for what is said. */
+  async function forge({ header = {}, claims = {}, secret = key() }: Forgery): Promise<string> {
+    const real = decodeJwt(service.adminToken);
+    const merged = Object.fromEntries(
+      Object.entries({ ...real, ...claims }).filter(([, value]) => value !== undefined),
+    );
+    return new SignJWT(merged).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', ...header }).sign(secret);
+  }
+
+  it('forged like a real one is taken, so that the refusals below mean something', async () => {
+    expect(await statusOf(await forge({}))).toBe(200);
+  });
+
+  it.each<[string, Forgery]>([
+    ['a key of another', { secret: new TextEncoder().encode('another secret, also 32 bytes long') }],
+    ['another algorithm of the family', { header: { alg: 'HS512' } }],
+    ['another audience', { claims: { aud: 'another-api' } }],
+    ['no audience', { claims: { aud: undefined } }],
+    ['another issuer', { claims: { iss: 'someone-else' } }],
+    ['another type in its header', { header: { typ: 'JWT' } }],
+    ['no type in its header', { header: { typ: undefined } }],
+    ['another type in its claims', { claims: { typ: 'refresh' } }],
+    ['an expiry that has passed', { claims: { exp: Math.floor(Date.now() / 1000) - 1 } }],
+    ['no expiry', { claims: { exp: undefined } }],
+    ['a beginning that has not come', { claims: { nbf: Math.floor(Date.now() / 1000) + 60 } }],
+    ['no session', { claims: { sid: undefined } }],
+    ['a session that is none', { claims: { sid: '00000000-0000-4000-8000-000000000000' } }],
+    ['a session that is no id', { claims: { sid: "' or 1=1" } }],
+    ['the session of another user', { claims: { sub: '999999' } }],
+    ['no user', { claims: { sub: 'admin' } }],
+  ])('with %s is refused', async (_what, forgery) => {
+    const answer = await service.call('GET', '/auth/me', undefined, { token: await forge(forgery) });
+    expectRefusal(answer, 401, 'UNAUTHORIZED');
+  });
+
+  it('without a signature is refused', async () => {
+    const [, claims = ''] = service.adminToken.split('.');
+    const header = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url');
+    for (const token of [
+      `${header}.${claims}.`,
+      `${header}.${claims}`,
+      service.adminToken.replace(/\.[^.]*$/, '.'),
+    ]) {
+      expect(await statusOf(token), token).toBe(401);
+    }
+  });
+
+  it('that was changed in transit is refused', async () => {
+    const [header = '', claims = '', signature = ''] = service.adminToken.split('.');
+    const other = Buffer.from(JSON.stringify({ ...decodeJwt(service.adminToken), sub: '2' })).toString(
+      'base64url',
+    );
+    for (const token of [
+      `${header}.${other}.${signature}`,
+      `${header}.${claims}.${signature.slice(0, -2)}AA`,
+    ]) {
+      expect(await statusOf(token)).toBe(401);
+    }
+  });
+
+  it('that is long, empty or of another scheme is refused', async () => {
+    const authorizations = ['', 'Bearer', 'Bearer ', `Basic ${service.adminToken}`, service.adminToken];
+    for (const authorization of [
+      ...authorizations,
+      `Bearer ${'x'.repeat(4000)}`,
+      `Bearer ${service.adminToken} x`,
+    ]) {
+      const answer = await service.call('GET', '/auth/me', undefined, {
+        token: null,
+        headers: { authorization },
+      });
+      expectRefusal(answer, 401, 'UNAUTHORIZED');
+    }
+  });
+
+  it('is taken with the scheme in any letter case', async () => {
+    const headers = { authorization: `bearer ${service.adminToken}` };
+    expect((await service.call('GET', '/auth/me', undefined, { token: null, headers })).status).toBe(200);
+  });
+
+  it('says nothing of what its user may do', async () => {
+    expect(Object.keys(decodeJwt(service.adminToken)).sort()).toEqual([
+      'aud',
+      'exp',
+      'iat',
+      'iss',
+      'sid',
+      'sub',
+      'typ',
+    ]);
+    const { accessToken } = await newUser();
+    const raised = await new SignJWT({ ...decodeJwt(accessToken), role: 'admin', roles: ['admin'] })
+      .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt' })
+      .sign(key());
+    const me = await service.call('GET', '/auth/me', undefined, { token: raised });
+    expect(me.body.data.role).toBe('manager');
+  });
+
+  it('lives as long as the configuration says', async () => {
+    const { call, close } = await startInstance(service, { ACCESS_TOKEN_TTL: '60' });
+    try {
+      const { accessToken, expiresIn } = (await login('admin@example.com', PASSWORD, call)).body.data;
+      const { exp = 0, iat = 0 } = decodeJwt(accessToken);
+      expect({ lifetime: exp - iat, expiresIn }).toEqual({ lifetime: 60, expiresIn: 60 });
+    } finally {
+      await close();
+    }
+  });
+});
+
+describe('a refresh token', () => {
+  const refresh = (refreshToken: string) => post('/auth/refresh', { refreshToken });
+
+  it('is exchanged for new tokens of the same session', async () => {
+    const first = await newUser();
+    const answer = await refresh(first.refreshToken);
+    expect(answer.status).toBe(200);
+    expect(answer.body.data).toMatchObject({ tokenType: 'Bearer', user: first.user });
+    expect(answer.body.data.refreshToken).not.toBe(first.refreshToken);
+    expect(decodeJwt(answer.body.data.accessToken).sid).toBe(decodeJwt(first.accessToken).sid);
+    expect(await statusOf(answer.body.data.accessToken)).toBe(200);
+  });
+
+  it('used a second time ends the whole family', async () => {
+    const first = await newUser();
+    const second = (await refresh(first.refreshToken)).body.data;
+    const third = (await refresh(second.refreshToken)).body.data;
+    expectRefusal(await refresh(first.refreshToken), 401, 'UNAUTHORIZED');
+    expectRefusal(await refresh(third.refreshToken), 401, 'UNAUTHORIZED');
+    for (const { accessToken } of [first, second, third]) {
+      await expect.poll(() => statusOf(accessToken), HOLDS_WITHIN).toBe(401);
+    }
+    expect((await login(first.user.email)).status).toBe(200);
+  });
+
+  it('used five times at once works once at most, and ends the family', async () => {
+    const { refreshToken } = await newUser();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(refreshToken)));
+    const won = answers.filter(({ status }) => status === 200);
+    expect(won).toHaveLength(1);
+    expectRefusal(await refresh(won[0]?.body.data.refreshToken), 401, 'UNAUTHORIZED');
+  });
+
+  it('of another session is not touched by the end of one', async () => {
+    const one = await newUser();
+    const other = (await login(one.user.email)).body.data;
+    await refresh(one.refreshToken);
+    await refresh(one.refreshToken);
+    expect((await refresh(other.refreshToken)).status).toBe(200);
+  });
+
+  it('that has expired, is unknown or is an access token is refused', async () => {
+    const { refreshToken, accessToken, user } = await newUser();
+    await sql`update refresh_tokens t set expires_at = now() - interval '1 second'
+      from sessions s where s.id = t.session_id and s.user_id = ${user.id}`.execute(service.context.db);
+    for (const token of [refreshToken, 'x'.repeat(43)])
+      expectRefusal(await refresh(token), 401, 'UNAUTHORIZED');
+    expect(wrongFields(await refresh(accessToken))).toEqual(['refreshToken']);
+    expect(wrongFields(await refresh(''))).toEqual(['refreshToken']);
+  });
+
+  it('is stored as a digest alone', async () => {
+    const { refreshToken } = await newUser();
+    const { rows } = await sql<{ found: number }>`
+      select count(*) as found from refresh_tokens
+      where encode(token_hash, 'escape') like ${`%${refreshToken}%`}`.execute(service.context.db);
+    expect(rows[0]?.found).toBe(0);
+  });
+});
+
+describe('what ends a session', () => {
+  it('logout does, for the access token at once and for the refresh token', async () => {
+    const { accessToken, refreshToken } = await newUser();
+    expect(await statusOf(accessToken)).toBe(200);
+    const answer = await service.call('POST', '/auth/logout', undefined, { token: accessToken });
+    expect(answer.status).toBe(200);
+    expect(await statusOf(accessToken)).toBe(401);
+    expectRefusal(await post('/auth/refresh', { refreshToken }), 401, 'UNAUTHORIZED');
+  });
+
+  it('logout holds on another instance within five seconds, and spares the user’s other sessions', async () => {
+    const { call, close } = await startInstance(service);
+    try {
+      const { accessToken, user } = await newUser();
+      const other = (await login(user.email)).body.data;
+      expect(await statusOf(accessToken, call)).toBe(200);
+      await service.call('POST', '/auth/logout', undefined, { token: accessToken });
+      await expect.poll(() => statusOf(accessToken, call), HOLDS_WITHIN).toBe(401);
+      expect(await statusOf(other.accessToken, call)).toBe(200);
+    } finally {
+      await close();
+    }
+  });
+
+  it('a change of the password does, for all sessions but the one that asked', async () => {
+    const { accessToken, user } = await newUser();
+    const other = (await login(user.email)).body.data;
+    expect(await statusOf(other.accessToken)).toBe(200);
+    const body = { currentPassword: PASSWORD, newPassword: 'an even longer password' };
+    expect((await service.call('PUT', '/auth/password', body, { token: accessToken })).status).toBe(200);
+    await expect.poll(() => statusOf(other.accessToken), HOLDS_WITHIN).toBe(401);
+    expectRefusal(await post('/auth/refresh', { refreshToken: other.refreshToken }), 401, 'UNAUTHORIZED');
+    expect(await statusOf(accessToken)).toBe(200);
+    expectRefusal(await login(user.email), 401, 'AUTH_FAILED');
+    expect((await login(user.email, 'an even longer password')).status).toBe(200);
+  });
+
+  it('a change of the password with a wrong or a short one does not', async () => {
+    const { accessToken, user } = await newUser();
+    const change = (currentPassword: string, newPassword: string) =>
+      service.call('PUT', '/auth/password', { currentPassword, newPassword }, { token: accessToken });
+    expectRefusal(await change('a wrong password', 'an even longer password'), 401, 'AUTH_FAILED');
+    expect(wrongFields(await change(PASSWORD, 'short'))).toEqual(['newPassword']);
+    expect((await login(user.email)).status).toBe(200);
+    expect(await statusOf(accessToken)).toBe(200);
+  });
+
+  it('disabling the user does', async () => {
+    const { accessToken, refreshToken, user } = await newUser();
+    expect(await statusOf(accessToken)).toBe(200);
+    await service.context.db.updateTable('users').set({ active: false }).where('id', '=', user.id).execute();
+    await expect.poll(() => statusOf(accessToken), HOLDS_WITHIN).toBe(401);
+    expectRefusal(await post('/auth/refresh', { refreshToken }), 401, 'UNAUTHORIZED');
+  });
+});
+
+describe('rights', () => {
+  const customer = { firstName: 'A', lastName: 'B', phone: '+254711999999' };
+
+  it.each([
+    ['admin', 201],
+    ['manager', 201],
+    ['agent', 201],
+    ['finance', 403],
+    ['viewer', 403],
+  ])('let a user who is %s register a customer: %d', async (role, status) => {
+    const token = await service.signInAs(role);
+    const answer = await service.call('POST', '/customers', customer, { token });
+    expect(answer.status).toBe(status);
+    if (status === 403) {
+      expectRefusal(answer, 403, 'FORBIDDEN');
+      expect(answer.body.error.details).toEqual({
+        permission: 'customers:create',
+        roles: ['admin', 'manager', 'agent'],
+      });
+    }
+  });
+
+  it('follow a change of the role within five seconds, with the token that is there', async () => {
+    const { accessToken: token, user } = await newUser();
+    expect((await service.call('POST', '/customers', customer, { token })).status).toBe(201);
+    await service.context.db.updateTable('users').set({ role: 'viewer' }).where('id', '=', user.id).execute();
+    const status = async () => (await service.call('POST', '/customers', customer, { token })).status;
+    await expect.poll(status, HOLDS_WITHIN).toBe(403);
+  });
+
+  it('are checked before the body is looked at, and the token before the rights', async () => {
+    const viewer = await service.signInAs('viewer');
+    expectRefusal(await service.call('POST', '/customers', '{broken', { token: viewer }), 403, 'FORBIDDEN');
+    expectRefusal(await service.call('POST', '/customers', '{broken', { token: null }), 401, 'UNAUTHORIZED');
+    expectRefusal(await service.call('POST', '/customers', '{broken'), 400, 'VALIDATION_ERROR');
+  });
+});

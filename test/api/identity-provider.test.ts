@@ -1,0 +1,512 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { deleteExpiredSignInStates } from '../../src/auth/store.ts';
+import { startTestService, type TestService } from '../harness.ts';
+import {
+  type Browser,
+  createBrowser,
+  type Forgery,
+  type Person,
+  passProvider,
+  providerSettings,
+  startForgedProvider,
+  startRealProvider,
+} from '../oidc.ts';
+
+const people: Record<string, Person> = {
+  amina: { email: 'amina@example.org', email_verified: true, given_name: 'Amina', family_name: 'Otieno' },
+  otto: { email: 'otto@example.org', email_verified: true, name: 'Otto von Berg' },
+  local: { email: 'ADMIN@example.com', email_verified: true, name: 'Not Admin' },
+  unverified: { email: 'unverified@example.org', email_verified: false, name: 'Un Verified' },
+  mailless: { name: 'No Mail' },
+  twins: { email: 'twins@example.org', email_verified: true, name: 'Twin' },
+  first: { email: 'first@example.org', email_verified: true, given_name: 'First' },
+};
+
+let service: TestService;
+let real: Awaited<ReturnType<typeof startRealProvider>>;
+let forged: Awaited<ReturnType<typeof startForgedProvider>>;
+let gone: typeof forged;
+const closers: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  real = await startRealProvider(people);
+  forged = await startForgedProvider();
+  gone = await startForgedProvider();
+  await gone.close();
+  const started = await startTestService({
+    ...providerSettings('REAL', real.issuer),
+    ...providerSettings('FORGED', forged.issuer),
+    ...providerSettings('GONE', gone.issuer),
+  });
+  service = started.service;
+  await real.open(`${service.origin}/api/auth/real/callback`);
+  closers.push(started.close, real.close, forged.close);
+});
+afterAll(async () => {
+  for (const close of closers) await close();
+});
+
+async function start(browser: Browser, provider = 'real', origin = service.origin): Promise<string> {
+  const response = await browser.send(`${origin}/api/auth/${provider}`);
+  expect(response.status, await response.text()).toBe(302);
+  return response.headers.get('location') ?? '';
+}
+
+async function answerOf(response: Response) {
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+}
+
+/** The whole way of a person with a browser of their own. */
+async function signIn(person: string, browser = createBrowser()) {
+  const callback = await passProvider(browser, await start(browser), person);
+  return answerOf(await browser.send(callback));
+}
+
+function expectRefused(
+  answer: Awaited<ReturnType<typeof answerOf>>,
+  status = 401,
+  code = 'AUTH_FAILED',
+  message = /\S/,
+) {
+  expect(answer.body, answer.text).toMatchObject({ success: false, error: { code } });
+  expect(answer.status).toBe(status);
+  expect(answer.body.error.message).toMatch(message);
+}
+
+const NOT_BEGUN = /did not begin in this browser/;
+const NOT_VERIFIED = /could not be verified/;
+
+describe('GET /auth/:provider', () => {
+  it('sends the browser to the provider with PKCE, a state and a nonce', async () => {
+    const location = new URL(await start(createBrowser()));
+    expect(location.origin).toBe(real.issuer);
+    expect(Object.fromEntries(location.searchParams)).toEqual({
+      client_id: 'ams',
+      response_type: 'code',
+      redirect_uri: `${service.origin}/api/auth/real/callback`,
+      scope: 'openid email profile',
+      state: expect.stringMatching(/^.{43}$/),
+      nonce: expect.stringMatching(/^.{43}$/),
+      code_challenge: expect.stringMatching(/^.{43}$/),
+      code_challenge_method: 'S256',
+    });
+  });
+
+  it('binds the sign-in to the browser by a cookie that scripts cannot read, and keeps only hashes', async () => {
+    const response = await fetch(`${service.origin}/api/auth/real`, { redirect: 'manual' });
+    const [cookie = ''] = response.headers.getSetCookie();
+    expect(cookie).toMatch(/^ams_sign_in=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/);
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    const state = new URL(response.headers.get('location') ?? '').searchParams.get('state') ?? '';
+    const { rows } = await sql<{ row: string }>`select s::text as row from oauth_states s`.execute(
+      service.context.db,
+    );
+    const secret = cookie.slice('ams_sign_in='.length, 'ams_sign_in='.length + 43);
+    expect(rows.some(({ row }) => row.includes(state) || row.includes(secret))).toBe(false);
+  });
+
+  it('reads the name in any case, and is the same below /api/v1', async () => {
+    for (const path of ['/api/auth/REAL', '/api/v1/auth/real']) {
+      const response = await fetch(`${service.origin}${path}`, { redirect: 'manual' });
+      expect(response.status).toBe(302);
+      const location = new URL(response.headers.get('location') ?? '');
+      expect(location.searchParams.get('redirect_uri')).toBe(`${service.origin}/api/auth/real/callback`);
+    }
+  });
+
+  it('says which variables are missing for a provider that is not set', async () => {
+    const answer = await service.call('GET', '/auth/google', undefined, { token: null });
+    expect(answer.status).toBe(404);
+    expect(answer.body.error).toMatchObject({
+      code: 'NOT_FOUND',
+      message: expect.stringContaining(
+        'OAUTH_GOOGLE_ISSUER, OAUTH_GOOGLE_CLIENT_ID, OAUTH_GOOGLE_CLIENT_SECRET',
+      ),
+      details: {
+        missing: ['OAUTH_GOOGLE_ISSUER', 'OAUTH_GOOGLE_CLIENT_ID', 'OAUTH_GOOGLE_CLIENT_SECRET'],
+      },
+    });
+    const callback = await service.call('GET', '/auth/google/callback?state=x&code=y', undefined, {
+      token: null,
+    });
+    expect(callback.body.error).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  it.each(['login', 'register', 'refresh', 'logout', 'password', 'me/callback', 'a%2Fb', '%3Cscript%3E'])(
+    'does not take %s for a provider',
+    async (name) => {
+      const answer = await service.call('GET', `/auth/${name}`, undefined, { token: null });
+      expect(answer.status).toBe(404);
+      expect(answer.body.error.code).toBe('NOT_FOUND');
+      expect(answer.body.error.details.missing).toBeUndefined();
+      expect(answer.body.error.message).not.toContain('<');
+    },
+  );
+
+  it('leaves GET /auth/me what it is', async () => {
+    const answer = await service.call('GET', '/auth/me');
+    expect(answer.body.data.email).toBe('admin@example.com');
+  });
+
+  it.each(['returnTo', 'redirect_uri', 'next', 'state'])(
+    'knows no parameter %s, so nobody can be sent elsewhere',
+    async (name) => {
+      const target = encodeURIComponent('https://evil.example');
+      const answer = await service.call('GET', `/auth/real?${name}=${target}`, undefined, { token: null });
+      expect(answer.status).toBe(400);
+      expect(answer.headers.get('location')).toBeNull();
+    },
+  );
+
+  it('begins nothing for a HEAD', async () => {
+    const response = await fetch(`${service.origin}/api/auth/real`, { method: 'HEAD', redirect: 'manual' });
+    expect(response.status).toBe(404);
+  });
+
+  it('answers 503 while the provider cannot be reached, and works once it can', async () => {
+    const answer = await service.call('GET', '/auth/gone', undefined, { token: null });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toBe('2');
+    expect(answer.body.error.code).toBe('INTERNAL_ERROR');
+    expect(answer.text).not.toMatch(/ECONNREFUSED|127\.0\.0\.1/);
+
+    const back = await startForgedProvider(Number(new URL(gone.issuer).port));
+    closers.push(back.close);
+    await vi.waitFor(() => start(createBrowser(), 'gone'), { timeout: 10_000, interval: 500 });
+  });
+});
+
+describe('GET /auth/:provider/callback', () => {
+  it('makes a user of a new identity, and signs the same user in again', async () => {
+    const browser = createBrowser();
+    const answer = await signIn('amina', browser);
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body).toMatchObject({
+      success: true,
+      data: {
+        tokenType: 'Bearer',
+        expiresIn: 3600,
+        user: { email: 'amina@example.org', firstName: 'Amina', lastName: 'Otieno', role: 'manager' },
+      },
+    });
+    expect(browser.cookies.has('ams_sign_in')).toBe(false);
+    const { accessToken, refreshToken, user } = answer.body.data;
+    const me = await service.call('GET', '/auth/me', undefined, { token: accessToken });
+    expect(me.body.data).toEqual(user);
+    const refreshed = await service.call('POST', '/auth/refresh', { refreshToken }, { token: null });
+    expect(refreshed.status).toBe(200);
+
+    const again = await signIn('amina');
+    expect(again.body.data.user.id).toBe(user.id);
+  });
+
+  it('knows an identity by issuer and subject, whatever its e-mail becomes', async () => {
+    const before = await signIn('otto');
+    expect(before.body.data.user).toMatchObject({ firstName: 'Otto', lastName: 'von Berg' });
+    people.otto = { email: 'admin@example.com', email_verified: true };
+    const after = await signIn('otto');
+    expect(after.body.data.user).toEqual(before.body.data.user);
+  });
+
+  it('makes one user of a new identity that comes twice at once', async () => {
+    const answers = await Promise.all([signIn('twins'), signIn('twins'), signIn('twins')]);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(new Set(answers.map(({ body }) => body.data.user.id)).size).toBe(1);
+  });
+
+  it('refuses an e-mail that a local user has, and links nothing', async () => {
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const answer = await signIn('local');
+      expectRefused(answer, 409, 'DUPLICATE_ENTRY');
+      expect(answer.body.error.details).toMatchObject({ field: 'email' });
+    }
+  });
+
+  it.each(['unverified', 'mailless'])('refuses a person who is %s', async (person) => {
+    expectRefused(await signIn(person), 401, 'AUTH_FAILED', /no verified e-mail/);
+  });
+
+  it('refuses a user who is disabled', async () => {
+    const { body } = await signIn('amina');
+    const { id } = body.data.user;
+    expect((await service.call('PUT', `/users/${id}`, { active: false })).status).toBe(200);
+    expectRefused(await signIn('amina'), 401, 'AUTH_FAILED', /disabled/);
+    await service.call('PUT', `/users/${id}`, { active: true });
+    expect((await signIn('amina')).status).toBe(200);
+  });
+
+  it('has no password to sign in with until an admin gives one', async () => {
+    const { body } = await signIn('amina');
+    const email = 'amina@example.org';
+    const without = await service.call('POST', '/auth/login', { email, password: '' }, { token: null });
+    expect(without.body.error.code, without.text).toBe('AUTH_FAILED');
+    await service.call('PUT', `/users/${body.data.user.id}`, { password: 'given by the admin' });
+    const given = { email, password: 'given by the admin' };
+    const withOne = await service.call('POST', '/auth/login', given, { token: null });
+    expect(withOne.status).toBe(200);
+  });
+
+  it('tells of a refusal at the provider without repeating its words', async () => {
+    const answer = await signIn('cancel');
+    expectRefused(answer, 401, 'AUTH_FAILED', /cancelled or refused/);
+    expect(answer.body.error.details).toEqual({ provider: 'real', reason: 'access_denied' });
+    expect(answer.text).not.toContain('script');
+    expect(answer.headers.get('content-type')).toContain('application/json');
+  });
+
+  it('repeats no error that is not of the standard', async () => {
+    const browser = createBrowser();
+    const state = new URL(await start(browser)).searchParams.get('state');
+    const error = encodeURIComponent('<img src=x onerror=alert(1)>');
+    const url = `${service.origin}/api/auth/real/callback?state=${state}&error=${error}&iss=${real.issuer}`;
+    const answer = await answerOf(await browser.send(url));
+    expectRefused(answer);
+    expect(answer.text).not.toContain('<img');
+  });
+
+  describe('refuses a callback', () => {
+    let browser: Browser;
+    let callback: URL;
+    beforeEach(async () => {
+      browser = createBrowser();
+      callback = new URL(await passProvider(browser, await start(browser), 'amina'));
+    });
+    const send = async (from = browser) => answerOf(await from.send(callback.href));
+
+    it('without a state', async () => {
+      callback.searchParams.delete('state');
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
+    });
+
+    it('with a wrong state', async () => {
+      callback.searchParams.set('state', 'A'.repeat(43));
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
+    });
+
+    it('with two states', async () => {
+      callback.searchParams.append('state', 'A'.repeat(43));
+      expect((await send()).status).toBe(400);
+    });
+
+    it('that comes a second time', async () => {
+      const cookie = new Map(browser.cookies);
+      expect((await send()).status).toBe(200);
+      for (const [name, value] of cookie) browser.cookies.set(name, value);
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
+    });
+
+    it('but one of two that come at once', async () => {
+      const statuses = (await Promise.all([send(), send(), send()])).map(({ status }) => status);
+      expect(statuses.sort()).toEqual([200, 401, 401]);
+    });
+
+    it('in a browser that began nothing, or something else, and leaves it to the one that began', async () => {
+      expectRefused(await send(createBrowser()), 401, 'AUTH_FAILED', NOT_BEGUN);
+      const other = createBrowser();
+      await start(other);
+      expectRefused(await send(other), 401, 'AUTH_FAILED', NOT_BEGUN);
+      expect((await send()).status).toBe(200);
+    });
+
+    it('at the address of another provider (mix-up)', async () => {
+      callback.pathname = '/api/auth/forged/callback';
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
+    });
+
+    it('that names another issuer (mix-up)', async () => {
+      callback.searchParams.set('iss', forged.issuer);
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_VERIFIED);
+    });
+
+    it('that names no issuer although the provider promises to', async () => {
+      callback.searchParams.delete('iss');
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_VERIFIED);
+    });
+
+    it.each(['a wrong code', ''])('with the code "%s"', async (code) => {
+      callback.searchParams.set('code', code);
+      expectRefused(await send());
+    });
+
+    it("with another sign-in's code", async () => {
+      const thief = createBrowser();
+      const own = new URL(await passProvider(thief, await start(thief), 'amina'));
+      own.searchParams.set('code', callback.searchParams.get('code') ?? '');
+      expectRefused(await answerOf(await thief.send(own.href)), 401, 'AUTH_FAILED', NOT_VERIFIED);
+    });
+
+    it('whose PKCE verifier is another', async () => {
+      await service.context.db
+        .updateTable('oauth_states')
+        .set({ code_verifier: 'x'.repeat(43) })
+        .execute();
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_VERIFIED);
+    });
+
+    it('whose PKCE verifier is gone', async () => {
+      await service.context.db.updateTable('oauth_states').set({ code_verifier: '' }).execute();
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_VERIFIED);
+    });
+
+    it('whose nonce is another', async () => {
+      await service.context.db
+        .updateTable('oauth_states')
+        .set({ nonce: 'y'.repeat(43) })
+        .execute();
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_VERIFIED);
+    });
+
+    it('after ten minutes', async () => {
+      await service.context.db.updateTable('oauth_states').set({ expires_at: new Date() }).execute();
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
+      await deleteExpiredSignInStates(service.context.db, new Date());
+      const left = await service.context.db.selectFrom('oauth_states').selectAll().execute();
+      expect(left).toEqual([]);
+    });
+  });
+
+  describe('held against a provider that lies', () => {
+    async function forge(forgery: Forgery, query: Record<string, string> = {}) {
+      const browser = createBrowser();
+      const { searchParams } = new URL(await start(browser, 'forged'));
+      forged.state.forgery = forgery;
+      forged.state.nonce = searchParams.get('nonce') ?? '';
+      const parameters = new URLSearchParams({ state: searchParams.get('state') ?? '', code: 'c', ...query });
+      return answerOf(await browser.send(`${service.origin}/api/auth/forged/callback?${parameters}`));
+    }
+    const soon = () => Math.floor(Date.now() / 1000);
+
+    it('signs in when it tells the truth, so that the refusals below mean something', async () => {
+      const answer = await forge({}, { session_state: 'a parameter of the provider' });
+      expect(answer.status, answer.text).toBe(200);
+      expect(answer.body.data.user).toMatchObject({ firstName: 'Forged', lastName: 'Person' });
+      expect(forged.state.lastTokenRequest.get('code_verifier')).toMatch(/^.{43}$/);
+    });
+
+    it.each<[string, () => Forgery]>([
+      ['another audience', () => ({ claims: { aud: 'another client' } })],
+      ['another authorized party', () => ({ claims: { aud: ['ams', 'b'], azp: 'b' } })],
+      ['another nonce', () => ({ claims: { nonce: 'n' } })],
+      ['no nonce', () => ({ without: ['nonce'] })],
+      ['another issuer', () => ({ claims: { iss: real.issuer } })],
+      ['no subject', () => ({ without: ['sub'] })],
+      ['an expiry that is past', () => ({ claims: { exp: soon() - 120 } })],
+      ['a beginning that is to come', () => ({ claims: { nbf: soon() + 600 } })],
+      ['no signature (alg none)', () => ({ sign: 'none' })],
+      ["the client's secret as key (HS256)", () => ({ sign: 'client secret' })],
+      ['the signature of another key', () => ({ sign: 'another key' })],
+    ])('refuses an ID token with %s', async (_title, forgery) => {
+      expectRefused(await forge(forgery()), 401, 'AUTH_FAILED', NOT_VERIFIED);
+    });
+
+    it('refuses an answer without an ID token', async () => {
+      const answer = await forge({ body: { access_token: 'a', token_type: 'Bearer' } });
+      expectRefused(answer, 401, 'AUTH_FAILED', NOT_VERIFIED);
+    });
+
+    it.each<[string, Forgery]>([
+      ['breaks the connection', { broken: true }],
+      ['fails', { status: 500, body: 'down' }],
+      ['does not accept our secret', { status: 401, body: { error: 'invalid_client' } }],
+    ])('answers 503 when it %s', async (_title, forgery) => {
+      const answer = await forge(forgery);
+      expectRefused(answer, 503, 'INTERNAL_ERROR');
+      expect(answer.headers.get('retry-after')).toBe('2');
+    });
+
+    it('keeps apart equal subjects of two issuers', async () => {
+      const answer = await forge({ claims: { sub: 'amina', email: 'other-amina@example.org' } });
+      expect(answer.body.data.user.email).toBe('other-amina@example.org');
+    });
+  });
+});
+
+describe('the rules of registration', () => {
+  async function startOwn(environment: Record<string, string>) {
+    const started = await startTestService({ ...providerSettings('FORGED', forged.issuer), ...environment });
+    closers.unshift(started.close);
+    return started.service;
+  }
+  async function comeTo(own: TestService, claims: Forgery['claims']) {
+    const browser = createBrowser();
+    const { searchParams } = new URL(await start(browser, 'forged', own.origin));
+    forged.state.forgery = { ...(claims && { claims }) };
+    forged.state.nonce = searchParams.get('nonce') ?? '';
+    const query = new URLSearchParams({ state: searchParams.get('state') ?? '', code: 'c' });
+    return answerOf(await browser.send(`${own.origin}/api/auth/forged/callback?${query}`));
+  }
+
+  it('hold: closed means that an identity nobody knows is refused, and one that is known is not', async () => {
+    const own = await startOwn({ REGISTRATION: 'closed' });
+    expectRefused(await comeTo(own, { sub: 'new' }), 403, 'FORBIDDEN', /Registration is closed/);
+    const users = await own.call('GET', '/users');
+    expect(users.body.pagination.total).toBe(1);
+    await own.context.db
+      .insertInto('identities')
+      .values({ issuer: forged.issuer, subject: 'known', user_id: users.body.data[0].id })
+      .execute();
+    const answer = await comeTo(own, { sub: 'known' });
+    expect(answer.body.data.user.email).toBe('admin@example.com');
+  });
+
+  it('hold: the first user of a new service becomes admin, later ones get the role that is set', async () => {
+    const own = await startOwn({ REGISTRATION: 'closed', REGISTRATION_ROLE: 'viewer' });
+    await own.context.db.deleteFrom('sessions').execute();
+    await own.context.db.deleteFrom('users').execute();
+    const first = await comeTo(own, { sub: 'first' });
+    expect(first.body.data.user).toMatchObject({ email: 'forged@example.com', role: 'admin' });
+
+    const open = await startOwn({ REGISTRATION: 'open', REGISTRATION_ROLE: 'viewer' });
+    expect((await comeTo(open, { sub: 'later' })).body.data.user.role).toBe('viewer');
+  });
+
+  it('leave an audit row that names the request', async () => {
+    const { rows } = await sql<{ after: { email: string }; request_id: string | null }>`
+      select after, request_id from audit_entries where action = 'user.create' order by id`.execute(
+      service.context.db,
+    );
+    const row = rows.find(({ after }) => after.email === 'amina@example.org');
+    expect(row?.request_id).toMatch(/\S/);
+  });
+
+  it('come after the rate limit of credential endpoints', async () => {
+    const own = await startOwn({ RATE_LIMIT_AUTH: '5' });
+    const statuses: number[] = [];
+    for (let call = 0; call < 6; call++) {
+      statuses.push((await own.call('GET', '/auth/forged', undefined, { token: null })).status);
+    }
+    expect(statuses).toEqual([302, 302, 302, 302, 302, 429]);
+  });
+});
+
+describe('behind TLS', () => {
+  it('the cookie is bound to TLS and this host, and the address to return to is PUBLIC_URL', async () => {
+    const started = await startTestService({
+      ...providerSettings('FORGED', forged.issuer),
+      PUBLIC_URL: 'https://ams.example.com/',
+    });
+    closers.unshift(started.close);
+    const browser = createBrowser();
+    const response = await browser.send(`${started.service.origin}/api/auth/forged`);
+    const [cookie = ''] = response.headers.getSetCookie();
+    expect(cookie).toMatch(
+      /^__Host-ams_sign_in=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    );
+    const { searchParams } = new URL(response.headers.get('location') ?? '');
+    expect(searchParams.get('redirect_uri')).toBe('https://ams.example.com/api/auth/forged/callback');
+
+    // The cookie of plain HTTP, which a neighbouring host could set, counts for nothing.
+    const secret = browser.cookies.get('__Host-ams_sign_in') ?? '';
+    forged.state.forgery = {};
+    forged.state.nonce = searchParams.get('nonce') ?? '';
+    const callback = `${started.service.origin}/api/auth/forged/callback?code=c&state=${searchParams.get('state')}`;
+    const plain = await fetch(callback, { headers: { cookie: `ams_sign_in=${secret}` } });
+    expect(plain.status).toBe(401);
+    expect((await browser.send(callback)).status).toBe(200);
+    expect(forged.state.lastTokenRequest.get('redirect_uri')).toBe(
+      'https://ams.example.com/api/auth/forged/callback',
+    );
+  });
+});

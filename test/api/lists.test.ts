@@ -1,0 +1,285 @@
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { newAccount, newCustomer, pay, setToday, useService, wrongFields } from '../harness.ts';
+
+/** The list grammar over the wire; reading it is tested in src/core/list-query.test.ts. */
+const service = useService();
+
+const list = async (path: string) => {
+  const answer = await service.call('GET', path);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body;
+};
+/** The values of one field of all rows. */
+const column = async (field: string, path: string) =>
+  (await list(path)).data.map((row: Record<string, unknown>) => row[field]);
+
+const encoded = (value: string) => encodeURIComponent(value);
+
+describe('pages', () => {
+  beforeAll(async () => {
+    for (let i = 0; i < 25; i++)
+      await newCustomer(service, { firstName: 'Paged', lastName: String(i).padStart(2, '0') });
+  });
+  const PAGED = '/customers?filter[firstName]=Paged';
+
+  it('hold twenty rows, the newest first, with the true totals', async () => {
+    const page = await list(PAGED);
+    expect(page.pagination).toEqual({ page: 1, limit: 20, total: 25, totalPages: 2 });
+    expect(page.data).toHaveLength(20);
+    expect(page.data[0].lastName).toBe('24');
+    expect(Object.keys(page).sort()).toEqual(['data', 'message', 'pagination', 'success']);
+  });
+
+  it('together hold every row once, whatever the limit', async () => {
+    const everyone = Array.from({ length: 25 }, (_, i) => String(24 - i).padStart(2, '0'));
+    for (const limit of [1, 7, 25, 100]) {
+      const seen: unknown[] = [];
+      const { totalPages } = (await list(`${PAGED}&limit=${limit}`)).pagination;
+      expect(totalPages).toBe(Math.ceil(25 / limit));
+      for (let page = 1; page <= totalPages; page++) {
+        seen.push(...(await column('lastName', `${PAGED}&limit=${limit}&page=${page}`)));
+      }
+      expect(seen).toEqual(everyone);
+    }
+  });
+
+  it('past the end are empty, with the true totals', async () => {
+    for (const page of [3, 1_000_000_000]) {
+      expect(await list(`${PAGED}&page=${page}`)).toMatchObject({
+        data: [],
+        pagination: { page, limit: 20, total: 25, totalPages: 2 },
+      });
+    }
+  });
+
+  it('of nothing are none', async () => {
+    expect(await list('/customers?filter[firstName]=Nobody')).toMatchObject({
+      data: [],
+      pagination: { page: 1, total: 0, totalPages: 0 },
+    });
+  });
+
+  it.each(['page=0', 'page=1.5', 'limit=0', 'limit=101', 'limit=all', 'page=', 'page=1&page=1'])(
+    'with %s are refused',
+    async (query) => {
+      expect(wrongFields(await service.call('GET', `/customers?${query}`))).toEqual([query.split('=', 1)[0]]);
+    },
+  );
+});
+
+describe('sorting', () => {
+  it('of text follows the bytes, so that every server sorts alike', async () => {
+    for (const lastName of ['b', 'B', 'a', 'Z', 'é', 'ወ', '_', '10', '9']) {
+      await newCustomer(service, { firstName: 'Sorted', lastName });
+    }
+    const names = await column('lastName', '/customers?filter[firstName]=Sorted&sort=lastName:asc');
+    expect(names).toEqual(['10', '9', 'B', 'Z', '_', 'a', 'b', 'é', 'ወ']);
+    const reversed = await column('lastName', '/customers?filter[firstName]=Sorted&sort=lastName:desc');
+    expect(reversed).toEqual(names.toReversed());
+  });
+
+  it('by equal values goes by id, in the direction of the last key', async () => {
+    for (let i = 0; i < 5; i++) await newCustomer(service, { firstName: 'Equal', lastName: 'Same' });
+    const up: number[] = await column('id', '/customers?filter[firstName]=Equal&sort=lastName:asc');
+    expect(up).toEqual(up.toSorted((a, b) => a - b));
+    expect(await column('id', '/customers?filter[firstName]=Equal&sort=lastName:desc')).toEqual(
+      up.toReversed(),
+    );
+  });
+
+  it('takes several keys', async () => {
+    for (const [firstName, lastName] of [
+      ['Keys1', 'b'],
+      ['Keys2', 'a'],
+      ['Keys1', 'a'],
+      ['Keys2', 'b'],
+    ]) {
+      await newCustomer(service, { firstName, lastName });
+    }
+    const path = '/customers?filter[firstName][startswith]=Keys&sort=lastName:desc,firstName:asc';
+    expect(
+      (await list(path)).data.map((row: Record<string, string>) => `${row.lastName}${row.firstName}`),
+    ).toEqual(['bKeys1', 'bKeys2', 'aKeys1', 'aKeys2']);
+  });
+
+  it('puts what has no value last, in both directions', async () => {
+    for (const email of ['a@null.example', null, 'b@null.example']) {
+      await newCustomer(service, { firstName: 'Nulls', ...(email && { email }) });
+    }
+    const path = '/customers?filter[firstName]=Nulls&sort=email';
+    expect(await column('email', `${path}:asc`)).toEqual(['a@null.example', 'b@null.example', null]);
+    expect(await column('email', `${path}:desc`)).toEqual(['b@null.example', 'a@null.example', null]);
+  });
+
+  it.each(['nmae:asc', 'lastName:up', 'lastName:asc;id', '', 'id:asc:asc'])(
+    'by "%s" is refused',
+    async (sort) => {
+      const answer = await service.call('GET', `/customers?sort=${encoded(sort)}`);
+      expect(wrongFields(answer)).toEqual(['sort']);
+    },
+  );
+});
+
+describe('filters of text', () => {
+  const ODD = ['50%', '50x', 'a_b', 'axb', 'c\\d', "o'x", 'ÉMILE', 'a,b'];
+  beforeAll(async () => {
+    for (const lastName of ODD) await newCustomer(service, { firstName: 'Odd', lastName });
+  });
+  const find = (operator: string, value: string) =>
+    column(
+      'lastName',
+      `/customers?filter[firstName]=Odd&sort=id:asc&filter[lastName][${operator}]=${encoded(value)}`,
+    );
+
+  it.each([
+    ['eq', '50%', ['50%']],
+    ['eq', 'émile', []],
+    ['ne', '50%', ODD.slice(1)],
+    ['contains', '%', ['50%']],
+    ['contains', '_', ['a_b']],
+    ['contains', '\\', ['c\\d']],
+    ['contains', "'", ["o'x"]],
+    ['contains', 'émi', ['ÉMILE']],
+    ['contains', '', ODD],
+    ['startswith', '50', ['50%', '50x']],
+    ['startswith', '%', []],
+    ['startswith', 'A', ['a_b', 'axb', 'a,b']],
+    ['in', 'axb,50x', ['50x', 'axb']],
+    ['nin', 'axb,50x', ODD.filter((name) => name !== 'axb' && name !== '50x')],
+    ['gt', 'o', ["o'x", 'ÉMILE']],
+    ['lte', '50x', ['50%', '50x']],
+    ['isnull', 'true', []],
+    ['isnull', 'false', ODD],
+  ])('%s "%s" finds %j', async (operator, value, found) => {
+    expect(await find(operator, value)).toEqual(found);
+  });
+
+  it('that compare follow the bytes, as sorting does', async () => {
+    for (const lastName of ['B', 'a', 'Z', 'b']) await newCustomer(service, { firstName: 'Bytes', lastName });
+    const path = '/customers?filter[firstName]=Bytes&sort=lastName:asc';
+    expect(await column('lastName', `${path}&filter[lastName][lt]=a`)).toEqual(['B', 'Z']);
+    expect(await column('lastName', `${path}&filter[lastName][gte]=a`)).toEqual(['a', 'b']);
+  });
+
+  it('without operator mean eq, and several hold together', async () => {
+    expect(await column('lastName', '/customers?filter[firstName]=Odd&filter[lastName]=axb')).toEqual([
+      'axb',
+    ]);
+    expect(
+      await column(
+        'lastName',
+        '/customers?filter[firstName]=Odd&filter[lastName][startswith]=a&filter[lastName][ne]=axb',
+      ),
+    ).toEqual(['a,b', 'a_b']);
+  });
+
+  it('see what has no value in ne, nin and isnull alone', async () => {
+    await newCustomer(service, { firstName: 'None', email: 'x@none.example' });
+    await newCustomer(service, { firstName: 'None' });
+    const emails = (test: string) =>
+      column('email', `/customers?filter[firstName]=None&sort=id:asc&filter[email]${test}`);
+    expect(await emails('[ne]=x@none.example')).toEqual([null]);
+    expect(await emails('[nin]=x@none.example')).toEqual([null]);
+    expect(await emails('[nin]=y@none.example')).toEqual(['x@none.example', null]);
+    expect(await emails('[isnull]=true')).toEqual([null]);
+    expect(await emails('[isnull]=false')).toEqual(['x@none.example']);
+    expect(await emails('[lt]=y')).toEqual(['x@none.example']);
+  });
+
+  it('are no way into the database', async () => {
+    for (const value of ["'; drop table customers; --", '$1', '\\', '%00', "' or ''='"]) {
+      const answer = await service.call(
+        'GET',
+        `/customers?filter[firstName]=Odd&filter[lastName]=${encoded(value)}`,
+      );
+      expect(answer.body.data).toEqual([]);
+    }
+  });
+});
+
+describe('filters of numbers, amounts, dates, values and flags', () => {
+  let accountId: number;
+  beforeAll(async () => {
+    setToday(service, '2026-03-02');
+    accountId = (await newAccount(service)).id;
+    const payments = [
+      { amount: 0.5, paymentDate: '2026-02-01', paymentMethodId: 2, transactionRef: 'p1' },
+      { amount: 100, paymentDate: '2026-02-15', paymentMethodId: 3, transactionRef: 'p2' },
+      { amount: 100.01, paymentDate: '2026-03-01', paymentMethodId: 3, transactionRef: 'p3' },
+      { amount: 9_999_999.99, paymentDate: '2026-03-02', paymentMethodId: 4, transactionRef: 'p4' },
+    ];
+    for (const { amount, ...fields } of payments) await pay(service, accountId, amount, fields);
+    const last = (await list('/payments?filter[transactionRef]=p4')).data[0];
+    await service.call('POST', `/payments/${last.id}/reverse`, { reason: 'for the filters' });
+  });
+  const find = (tests: string) =>
+    column('transactionRef', `/accounts/${accountId}/payments?sort=id:asc&${tests}`);
+
+  it.each([
+    ['filter[amount]=100', ['p2']],
+    ['filter[amount][gt]=100', ['p3', 'p4']],
+    ['filter[amount][gte]=100.00&filter[amount][lt]=9999999.99', ['p2', 'p3']],
+    ['filter[amount][in]=0.50,100.01', ['p1', 'p3']],
+    ['filter[amount][gt]=-5', ['p1', 'p2', 'p3', 'p4']],
+    ['filter[paymentMethodId][ne]=3', ['p1', 'p4']],
+    ['filter[paymentMethodId][nin]=2,4', ['p2', 'p3']],
+    ['filter[paymentDate]=2026-02-15', ['p2']],
+    ['filter[paymentDate][gte]=2026-02-15&filter[paymentDate][lte]=2026-03-01', ['p2', 'p3']],
+    ['filter[paymentDate][in]=2026-02-01,2026-03-02', ['p1', 'p4']],
+    ['filter[status]=reversed', ['p4']],
+    ['filter[status][in]=matched,unmatched', ['p1', 'p2', 'p3']],
+    ['filter[status][ne]=reversed', ['p1', 'p2', 'p3']],
+    ['filter[source]=webhook', []],
+    ['filter[matchMethod][isnull]=true', ['p1', 'p2', 'p3', 'p4']],
+    ['filter[accountId][isnull]=true', []],
+  ])('%s finds %j', async (tests, found) => {
+    expect(await find(tests)).toEqual(found);
+  });
+
+  it('find what is active or not', async () => {
+    await service.context.db.updateTable('products').set({ active: false }).where('id', '=', 2).execute();
+    expect(await column('id', '/products?filter[active]=false')).toEqual([2]);
+    expect(await column('id', '/products?active=false')).toEqual([2]);
+    expect(await column('id', '/products?filter[active][ne]=false&sort=id:asc')).toEqual([1, 3, 4, 5]);
+  });
+
+  it.each([
+    ['filter[nmae]', 'x', 'filter[nmae]'],
+    ['filter[status][gt]', 'matched', 'filter[status].gt'],
+    ['filter[status]', 'lost', 'filter[status][eq]'],
+    ['filter[amount]', '1,5', 'filter[amount][eq]'],
+    ['filter[paymentDate][gte]', 'yesterday', 'filter[paymentDate][gte]'],
+    ['filter[id][in]', '1,,2', 'filter[id][in]'],
+  ])('refuse %s=%s by name', async (name, value, path) => {
+    expect(wrongFields(await service.call('GET', `/payments?${name}=${encoded(value)}`))).toEqual([path]);
+  });
+});
+
+describe('a date for a timestamp', () => {
+  it('means that whole business day', async () => {
+    // The day in Nairobi begins at 21:00 UTC of the day before.
+    const times = [
+      '2026-02-28T20:59:59.999Z',
+      '2026-02-28T21:00:00Z',
+      '2026-03-01T20:59:59.999Z',
+      '2026-03-01T21:00:00Z',
+    ];
+    for (const [i, time] of times.entries()) {
+      const { id } = await newCustomer(service, { firstName: 'Timed', lastName: String(i) });
+      await sql`update customers set created_at = ${time}::timestamptz where id = ${id}`.execute(
+        service.context.db,
+      );
+    }
+    const find = (test: string) =>
+      column('lastName', `/customers?filter[firstName]=Timed&sort=createdAt:asc&filter[createdAt]${test}`);
+    expect(await find('=2026-03-01')).toEqual(['1', '2']);
+    expect(await find('[ne]=2026-03-01')).toEqual(['0', '3']);
+    expect(await find('[gt]=2026-03-01')).toEqual(['3']);
+    expect(await find('[gte]=2026-03-01')).toEqual(['1', '2', '3']);
+    expect(await find('[lt]=2026-03-01')).toEqual(['0']);
+    expect(await find('[lte]=2026-03-01')).toEqual(['0', '1', '2']);
+    expect(await find('[gte]=2026-02-28T21:00:00Z')).toEqual(['1', '2', '3']);
+    expect(await find(`[lt]=${encoded('2026-03-01T00:00:00+03:00')}`)).toEqual(['0']);
+  });
+});

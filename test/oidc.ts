@@ -1,0 +1,214 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { type Configuration, Provider } from 'oidc-provider';
+
+/** Identity providers for the tests, each on a port of its own: a real one, and one that can be made to lie. */
+
+export const CLIENT = { id: 'ams', secret: 'a secret between the two, long enough for HS256' };
+
+/** The settings that make a provider known to the service under a name. */
+export function providerSettings(name: string, issuer: string): Record<string, string> {
+  return {
+    [`OAUTH_${name}_ISSUER`]: issuer,
+    [`OAUTH_${name}_CLIENT_ID`]: CLIENT.id,
+    [`OAUTH_${name}_CLIENT_SECRET`]: CLIENT.secret,
+  };
+}
+
+export interface Person {
+  email?: string;
+  email_verified?: boolean;
+  given_name?: string;
+  family_name?: string;
+  name?: string;
+}
+
+/** A server that answers nothing yet: its address has to be known before what it serves can be made. */
+async function listen(port = 0): Promise<{ server: Server; issuer: string; close(): Promise<void> }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return { server, issuer, close };
+}
+
+/**
+ * oidc-provider with one client. Its page to sign in asks for nothing but the name of one of the people;
+ * the name "cancel" refuses.
+ */
+export async function startRealProvider(people: Record<string, Person>) {
+  const { server, issuer, close } = await listen();
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+
+  async function open(redirectUri: string): Promise<void> {
+    const provider = new Provider(issuer, {
+      clients: [{ client_id: CLIENT.id, client_secret: CLIENT.secret, redirect_uris: [redirectUri] }],
+      jwks: { keys: [{ ...(await exportJWK(privateKey)), alg: 'RS256', use: 'sig', kid: 'real' }] },
+      claims: {
+        openid: ['sub'],
+        email: ['email', 'email_verified'],
+        profile: ['given_name', 'family_name', 'name'],
+      },
+      findAccount: (_context, id) => ({
+        accountId: id,
+        claims: async () => ({ sub: id, ...people[id] }),
+      }),
+      loadExistingGrant: async ({ oidc }) => {
+        const grant = new provider.Grant({ clientId: CLIENT.id, accountId: oidc.session?.accountId ?? '' });
+        grant.addOIDCScope('openid email profile');
+        await grant.save();
+        return grant;
+      },
+      interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+      features: { devInteractions: { enabled: false } },
+      pkce: { required: () => true },
+      cookies: { keys: ['a key of the tests'] },
+    } satisfies Configuration);
+    const answer = provider.callback();
+    server.on('request', (request, response) => {
+      if (!request.url?.startsWith('/interaction/')) return void answer(request, response);
+      signInPage(provider, request, response).catch((error) => response.writeHead(500).end(String(error)));
+    });
+  }
+  return { issuer, open, close };
+}
+
+async function signInPage(provider: Provider, request: IncomingMessage, response: ServerResponse) {
+  if (request.method === 'GET') return void response.end('Who are you?');
+  const person = await readBody(request);
+  const result =
+    person === 'cancel'
+      ? { error: 'access_denied', error_description: '<script>alert(1)</script>' }
+      : { login: { accountId: person } };
+  await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  return text;
+}
+
+/** What the next token answer of the forged provider holds. */
+export interface Forgery {
+  claims?: JWTPayload;
+  /** Taken out of the claims. */
+  without?: string[];
+  sign?: 'own key' | 'another key' | 'none' | 'client secret';
+  /** The connection breaks instead. */
+  broken?: boolean;
+  status?: number;
+  body?: unknown;
+}
+
+/** A provider that signs whatever the test wants and lists every algorithm, safe or not. */
+export async function startForgedProvider(port = 0) {
+  const { server, issuer, close } = await listen(port);
+  const own = await generateKeyPair('RS256');
+  const other = await generateKeyPair('RS256');
+  const jwk = { ...(await exportJWK(own.publicKey)), alg: 'RS256', use: 'sig', kid: 'forged' };
+  const state = { forgery: {} as Forgery, nonce: '', lastTokenRequest: new URLSearchParams() };
+
+  async function idToken({ claims, without = [], sign = 'own key' }: Forgery): Promise<string> {
+    const now = Math.floor(Date.now() / 1000);
+    const payload: JWTPayload = {
+      iss: issuer,
+      aud: CLIENT.id,
+      sub: 'forged-1',
+      iat: now,
+      exp: now + 60,
+      nonce: state.nonce,
+      email: 'forged@example.com',
+      name: 'Forged Person',
+      ...claims,
+    };
+    for (const name of without) delete payload[name];
+    if (sign === 'none') {
+      const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+      return `${part({ alg: 'none' })}.${part(payload)}.`;
+    }
+    const alg = sign === 'client secret' ? 'HS256' : 'RS256';
+    const key =
+      sign === 'client secret'
+        ? new TextEncoder().encode(CLIENT.secret)
+        : (sign === 'own key' ? own : other).privateKey;
+    return new SignJWT(payload).setProtectedHeader({ alg, kid: 'forged' }).sign(key);
+  }
+
+  server.on('request', async (request, response) => {
+    const path = request.url?.split('?', 1)[0];
+    const send = (body: unknown, status = 200) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    if (path === '/.well-known/openid-configuration') {
+      return send({
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        response_types_supported: ['code'],
+        id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
+      });
+    }
+    if (path === '/jwks') return send({ keys: [jwk] });
+    state.lastTokenRequest = new URLSearchParams(await readBody(request));
+    const { forgery } = state;
+    if (forgery.broken) return request.socket.destroy();
+    const good = { access_token: 'a', token_type: 'Bearer', id_token: await idToken(forgery) };
+    return send(forgery.body ?? good, forgery.status);
+  });
+  return { issuer, close, state };
+}
+
+export interface Browser {
+  /** One request with the cookies of its host; redirects are not followed. */
+  send(url: string, init?: RequestInit): Promise<Response>;
+  cookies: Map<string, string>;
+}
+
+/** A client that keeps cookies by name, which is all that these tests need of a browser. */
+export function createBrowser(): Browser {
+  const cookies = new Map<string, string>();
+  return {
+    cookies,
+    async send(url, init = {}) {
+      const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+      const response = await fetch(url, {
+        ...init,
+        redirect: 'manual',
+        headers: { ...(init.headers as Record<string, string>), ...(cookie && { cookie }) },
+      });
+      for (const line of response.headers.getSetCookie()) {
+        const [pair = ''] = line.split(';');
+        const [name = '', ...value] = pair.split('=');
+        if (/max-age=0|expires=Thu, 01 Jan 1970/i.test(line)) cookies.delete(name);
+        else cookies.set(name, value.join('='));
+      }
+      return response;
+    },
+  };
+}
+
+/** Goes from the provider's address through its sign-in page; the callback that the browser is sent to. */
+export async function passProvider(browser: Browser, location: string, person: string): Promise<string> {
+  const provider = new URL(location).origin;
+  let url = location;
+  for (let hop = 0; hop < 10; hop++) {
+    const response = await browser.send(url);
+    const next = response.headers.get('location');
+    if (next) {
+      url = new URL(next, url).href;
+      if (!url.startsWith(provider)) return url;
+      continue;
+    }
+    const page = await response.text();
+    if (page !== 'Who are you?') throw new Error(`The provider answered ${response.status}: ${page}`);
+    const posted = await browser.send(url, { method: 'POST', body: person });
+    url = new URL(posted.headers.get('location') ?? '', url).href;
+  }
+  throw new Error('The provider redirects for ever.');
+}
