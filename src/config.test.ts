@@ -122,3 +122,68 @@ describe('production', () => {
     expect(opened.registration).toEqual({ open: true, role: 'viewer' });
   });
 });
+
+describe('identity providers', () => {
+  const google = {
+    OAUTH_GOOGLE_ISSUER: 'https://accounts.google.com',
+    OAUTH_GOOGLE_CLIENT_ID: 'id',
+    OAUTH_GOOGLE_CLIENT_SECRET: 'secret',
+  };
+
+  it('are known by the name in their three variables, in lower case', () => {
+    const config = readConfig({
+      ...google,
+      OAUTH_MY_OWN_ISSUER: 'http://localhost:9',
+      OAUTH_MY_OWN_CLIENT_ID: 'a',
+      OAUTH_MY_OWN_CLIENT_SECRET: 'b',
+    });
+    expect([...config.identityProviders.keys()]).toEqual(['google', 'my_own']);
+    expect(config.identityProviders.get('google')).toEqual({
+      name: 'google',
+      issuer: 'https://accounts.google.com',
+      clientId: 'id',
+      clientSecret: 'secret',
+    });
+    expect(JSON.stringify(config)).not.toContain('OAUTH_');
+  });
+
+  it.each(Object.keys(google))('need %s', (missing) => {
+    expect(problems({ ...google, [missing]: '' })).toEqual([
+      `${missing} is missing; each provider needs all three`,
+    ]);
+  });
+
+  it.each([
+    'accounts.google.com',
+    'ftp://a.example',
+    'https://a.example/?x=1',
+    'https://u:p@a.example',
+    'https://a.example/.well-known/openid-configuration',
+  ])('refuse the issuer %s', (issuer) => {
+    const found = problems({ ...google, OAUTH_GOOGLE_ISSUER: issuer });
+    expect(found).toEqual([expect.stringMatching(/^OAUTH_GOOGLE_ISSUER must /)]);
+    expect(found[0]).not.toContain(issuer);
+  });
+
+  it('cannot have the name of another address', () => {
+    const login = {
+      OAUTH_LOGIN_ISSUER: 'https://a.example',
+      OAUTH_LOGIN_CLIENT_ID: 'a',
+      OAUTH_LOGIN_CLIENT_SECRET: 'b',
+    };
+    expect(problems(login)).toEqual([expect.stringMatching(/^OAUTH_LOGIN_ISSUER holds a provider name/)]);
+  });
+
+  it('want https and PUBLIC_URL in production', () => {
+    expect(problems({ ...PRODUCTION, ...google })).toEqual([
+      expect.stringMatching(/^PUBLIC_URL is required/),
+    ]);
+    const plain = { PUBLIC_URL: 'http://a.example', OAUTH_GOOGLE_ISSUER: 'http://b.example' };
+    expect(problems({ ...PRODUCTION, ...google, ...plain })).toEqual([
+      expect.stringMatching(/^PUBLIC_URL must be an https/),
+      expect.stringMatching(/^OAUTH_GOOGLE_ISSUER must be an https/),
+    ]);
+    const right = readConfig({ ...PRODUCTION, ...google, PUBLIC_URL: 'https://a.example/ams/' });
+    expect(right.publicUrl).toBe('https://a.example/ams');
+  });
+});

@@ -10,11 +10,18 @@ const SRC = join(import.meta.dirname, '..', 'src');
  * Which feature may know which other, and why.
  * - accounts copies the terms of a pay plan and asks whether a product is sold;
  * - payments are booked on accounts, under a payment method, and matched by customers' national ids;
- * - webhooks read what the provider posted and hand it to the inbox of payments.
+ * - webhooks read what the provider posted and hand it to the inbox of payments;
+ * - invoices and reports print an account's number, and reports have its statuses;
+ * - kyc belongs to a customer, a commission to an employee, a session to a user.
  */
 const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   accounts: ['pay-plans', 'products'],
+  auth: ['users'],
+  commissions: ['employees'],
+  invoices: ['accounts'],
+  kyc: ['customers'],
   payments: ['accounts', 'customers', 'payment-methods'],
+  reports: ['accounts'],
   webhooks: ['payments'],
 };
 
@@ -53,8 +60,10 @@ function readSources(): SourceFile[] {
 
 /** What follows `from`, `import` or `import(` in quotes. */
 function specifiersOf(text: string): string[] {
-  const found = text.matchAll(/^\s*(?:import|export)\b[^;]*?\bfrom\s*'([^']+)'|\bimport\s*\(?\s*'([^']+)'/gm);
-  return [...found].map(([, from, bare]) => from ?? bare ?? '');
+  const found = text.matchAll(
+    /^\s*(?:import|export)\b[^;]*?\bfrom\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'/gm,
+  );
+  return [...found].map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '');
 }
 
 function folderOf(path: string): string {

@@ -143,9 +143,9 @@ function naivePosition(terms: Terms, { paidMinor, today, closed, activated }: St
   return {
     paymentState,
     daysPastDue,
-    paidUntil: next === undefined || next.index === 0 ? null : plus(next.date, -1),
-    nextDueDate: next?.date ?? null,
-    nextDueAmountMinor: next ? next.amountMinor - left : null,
+    paidUntil: closed || next === undefined || next.index === 0 ? null : plus(next.date, -1),
+    nextDueDate: closed ? null : (next?.date ?? null),
+    nextDueAmountMinor: closed || !next ? null : next.amountMinor - left,
     arrearsMinor,
     balanceMinor: total > paidMinor ? total - paidMinor : 0n,
     creditMinor: paidMinor > total ? paidMinor - total : 0n,
@@ -328,7 +328,8 @@ describe('position', () => {
       daysPastDue: 0,
       arrearsMinor: 0n,
       balanceMinor: 17_000n,
-      nextDueDate: '2024-01-31',
+      nextDueDate: null,
+      nextDueAmountMinor: null,
     });
     const notDue = { paymentState: 'not_due', daysPastDue: 0, arrearsMinor: 0n };
     expect(stateOn(0n, '2024-01-30')).toMatchObject(notDue);

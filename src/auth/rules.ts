@@ -23,7 +23,7 @@ export function profileOf(claims: Claims): Profile | undefined {
   const [first = '', ...rest] = nameOf(claims.name).split(' ');
   return {
     email,
-    firstName: nameOf(claims.given_name) || first || email.slice(0, email.indexOf('@')),
+    firstName: nameOf(claims.given_name) || first || nameOf(email.slice(0, email.indexOf('@'))),
     lastName: nameOf(claims.family_name) || (nameOf(claims.given_name) === '' ? rest.join(' ') : ''),
   };
 }

@@ -68,13 +68,22 @@ function claimOf(request: FastifyRequest, key: string): Claim {
   return { userId, path, key, bodyHash };
 }
 
-/** The body's JSON with sorted keys: the order in which a client writes them says nothing. */
+/**
+ * The body's JSON with sorted keys: the order in which a client writes them says nothing. A password is left
+ * out, because a fast hash that is kept would let it be guessed.
+ */
 function canonical(body: unknown): string {
-  return JSON.stringify(body ?? null, (_key, value) =>
+  return JSON.stringify(withoutPassword(body) ?? null, (_key, value) =>
     value !== null && typeof value === 'object' && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
       : value,
   );
+}
+
+function withoutPassword(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('password' in body)) return body;
+  const { password, ...rest } = body;
+  return rest;
 }
 
 /** Waits for whoever holds the key; false when that one has stored an answer. */

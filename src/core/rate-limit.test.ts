@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AppError } from './errors.ts';
 import { createLimiter } from './rate-limit.ts';
 import type { SharedRedis } from './redis.ts';
 
@@ -10,27 +9,13 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-async function refusal(work: Promise<unknown>): Promise<AppError> {
-  const error = await work.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof AppError)) throw new Error(`It was not refused: ${String(error)}`);
-  return error;
-}
-
 describe('a limiter without Redis', () => {
-  it('counts down to nothing and then refuses, saying when to come back', async () => {
+  it('counts down to nothing, then says that a call was one too many, and when to come back', async () => {
     const limiter = createLimiter('test', 2, 60);
-    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 1, resetSeconds: 60 });
+    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false });
     vi.advanceTimersByTime(20_500);
-    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 0, resetSeconds: 40 });
-    expect(await refusal(limiter.count('a'))).toMatchObject({
-      code: 'RATE_LIMITED',
-      status: 429,
-      retryAfterSeconds: 40,
-      message: 'Too many requests: at most 2 a minute. Try again in 40 s.',
-    });
+    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 0, resetSeconds: 40, exceeded: false });
+    expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 0, resetSeconds: 40, exceeded: true });
   });
 
   it('starts the window with the first call, and anew when it has passed', async () => {
@@ -38,19 +23,33 @@ describe('a limiter without Redis', () => {
     vi.advanceTimersByTime(30_000);
     await limiter.count('a');
     vi.advanceTimersByTime(59_000);
-    await refusal(limiter.count('a'));
+    expect(await limiter.count('a')).toMatchObject({ exceeded: true });
     vi.advanceTimersByTime(1_001);
-    expect(await limiter.count('a')).toMatchObject({ remaining: 0 });
+    expect(await limiter.count('a')).toMatchObject({ remaining: 0, exceeded: false });
   });
 
   it('counts every key for itself, and forgets one when told', async () => {
     const limiter = createLimiter('test', 1, 900);
     await limiter.count('a');
     await limiter.count('b');
-    expect((await refusal(limiter.count('a'))).message).toContain('at most 1 in 15 minutes');
     await limiter.forget('a');
+    expect(await limiter.count('a')).toMatchObject({ exceeded: false });
+    expect(await limiter.count('b')).toMatchObject({ exceeded: true });
+  });
+
+  it('checks without counting, and refuses once the budget is used up', async () => {
+    const limiter = createLimiter('test', 1, 900);
+    await limiter.check('a');
+    await limiter.check('a');
     await limiter.count('a');
-    await refusal(limiter.count('b'));
+    await expect(limiter.check('a')).rejects.toMatchObject({
+      code: 'RATE_LIMITED',
+      status: 429,
+      retryAfterSeconds: 900,
+      message: 'Too many requests: at most 1 in 15 minutes. Try again in 900 s.',
+      details: { limit: 1, remaining: 0, resetSeconds: 900 },
+    });
+    await limiter.check('b');
   });
 });
 
@@ -82,7 +81,7 @@ describe('a limiter whose Redis fails', () => {
     const limiter = createLimiter('test', 2, 60, redis);
     expect(await limiter.count('a')).toMatchObject({ remaining: 1 });
     expect(await limiter.count('a')).toMatchObject({ remaining: 0 });
-    expect(await refusal(limiter.count('a'))).toMatchObject({ code: 'RATE_LIMITED' });
+    expect(await limiter.count('a')).toMatchObject({ exceeded: true });
     expect(failures()).toBe(1);
   });
 });

@@ -86,15 +86,20 @@ export async function settleNotification(tx: Tx, id: number, settlement: Settlem
     .execute();
 }
 
-/** Whether another notification of the same transaction, with other fields, was processed before. */
-export async function hasOtherProcessed(tx: Tx, row: NotificationRow): Promise<boolean> {
+/** Whether another notification of the same transaction counts: it came before, or led to something. */
+export async function hasOther(tx: Tx, row: NotificationRow): Promise<boolean> {
   const other = await tx
     .selectFrom('notifications')
     .select('id')
     .where('provider', '=', row.provider)
     .where('trans_id', '=', row.trans_id)
     .where('id', '!=', row.id)
-    .where('status', '=', 'processed')
+    .where((other) =>
+      other.or([
+        other.and([other('status', '=', 'processed'), other('outcome', '!=', 'differs')]),
+        other.and([other('status', '=', 'pending'), other('id', '<', row.id)]),
+      ]),
+    )
     .limit(1)
     .executeTakeFirst();
   return other !== undefined;

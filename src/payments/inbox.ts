@@ -11,7 +11,7 @@ import { bookPayment } from './booking.ts';
 import {
   findConflictsWith,
   findPendingIds,
-  hasOtherProcessed,
+  hasOther,
   insertNotification,
   lockConflictsWith,
   lockPending,
@@ -141,7 +141,7 @@ async function findSettlement(tx: Tx, context: Context, row: NotificationRow): P
   // One payment per transaction, for ever: whatever comes later under its id credits nothing.
   const booked = await findProviderPayment(tx, provider.name, transId);
   const isWaiting = row.outcome === 'conflict';
-  if (booked || (!isWaiting && (await hasOtherProcessed(tx, row)))) {
+  if (booked || (!isWaiting && (await hasOther(tx, row)))) {
     return { outcome: 'differs', paymentId: booked?.id ?? null, flags: [...row.flags, 'differs_from_first'] };
   }
   if (handEntry && handEntry.amount_minor !== amount) {

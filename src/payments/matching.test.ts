@@ -39,7 +39,11 @@ describe('readReference', () => {
   });
 
   it('reads digits of any width, and white space around them', () => {
-    expect(read(' １２ ')).toMatchObject({ bareAccountId: 12, nationalIdKey: '12' });
+    expect(read(' １２３４５ ')).toMatchObject({ bareAccountId: 12345, nationalIdKey: '12345' });
+  });
+
+  it.each(['-', '0', 'n/a', '1234'])('takes %s for no national id: placeholders stand in many places', (reference) => {
+    expect(read(reference).nationalIdKey).toBeNull();
   });
 
   it.each([null, '', '   ', '\u00a0'])('finds an empty reference in %j', (reference) => {

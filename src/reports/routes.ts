@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { Type } from 'typebox';
 import type { Api } from '../core/api.ts';
 import { type Context, today } from '../core/context.ts';
 import type { CopyPool } from '../core/copy.ts';
@@ -8,7 +7,14 @@ import { Envelope, ok } from '../core/envelope.ts';
 import { invalid } from '../core/errors.ts';
 import { DEFAULT_LIMIT } from '../core/list-query.ts';
 import { type Period, readPeriod } from './rules.ts';
-import { AccountSummary, PagedEnvelope, PaymentsQuery, PaymentsReport, SummaryQuery } from './schema.ts';
+import {
+  AccountSummary,
+  CsvFile,
+  PagedEnvelope,
+  PaymentsQuery,
+  PaymentsReport,
+  SummaryQuery,
+} from './schema.ts';
 import { paymentsCsv, reportPayments, summarizeAccounts, TEXT_COLUMNS } from './store.ts';
 
 export function reportRoutes(api: Api, context: Context, exports: CopyPool): void {
@@ -50,7 +56,7 @@ export function reportRoutes(api: Api, context: Context, exports: CopyPool): voi
             description: 'The report.',
             content: {
               'application/json': { schema: PagedEnvelope(PaymentsReport) },
-              'text/csv': { schema: Type.String() },
+              'text/csv': { schema: CsvFile },
             },
           },
         },
@@ -77,7 +83,7 @@ export function reportRoutes(api: Api, context: Context, exports: CopyPool): voi
       return reply
         .type('text/csv; charset=utf-8')
         .header('content-disposition', `attachment; filename="${fileName(period)}"`)
-        .send(rows as never);
+        .send(rows);
     },
   );
 }

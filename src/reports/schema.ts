@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { type TSchema, Type } from 'typebox';
 import { Pagination } from '../core/envelope.ts';
 import { DateText, Id, Money, Nullable } from '../core/fields.ts';
@@ -146,6 +147,9 @@ export const PaymentsReport = Type.Object({
     { description: 'A page of all payments of the period, oldest first.' },
   ),
 });
+
+/** Sent as a stream, so that no serializer looks at it. */
+export const CsvFile = Type.Unsafe<Readable>({ type: 'string' });
 
 /** The envelope of a report whose rows come in pages. */
 export function PagedEnvelope<T extends TSchema>(data: T) {

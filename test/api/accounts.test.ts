@@ -347,7 +347,9 @@ describe('completion', () => {
         nextDueAmount: null,
       });
       await reverse(service, last.id);
-      expect(await accountNow(service, id)).toMatchObject({ status, balance: 0.01, nextDueAmount: 0.01 });
+      // A debt that was written off falls due no more, though it can still be recovered.
+      const nextDueAmount = status === 'written_off' ? null : 0.01;
+      expect(await accountNow(service, id)).toMatchObject({ status, balance: 0.01, nextDueAmount });
       await pay(service, id, 0.01);
       expect((await accountNow(service, id)).status).toBe('completed');
     },
@@ -549,7 +551,7 @@ describe('lateness', () => {
     expect(await list('filter[balance]=22800')).toHaveLength(5);
     expect(
       (await list('filter[nextDueDate][lt]=2026-03-02')).map((row) => row.activationDate).sort(),
-    ).toEqual(['2026-01-05', '2026-01-05', '2026-02-02']);
+    ).toEqual(['2026-01-05', '2026-02-02']);
   });
 });
 

@@ -289,7 +289,7 @@ describe('an access token', () => {
     ['another type in its claims', { claims: { typ: 'refresh' } }],
     ['an expiry that has passed', { claims: { exp: Math.floor(Date.now() / 1000) - 1 } }],
     ['no expiry', { claims: { exp: undefined } }],
-    ['a beginning that has not come', { claims: { nbf: Math.floor(Date.now() / 1000) + 60 } }],
+    ['a beginning that has not come', { claims: { nbf: Math.floor(Date.now() / 1000) + 3600 } }],
     ['no session', { claims: { sid: undefined } }],
     ['a session that is none', { claims: { sid: '00000000-0000-4000-8000-000000000000' } }],
     ['a session that is no id', { claims: { sid: "' or 1=1" } }],

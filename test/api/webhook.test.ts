@@ -166,8 +166,8 @@ describe('a notification', () => {
     expect(list.body.data[0].reference).toBe('ab');
   });
 
-  it('of more than 64 KB is refused', async () => {
-    const answer = await notify(service, { FirstName: 'x'.repeat(65 * 1024) });
+  it('of more than 1 MB is refused', async () => {
+    const answer = await notify(service, { FirstName: 'x'.repeat(1024 * 1024) });
     expect(answer.status).toBe(413);
     expect(answer.body.error.code).toBe('VALIDATION_ERROR');
   });
@@ -305,12 +305,45 @@ describe('a transaction that staff had entered by hand', () => {
     expect(accepted(await notify(service, sent)).outcome).toBe('matched');
   });
 
-  it('under another method is another payment', async () => {
+  it.each([
+    ['under another method', (ref: string) => ref],
+    ['with spaces in it', (ref: string) => `${ref.slice(0, 4).toLowerCase()} ${ref.slice(4)}`],
+  ])('%s is not counted twice, and is flagged', async (_how, spelling) => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });
-    await pay(service, account.id, 400, { transactionRef: sent.TransID, paymentMethodId: CASH });
-    expect(accepted(await notify(service, sent)).outcome).toBe('matched');
-    expect((await accountNow(service, account.id)).paid).toBe(800);
+    await pay(service, account.id, 400, { transactionRef: spelling(sent.TransID), paymentMethodId: CASH });
+    const { outcome, paymentId } = accepted(await notify(service, sent));
+    expect(outcome).toBe('linked');
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    expect((await service.call('GET', `/payments/${paymentId}`)).body.data.matchMethod).toBe('hand_entry');
+    const list = await service.call('GET', `/notifications?filter[paymentId]=${paymentId}`);
+    expect(list.body.data[0].flags).toEqual(['other_method']);
+  });
+
+  it('on another account than the payer named stays there, and is flagged', async () => {
+    const meant = await newAccount(service);
+    const sent = notification({ BillRefNumber: meant.accountNumber });
+    const { payment } = await entered(sent.TransID, 400);
+    expect(accepted(await notify(service, sent)).outcome).toBe('linked');
+    const list = await service.call('GET', `/notifications?filter[paymentId]=${payment.id}`);
+    expect(list.body.data[0].flags).toEqual(['other_account']);
+  });
+
+  it('many times over, crosswise, is reversed and booked without a deadlock', async () => {
+    const [x, y] = [await newAccount(service), await newAccount(service)];
+    const entries: number[] = [];
+    for (let i = 0; i < 12; i++) {
+      const [entered, meant] = i % 2 ? [x, y] : [y, x];
+      const sent = notification({ TransAmount: '6', BillRefNumber: meant.accountNumber });
+      entries.push((await pay(service, entered.id, 5, { transactionRef: sent.TransID })).id);
+      expect(accepted(await notify(service, sent)).outcome).toBe('conflict');
+    }
+    const answers = await Promise.all(
+      entries.map((id) => service.call('POST', `/payments/${id}/reverse`, { reason: 'wrong account' })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(entries.map(() => 200));
+    expect((await accountNow(service, x.id)).paid).toBe(36);
+    expect((await accountNow(service, y.id)).paid).toBe(36);
   });
 
   it('cannot be entered any more once the provider told of it', async () => {

@@ -1,0 +1,195 @@
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { type Answer, createCaller, newCustomer, useService } from '../harness.ts';
+
+const service = useService({ CORS_ORIGINS: 'https://shop.example' });
+
+/** Sends bytes as they are, and gives all that comes back. */
+function send(bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
+    let received = '';
+    socket.on('data', (chunk) => {
+      received += chunk;
+    });
+    socket.on('close', () => resolve(received));
+    socket.on('error', reject);
+    socket.write(bytes);
+  });
+}
+
+function expectError(answer: Answer, status: number, code: string): void {
+  expect(answer.body, answer.text).toEqual({
+    success: false,
+    error: { code, message: expect.stringMatching(/\S/), details: expect.any(Object) },
+  });
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get('x-request-id')).toMatch(/^[\w.-]{1,64}$/);
+}
+
+describe('an answer', () => {
+  it('that succeeds has data and a message, and of a list the pagination', async () => {
+    const { id } = await newCustomer(service);
+    const one = await service.call('GET', `/customers/${id}`);
+    expect(one.body).toEqual({ success: true, data: expect.any(Object), message: 'Customer found.' });
+    const many = await service.call('GET', '/customers');
+    expect(many.body).toEqual({
+      success: true,
+      data: [one.body.data],
+      pagination: { page: 1, limit: 20, total: 1, totalPages: 1 },
+      message: 'Customers found.',
+    });
+  });
+
+  it('is JSON in UTF-8 that nobody stores, with the headers that protect a browser', async () => {
+    const { headers } = await service.call('GET', '/customers');
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+  });
+
+  it('to HEAD has the headers of GET and no body', async () => {
+    const answer = await service.call('HEAD', '/customers');
+    expect({ status: answer.status, text: answer.text }).toEqual({ status: 200, text: '' });
+  });
+});
+
+describe('the request id', () => {
+  it.each(['a', 'Trace-1.2_3', 'x'.repeat(64)])('"%s" of the caller comes back', async (id) => {
+    const answer = await service.call('GET', '/customers', undefined, { headers: { 'x-request-id': id } });
+    expect(answer.headers.get('x-request-id')).toBe(id);
+  });
+
+  it.each(['', 'x'.repeat(65), 'a b', '<script>', 'a/b', 'ü'])(
+    '"%s" is replaced by an own one',
+    async (id) => {
+      const answer = await service.call('GET', '/customers', undefined, { headers: { 'x-request-id': id } });
+      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+    },
+  );
+
+  it('is another one for each request', async () => {
+    const ids = await Promise.all(
+      Array.from({ length: 5 }, async () =>
+        (await service.call('GET', '/customers')).headers.get('x-request-id'),
+      ),
+    );
+    expect(new Set(ids).size).toBe(5);
+  });
+});
+
+describe('what the service does not have', () => {
+  it.each([
+    ['GET', '/nothing'],
+    ['DELETE', '/customers/1'],
+    ['PATCH', '/customers/1'],
+    ['POST', '/customers/1'],
+    ['GET', '/customers/1/nothing'],
+    ['GET', '/Customers'],
+  ])('%s %s is 404 in the envelope', async (method, path) => {
+    expectError(await service.call(method, path), 404, 'NOT_FOUND');
+  });
+
+  it('in another version says which is the current one', async () => {
+    for (const path of ['/api/v2/accounts', '/api/v0/accounts', '/api/v2']) {
+      const answer = await createCaller(service.origin)('GET', path);
+      expectError(answer, 404, 'NOT_FOUND');
+      expect(answer.body.error.message).toContain('v1');
+    }
+  });
+
+  it('at the root is 404, too', async () => {
+    for (const path of ['/', '/api', '/favicon.ico', '/.env']) {
+      expectError(await createCaller(service.origin)('GET', path), 404, 'NOT_FOUND');
+    }
+  });
+});
+
+describe('a request that HTTP itself refuses', () => {
+  const post = (body: string, headers: Record<string, string>) =>
+    createCaller(`${service.origin}/api`)('POST', '/auth/login', body, { headers });
+
+  it.each(['{', '{"email":', 'text', "{'a':1}", '{"a":1,}', '\ufeff{}', '{"a":"\u0001"}'])(
+    'because %j is no JSON is 400 in the envelope',
+    async (body) => {
+      expectError(await post(body, {}), 400, 'VALIDATION_ERROR');
+    },
+  );
+
+  it('because its bytes are no UTF-8 is 400 in the envelope', async () => {
+    const response = await fetch(`${service.origin}/api/auth/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]),
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ success: false, error: { code: 'VALIDATION_ERROR' } });
+  });
+
+  it('because its body is above 1 MB is 413 in the envelope', async () => {
+    expectError(await post(`"${'x'.repeat(1024 * 1024)}"`, {}), 413, 'VALIDATION_ERROR');
+  });
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml'])(
+    'because it comes as %s is 415 in the envelope',
+    async (type) => {
+      expectError(await post('a=b', { 'content-type': type }), 415, 'VALIDATION_ERROR');
+    },
+  );
+
+  it('because its address cannot be decoded is 400 in the envelope, with the request id', async () => {
+    const headers = { 'x-request-id': 'bad-address' };
+    const answer = await service.call('GET', '/customers/%zz', undefined, { headers });
+    expectError(answer, 400, 'VALIDATION_ERROR');
+    expect(answer.headers.get('x-request-id')).toBe('bad-address');
+  });
+
+  it.each([
+    ['GARBAGE\r\n\r\n', 400],
+    [`GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    ['POST /api/auth/login HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n', 400],
+  ])('because its bytes are no HTTP is answered in the envelope', async (bytes, status) => {
+    const [head = '', body = ''] = (await send(bytes)).split('\r\n\r\n');
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(head).toMatch(/X-Request-Id: [0-9a-f-]{36}/);
+    expect(JSON.parse(body)).toEqual({
+      success: false,
+      error: { code: 'VALIDATION_ERROR', message: expect.any(String), details: {} },
+    });
+  });
+});
+
+describe('a browser of an origin that may call', () => {
+  const preflight = (origin: string, method: string) =>
+    service.call('OPTIONS', '/customers/1', undefined, {
+      token: null,
+      headers: {
+        origin,
+        'access-control-request-method': method,
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    });
+
+  it.each(['GET', 'POST', 'PUT'])('is allowed %s', async (method) => {
+    const { status, headers } = await preflight('https://shop.example', method);
+    expect(status).toBe(204);
+    expect(headers.get('access-control-allow-origin')).toBe('https://shop.example');
+    expect(headers.get('access-control-allow-methods')?.split(/, */)).toContain(method);
+    expect(headers.get('access-control-allow-headers')).toContain('authorization');
+  });
+
+  it('may read the headers that say what to do next', async () => {
+    const answer = await service.call('GET', '/customers', undefined, {
+      headers: { origin: 'https://shop.example' },
+    });
+    expect(answer.headers.get('access-control-expose-headers')?.split(/, */)).toEqual(
+      expect.arrayContaining(['x-request-id', 'retry-after', 'ratelimit']),
+    );
+  });
+
+  it('is nobody of another origin', async () => {
+    const { headers } = await preflight('https://other.example', 'GET');
+    expect(headers.get('access-control-allow-origin')).toBeNull();
+  });
+});

@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, inject, it } from 'vitest';
+import {
+  type Answer,
+  type Caller,
+  newCustomer,
+  notify,
+  PASSWORD,
+  startInstance,
+  startTestService,
+  type TestService,
+} from '../harness.ts';
+
+/** The limits of the specification; the harness turns them off elsewhere. */
+const DEFAULTS = {
+  RATE_LIMIT_AUTH: '5',
+  RATE_LIMIT_BULK: '10',
+  RATE_LIMIT_GENERAL: '100',
+  RATE_LIMIT_WEBHOOK: '6000',
+};
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+/** A service without limits and, on its database, an instance with them, whose counters are fresh. */
+async function limited(environment: Record<string, string> = {}) {
+  const { service, close } = await startTestService();
+  closers.push(close);
+  return { service, ...(await instance(service, environment)) };
+}
+
+async function instance(service: TestService, environment: Record<string, string> = {}) {
+  const started = await startInstance(service, { ...DEFAULTS, TRUST_PROXY: '127.0.0.1', ...environment });
+  closers.push(started.close);
+  return started;
+}
+
+const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+const login = (call: Caller, address = '203.0.113.1', email = `${randomUUID()}@example.com`) =>
+  call('POST', '/auth/login', { email, password: PASSWORD }, from(address));
+
+async function times(count: number, ask: () => Promise<Answer>): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let i = 0; i < count; i++) statuses.push((await ask()).status);
+  return statuses;
+}
+
+function expectRefused(answer: Answer): void {
+  expect(answer.status, answer.text).toBe(429);
+  expect(answer.body).toMatchObject({ success: false, error: { code: 'RATE_LIMITED' } });
+  const wait = Number(answer.headers.get('retry-after'));
+  expect(wait).toBeGreaterThan(0);
+  expect(wait).toBeLessThanOrEqual(60);
+}
+
+describe('without Redis', () => {
+  it('each credential endpoint takes five calls a minute of an address', async () => {
+    const { call } = await limited();
+    expect(await times(5, () => login(call))).toEqual([401, 401, 401, 401, 401]);
+    expectRefused(await login(call));
+    expect((await login(call, '203.0.113.2')).status).toBe(401);
+    // Registration has a budget of its own; a wrong body counts as well.
+    expect(await times(5, () => call('POST', '/auth/register', {}, from('203.0.113.1')))).toEqual([
+      400, 400, 400, 400, 400,
+    ]);
+    expectRefused(await call('POST', '/auth/register', {}, from('203.0.113.1')));
+  });
+
+  it('all else takes a hundred a minute of a user, from wherever, and says how many are left', async () => {
+    const { call, service } = await limited();
+    const token = service.adminToken;
+    const first = await call('GET', '/customers', undefined, { token });
+    expect(first.headers.get('ratelimit-policy')).toBe('"general";q=100;w=60');
+    expect(first.headers.get('ratelimit')).toBe('"general";r=99;t=60');
+    const statuses = await times(99, () => call('GET', '/payments', undefined, { token }));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const refused = await call('GET', '/products', undefined, { token, ...from('203.0.113.9') });
+    expectRefused(refused);
+    expect(refused.headers.get('ratelimit')).toMatch(/^"general";r=0;t=\d+$/);
+    const other = await service.signInAs('viewer');
+    expect((await call('GET', '/products', undefined, { token: other })).status).toBe(200);
+  });
+
+  it('calls without a token count for their address, so that guessing tokens is limited', async () => {
+    const { call } = await limited({ RATE_LIMIT_GENERAL: '3' });
+    const guess = () =>
+      call('GET', '/customers', undefined, { token: 'a.guessed.token', ...from('203.0.113.3') });
+    expect(await times(3, guess)).toEqual([401, 401, 401]);
+    expectRefused(await guess());
+  });
+
+  it('bulk operations take ten a minute, and count in no other class', async () => {
+    const { call, service } = await limited({ RATE_LIMIT_GENERAL: '2' });
+    const bulk = () =>
+      call('POST', '/payments/reconcile', { paymentIds: [1] }, { token: service.adminToken });
+    expect(new Set(await times(10, bulk))).toEqual(new Set([200]));
+    const refused = await bulk();
+    expectRefused(refused);
+    expect(refused.headers.get('ratelimit-policy')).toBe('"bulk";q=10;w=60');
+    expect(await times(3, () => call('GET', '/customers', undefined, { token: service.adminToken }))).toEqual(
+      [200, 200, 429],
+    );
+  });
+
+  it('the webhook has a budget of its own, far above the others', async () => {
+    const { call } = await limited();
+    const statuses = await Promise.all(
+      Array.from({ length: 150 }, async () => (await notify({ call })).status),
+    );
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    expect((await notify({ call })).headers.get('ratelimit-policy')).toBe('"webhook";q=6000;w=60');
+  });
+
+  it('health and documentation are not counted', async () => {
+    const { origin, call, service } = await limited({ RATE_LIMIT_GENERAL: '1' });
+    for (const path of ['/health', '/livez', '/readyz', '/api-docs/openapi.json']) {
+      for (let i = 0; i < 3; i++) {
+        const response = await fetch(`${origin}${path}`);
+        expect(response.status, path).toBe(200);
+        expect(response.headers.get('ratelimit')).toBeNull();
+      }
+    }
+    expect((await call('GET', '/customers', undefined, { token: service.adminToken })).status).toBe(200);
+  });
+
+  it('believes X-Forwarded-For from a trusted proxy alone', async () => {
+    const { call } = await limited({ TRUST_PROXY: '10.0.0.0/8', RATE_LIMIT_AUTH: '2' });
+    expect(await times(2, () => login(call, `198.51.100.${Math.floor(Math.random() * 255)}`))).toEqual([
+      401, 401,
+    ]);
+    expectRefused(await login(call, '198.51.100.77'));
+  });
+
+  it('nothing is limited where a limit is 0', async () => {
+    const { call } = await limited({ RATE_LIMIT_AUTH: '0' });
+    const statuses = await times(8, () => login(call));
+    expect(statuses).toEqual(statuses.map(() => 401));
+    expect((await login(call)).headers.get('ratelimit')).toBeNull();
+  });
+
+  it('a refused request does nothing', async () => {
+    const { call, service } = await limited({ RATE_LIMIT_GENERAL: '1' });
+    const { id } = await newCustomer(service, { firstName: 'Before' });
+    const change = () =>
+      call('PUT', `/customers/${id}`, { firstName: 'After' }, { token: service.adminToken });
+    await call('GET', '/customers', undefined, { token: service.adminToken });
+    expectRefused(await change());
+    expect((await service.call('GET', `/customers/${id}`)).body.data.firstName).toBe('Before');
+  });
+});
+
+const redisUrl = inject('redisUrl');
+const title = redisUrl === '' ? 'with Redis (skipped: TEST_REDIS_URL is not set)' : 'with Redis';
+
+describe.skipIf(redisUrl === '')(title, () => {
+  const ready = async ({ redis }: { redis: { usable(): boolean } | undefined }) =>
+    expect.poll(() => redis?.usable(), { timeout: 5_000 }).toBe(true);
+
+  it('two instances share every limit exactly', async () => {
+    const one = await limited({ REDIS_URL: redisUrl });
+    const other = await instance(one.service, { REDIS_URL: redisUrl });
+    await Promise.all([ready(one), ready(other)]);
+    const email = `shared-${randomUUID()}@example.com`;
+    const registered = await one.service.call('POST', '/auth/register', {
+      email,
+      password: PASSWORD,
+      firstName: 'A',
+      lastName: 'B',
+    });
+    // Users of several test databases have equal ids, so the counters of earlier runs are cleared first.
+    const userId = registered.body.data.user.id;
+    const address = `198.51.100.${userId}`;
+    await one.redis?.client.del(`ams:limit:general:user ${userId}`, `ams:limit:auth:login ${address}`);
+    const token = registered.body.data.accessToken;
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, (_, i) =>
+        (i % 2 === 0 ? one : other).call('GET', '/customers', undefined, { token }),
+      ),
+    );
+    const allowed = answers.filter(({ status }) => status === 200);
+    expect(allowed).toHaveLength(100);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
+    const left = allowed.map(({ headers }) => Number(/r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]));
+    expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i));
+
+    const logins = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => login((i % 2 === 0 ? one : other).call, address)),
+    );
+    expect(logins.filter(({ status }) => status === 401)).toHaveLength(5);
+  });
+
+  it('ten failures at one e-mail lock it on every instance', async () => {
+    const one = await limited({ REDIS_URL: redisUrl, RATE_LIMIT_AUTH: '0' });
+    const other = await instance(one.service, { REDIS_URL: redisUrl, RATE_LIMIT_AUTH: '0' });
+    await Promise.all([ready(one), ready(other)]);
+    const email = `${randomUUID()}@example.com`;
+    for (let i = 0; i < 10; i++) {
+      expect((await login((i % 2 === 0 ? one : other).call, '203.0.113.1', email)).status).toBe(401);
+    }
+    for (const { call } of [one, other]) expect((await login(call, '203.0.113.1', email)).status).toBe(429);
+  });
+
+  it('health says that it is up', async () => {
+    const one = await limited({ REDIS_URL: redisUrl });
+    await ready(one);
+    const health: unknown = await (await fetch(`${one.origin}/health`)).json();
+    expect(health).toMatchObject({ status: 'ok', redis: 'up' });
+  });
+});
