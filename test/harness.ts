@@ -173,7 +173,7 @@ export function createCaller(base: string): Caller {
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const isJson = response.headers.get('content-type')?.includes('json');
+    const isJson = text !== '' && response.headers.get('content-type')?.includes('json');
     return {
       status: response.status,
       headers: response.headers,

@@ -27,7 +27,7 @@ export function accountRoutes(api: Api, context: Context): void {
         tags: ['Accounts'],
         summary: 'List accounts',
         querystring: accountList.query,
-        response: { 200: ListEnvelope(Account) },
+        response: { 200: ListEnvelope(Account, 'Accounts found.') },
       },
     },
     async (request) => {
@@ -39,14 +39,14 @@ export function accountRoutes(api: Api, context: Context): void {
   api.post(
     '/accounts',
     {
-      config: { access: 'accounts:create', errors: [404] },
+      config: { access: 'accounts:create', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Accounts'],
         summary: 'Open an account for a customer, a product and a pay plan',
         description:
           'Active at once when the activation date (default: today) has come, else pending until that day.',
         body: NewAccount,
-        response: { 201: Envelope(Account) },
+        response: { 201: Envelope(Account, 'Account created.') },
       },
     },
     async (request, reply) =>
@@ -60,12 +60,12 @@ export function accountRoutes(api: Api, context: Context): void {
   api.get(
     '/accounts/:id',
     {
-      config: { access: 'accounts:read', errors: [404] },
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Accounts'],
         summary: 'One account with its balance and lateness',
         params: IdParams,
-        response: { 200: Envelope(Account) },
+        response: { 200: Envelope(Account, 'Account found.') },
       },
     },
     async (request) => {
@@ -78,7 +78,7 @@ export function accountRoutes(api: Api, context: Context): void {
   api.put(
     '/accounts/:id',
     {
-      config: { access: 'accounts:change-status', errors: [404] },
+      config: { access: 'accounts:change-status', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Accounts'],
         summary: 'Change the status of an account',
@@ -87,7 +87,7 @@ export function accountRoutes(api: Api, context: Context): void {
           'A move that is not allowed answers VALIDATION_ERROR with details {from, to, allowed}.',
         params: IdParams,
         body: AccountChanges,
-        response: { 200: Envelope(Account) },
+        response: { 200: Envelope(Account, 'Account changed.') },
       },
     },
     async (request) => {
@@ -99,13 +99,13 @@ export function accountRoutes(api: Api, context: Context): void {
   api.get(
     '/accounts/:id/history',
     {
-      config: { access: 'accounts:read', errors: [404] },
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Accounts'],
         summary: 'Every change of the status: who, when and why',
         params: IdParams,
         querystring: statusChangeList.query,
-        response: { 200: ListEnvelope(StatusChange) },
+        response: { 200: ListEnvelope(StatusChange, 'Status changes found.') },
       },
     },
     async (request) => {

@@ -17,18 +17,28 @@ export const ACCOUNT_STATUSES = [
 
 const Status = Type.Enum([...ACCOUNT_STATUSES]);
 
-export const NewAccount = Type.Object({
-  customerId: Id,
-  productId: Id,
-  payplanId: Id,
-  activationDate: Type.Optional(DateText),
-  employeeId: Type.Optional(Id),
-});
+export const NewAccount = Type.Object(
+  {
+    customerId: Id,
+    productId: Id,
+    payplanId: Id,
+    activationDate: Type.Optional(DateText),
+    employeeId: Type.Optional(Id),
+  },
+  {
+    title: 'NewAccount',
+    examples: [{ customerId: 1, productId: 1, payplanId: 2, activationDate: '2026-11-02', employeeId: 1 }],
+  },
+);
 export type NewAccount = Static<typeof NewAccount>;
 
 export const AccountChanges = Type.Object(
   { status: Type.Optional(Status), reason: Type.Optional(Text(500)) },
-  { minProperties: 1 },
+  {
+    minProperties: 1,
+    title: 'AccountChanges',
+    examples: [{ status: 'suspended', reason: 'The system was stolen' }],
+  },
 );
 export type AccountChanges = Static<typeof AccountChanges>;
 
@@ -60,7 +70,7 @@ export const Account = Type.Object({
   nextDueAmount: Nullable(Money),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'Account', examples: [{ id: 1, accountNumber: 'ACC10000012', customerId: 1, productId: 1, payplanId: 2, employeeId: 1, activationDate: '2026-11-02', status: 'active', reason: null, currency: 'KES', deposit: 2000, instalmentAmount: 400, instalmentCount: 52, frequency: 'weekly', graceDays: 7, total: 22800, paid: 3600, balance: 19200, credit: 0, arrears: 0, paymentState: 'paid_ahead', daysPastDue: 0, paidUntil: '2026-12-06', nextDueDate: '2026-12-07', nextDueAmount: 400, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const StatusChange = Type.Object({
   id: Id,
@@ -69,7 +79,7 @@ export const StatusChange = Type.Object({
   reason: Nullable(Type.String()),
   actor: Type.String({ description: 'The e-mail of the user, or "system".' }),
   createdAt: Timestamp,
-});
+}, { title: 'StatusChange', examples: [{ id: 2, from: 'active', to: 'suspended', reason: 'The system was stolen', actor: 'amina@example.com', createdAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const accountList = defineList(
   {

@@ -16,7 +16,7 @@ export function auditRoutes(api: Api, context: Context): void {
         tags: ['Audit'],
         summary: 'Who changed what, from what to what, and in which request',
         querystring: auditList.query,
-        response: { 200: ListEnvelope(AuditEntry) },
+        response: { 200: ListEnvelope(AuditEntry, 'Audit entries found.') },
       },
     },
     async (request) =>

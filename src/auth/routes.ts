@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
-import { Envelope, ok } from '../core/envelope.ts';
+import { Envelope, Nothing, ok } from '../core/envelope.ts';
 import { invalidField } from '../core/errors.ts';
 import { actorOf } from '../core/gate.ts';
 import { User } from '../users/schema.ts';
@@ -31,13 +31,18 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
   api.post(
     '/auth/register',
     {
-      config: { access: 'public', rate: 'auth', budget: 'register', errors: [403, 409] },
+      config: {
+        access: 'public',
+        rate: 'auth',
+        budget: 'register',
+        errors: ['FORBIDDEN', 'DUPLICATE_ENTRY'],
+      },
       schema: {
         tags: ['Authentication'],
         summary: 'Register a user and sign in',
         description: 'The first user of a new service becomes its admin.',
         body: RegisterBody,
-        response: { 201: Envelope(SignedIn(User)) },
+        response: { 201: Envelope(SignedIn(User), 'Registered.') },
       },
     },
     async (request, reply) => {
@@ -49,12 +54,12 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
   api.post(
     '/auth/login',
     {
-      config: { access: 'public', rate: 'auth', budget: 'login', errors: [401] },
+      config: { access: 'public', rate: 'auth', budget: 'login', errors: ['AUTH_FAILED'] },
       schema: {
         tags: ['Authentication'],
         summary: 'Sign in with e-mail and password',
         body: LoginBody,
-        response: { 200: Envelope(SignedIn(User)) },
+        response: { 200: Envelope(SignedIn(User), 'Signed in.') },
       },
     },
     async (request) => ok(toSignedIn(await commands.login(context, parts, request.body)), 'Signed in.'),
@@ -63,13 +68,13 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
   api.post(
     '/auth/refresh',
     {
-      config: { access: 'public', errors: [401] },
+      config: { access: 'public', errors: ['UNAUTHORIZED'] },
       schema: {
         tags: ['Authentication'],
         summary: 'Exchange a refresh token for new tokens',
         description: 'A refresh token works once; using one again ends the session.',
         body: RefreshBody,
-        response: { 200: Envelope(SignedIn(User)) },
+        response: { 200: Envelope(SignedIn(User), 'Tokens renewed.') },
       },
     },
     async (request) =>
@@ -83,7 +88,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       schema: {
         tags: ['Authentication'],
         summary: 'End this session',
-        response: { 200: Envelope(Type.Object({})) },
+        response: { 200: Envelope(Nothing, 'Signed out.') },
       },
     },
     async (request) => {
@@ -98,7 +103,11 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     '/auth/me',
     {
       config: { access: 'signed-in' },
-      schema: { tags: ['Authentication'], summary: 'The signed-in user', response: { 200: Envelope(User) } },
+      schema: {
+        tags: ['Authentication'],
+        summary: 'The signed-in user',
+        response: { 200: Envelope(User, 'User found.') },
+      },
     },
     async (request) => ok(toUser(await getUser(context.db, userIdOf(request))), 'User found.'),
   );
@@ -106,13 +115,13 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
   api.put(
     '/auth/password',
     {
-      config: { access: 'signed-in', rate: 'auth', budget: 'password' },
+      config: { access: 'signed-in', rate: 'auth', budget: 'password', errors: ['AUTH_FAILED'] },
       schema: {
         tags: ['Authentication'],
         summary: 'Change the own password',
         description: 'Ends all other sessions of the user. A wrong current password is AUTH_FAILED.',
         body: PasswordBody,
-        response: { 200: Envelope(Type.Object({})) },
+        response: { 200: Envelope(Nothing, 'Password changed.') },
       },
     },
     async (request) => {
@@ -127,7 +136,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     '/auth/:provider',
     {
       exposeHeadRoute: false,
-      config: { access: 'public', rate: 'auth', budget: 'provider', errors: [404] },
+      config: { access: 'public', rate: 'auth', budget: 'provider', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Authentication'],
         summary: 'Sign in through an identity provider',
@@ -152,7 +161,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     '/auth/:provider/callback',
     {
       exposeHeadRoute: false,
-      config: { access: 'public', errors: [401, 403, 404, 409] },
+      config: { access: 'public', errors: ['AUTH_FAILED', 'FORBIDDEN', 'NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Authentication'],
         summary: 'Where an identity provider sends the browser back to',
@@ -161,7 +170,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
           'registration is open; an e-mail that another user has is DUPLICATE_ENTRY.',
         params: ProviderParams,
         querystring: CallbackQuery,
-        response: { 200: Envelope(SignedIn(User)) },
+        response: { 200: Envelope(SignedIn(User), 'Signed in.') },
       },
     },
     async (request, reply) => {

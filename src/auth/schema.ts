@@ -1,29 +1,60 @@
 import { type Static, type TSchema, Type } from 'typebox';
+import { examplesOf } from '../core/envelope.ts';
 import { Email, NewPassword, Text } from '../core/fields.ts';
 
-export const LoginBody = Type.Object({
-  // Only bounded here: a wrong password is a wrong password, however short.
-  email: Type.String({ maxLength: 254 }),
-  password: Type.String({ maxLength: 1_000 }),
-});
+export const LoginBody = Type.Object(
+  {
+    // Only bounded here: a wrong password is a wrong password, however short.
+    email: Type.String({ maxLength: 254 }),
+    password: Type.String({ maxLength: 1_000 }),
+  },
+  { title: 'Login', examples: [{ email: 'amina@example.com', password: 'a long enough password' }] },
+);
 
-export const RegisterBody = Type.Object({
-  email: Email,
-  password: NewPassword,
-  firstName: Text(100),
-  lastName: Text(100),
-});
+export const RegisterBody = Type.Object(
+  {
+    email: Email,
+    password: NewPassword,
+    firstName: Text(100),
+    lastName: Text(100),
+  },
+  {
+    title: 'Registration',
+    examples: [
+      {
+        email: 'amina@example.com',
+        password: 'a long enough password',
+        firstName: 'Amina',
+        lastName: 'Otieno',
+      },
+    ],
+  },
+);
 export type Registration = Static<typeof RegisterBody>;
 
-export const RefreshBody = Type.Object({ refreshToken: Type.String({ minLength: 1, maxLength: 200 }) });
+export const RefreshBody = Type.Object(
+  { refreshToken: Type.String({ minLength: 1, maxLength: 200 }) },
+  { title: 'Refresh', examples: [{ refreshToken: 'the refreshToken of the last answer' }] },
+);
 
-export const PasswordBody = Type.Object({
-  currentPassword: Type.String({ maxLength: 1_000 }),
-  newPassword: NewPassword,
-});
+export const PasswordBody = Type.Object(
+  {
+    currentPassword: Type.String({ maxLength: 1_000 }),
+    newPassword: NewPassword,
+  },
+  {
+    title: 'PasswordChange',
+    examples: [{ currentPassword: 'a long enough password', newPassword: 'an even longer password' }],
+  },
+);
 
 export const ProviderParams = Type.Object({
-  provider: Type.String({ minLength: 1, maxLength: 100, description: 'Name of an identity provider.' }),
+  provider: Type.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'Name of an identity provider.',
+    examples: ['google'],
+  }),
 });
 
 /** Providers add parameters of their own (session_state, scope, authuser, …), so others pass. */
@@ -39,11 +70,20 @@ export const CallbackQuery = Type.Object(
 
 /** The answer to every way of signing in. */
 export function SignedIn<U extends TSchema>(user: U) {
-  return Type.Object({
-    accessToken: Type.String(),
-    refreshToken: Type.String(),
-    tokenType: Type.Literal('Bearer'),
-    expiresIn: Type.Integer({ description: 'Seconds until the access token expires.' }),
-    user,
-  });
+  const tokens = {
+    accessToken: 'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature',
+    refreshToken: 'tbmf5ohPiwqfqg1tWk0urHCaiwYix3lrckwQfcL3G9M',
+    tokenType: 'Bearer',
+    expiresIn: 3600,
+  };
+  return Type.Object(
+    {
+      accessToken: Type.String(),
+      refreshToken: Type.String(),
+      tokenType: Type.Literal('Bearer'),
+      expiresIn: Type.Integer({ description: 'Seconds until the access token expires.' }),
+      user,
+    },
+    { title: 'SignedIn', examples: examplesOf(user).map((example) => ({ ...tokens, user: example })) },
+  );
 }

@@ -23,14 +23,14 @@ export function commissionRoutes(api: Api, context: Context): void {
   api.post(
     '/commissions/calculate',
     {
-      config: { access: 'commissions:calculate', errors: [404, 409] },
+      config: { access: 'commissions:calculate', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags,
         summary: 'Calculate the commission of an employee for a month',
         description:
           'One line a sale with rule, base, rate and amount. Calculating again replaces the lines; a commission that is paid answers DUPLICATE_ENTRY.',
         body: CalculateBody,
-        response: { 200: Envelope(Commission) },
+        response: { 200: Envelope(Commission, 'Commission calculated.') },
       },
     },
     async (request, reply) =>
@@ -47,7 +47,7 @@ export function commissionRoutes(api: Api, context: Context): void {
         tags,
         summary: 'List commissions',
         querystring: commissionList.query,
-        response: { 200: ListEnvelope(Commission) },
+        response: { 200: ListEnvelope(Commission, 'Commissions found.') },
       },
     },
     async (request) => {
@@ -59,13 +59,13 @@ export function commissionRoutes(api: Api, context: Context): void {
   api.put(
     '/commissions/payments/:id',
     {
-      config: { access: 'commissions:approve', errors: [404] },
+      config: { access: 'commissions:approve', errors: ['NOT_FOUND'] },
       schema: {
         tags,
         summary: 'Approve a calculated commission, or mark an approved one as paid',
         params: IdParams,
         body: CommissionChanges,
-        response: { 200: Envelope(Commission) },
+        response: { 200: Envelope(Commission, 'Commission changed.') },
       },
     },
     async (request) => {
@@ -85,7 +85,7 @@ export function commissionRoutes(api: Api, context: Context): void {
         tags,
         summary: 'List commission rules, all versions',
         querystring: ruleList.query,
-        response: { 200: ListEnvelope(Rule) },
+        response: { 200: ListEnvelope(Rule, 'Commission rules found.') },
       },
     },
     async (request) =>
@@ -95,13 +95,13 @@ export function commissionRoutes(api: Api, context: Context): void {
   api.post(
     '/commissions/rules',
     {
-      config: { access: 'commission-rules:write', errors: [409] },
+      config: { access: 'commission-rules:write', errors: ['DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags,
         summary: 'Set the rate of a product category, or the default',
         description: 'Adds a version; earlier calculations keep the version that they were made with.',
         body: NewRule,
-        response: { 201: Envelope(Rule) },
+        response: { 201: Envelope(Rule, 'Commission rule added.') },
       },
     },
     async (request, reply) =>

@@ -17,20 +17,26 @@ const Sale = Type.Object({
 });
 export type Sale = Static<typeof Sale>;
 
-export const CalculateBody = Type.Object({
-  employeeId: Id,
-  period: Period,
-  salesData: Type.Optional(
-    Type.Array(Sale, {
-      maxItems: MAX_SALES,
-      description:
-        'Each names an account or a product. Empty or missing: the accounts that the employee sold in the period.',
-    }),
-  ),
-});
+export const CalculateBody = Type.Object(
+  {
+    employeeId: Id,
+    period: Period,
+    salesData: Type.Optional(
+      Type.Array(Sale, {
+        maxItems: MAX_SALES,
+        description:
+          'Each names an account or a product. Empty or missing: the accounts that the employee sold in the period.',
+      }),
+    ),
+  },
+  { title: 'NewCommission', examples: [{ employeeId: 1, period: '2026-11', salesData: [{ accountId: 1 }] }] },
+);
 export type CalculateBody = Static<typeof CalculateBody>;
 
-export const CommissionChanges = Type.Object({ status: Status });
+export const CommissionChanges = Type.Object(
+  { status: Status },
+  { title: 'CommissionChanges', examples: [{ status: 'approved' }] },
+);
 
 export const Commission = Type.Object({
   id: Id,
@@ -54,12 +60,15 @@ export const Commission = Type.Object({
   ),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'Commission', examples: [{ id: 1, employeeId: 1, period: '2026-11', status: 'calculated', total: 570, currency: 'KES', paidAt: null, lines: [{ accountId: 1, productId: 1, saleDate: null, quantity: 1, base: 22800, ruleId: 3, rateBasisPoints: 250, amount: 570 }], createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
-export const NewRule = Type.Object({
-  category: Type.Optional(Nullable(Text(100))),
-  rateBasisPoints: Type.Integer({ minimum: 0, maximum: 10_000, description: '250 is 2.5 %.' }),
-});
+export const NewRule = Type.Object(
+  {
+    category: Type.Optional(Nullable(Text(100))),
+    rateBasisPoints: Type.Integer({ minimum: 0, maximum: 10_000, description: '250 is 2.5 %.' }),
+  },
+  { title: 'NewRule', examples: [{ category: 'home_system', rateBasisPoints: 250 }] },
+);
 export type NewRule = Static<typeof NewRule>;
 
 export const Rule = Type.Object({
@@ -69,7 +78,7 @@ export const Rule = Type.Object({
   rateBasisPoints: Type.Integer(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'CommissionRule', examples: [{ id: 3, category: 'home_system', version: 1, rateBasisPoints: 250, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const commissionList = defineList(
   {

@@ -1,4 +1,5 @@
 import type {} from 'fastify';
+import type { ErrorCode } from './errors.ts';
 import type { UserRole } from './tables.ts';
 
 /**
@@ -47,8 +48,10 @@ declare module 'fastify' {
     rate?: RateClass;
     /** For rate class auth: the name that the endpoint's calls are counted under. */
     budget?: string;
-    /** Statuses that this route answers besides those that every route can. */
-    errors?: number[];
+    /** Errors that this route answers besides those that every route of its access can. */
+    errors?: ErrorCode[];
+    /** Takes an `Idempotency-Key`; see idempotency.ts. */
+    repeatable?: true;
   }
 }
 

@@ -20,19 +20,41 @@ export const ErrorBody = Type.Object(
   { $id: 'Error' },
 );
 
-/** Schema of a single answer: `{success, data, message}`. */
-export function Envelope<T extends TSchema>(data: T) {
-  return Type.Object({ success: Type.Literal(true), data, message: Type.String() });
+/** The data of an answer that says all by its message. */
+export const Nothing = Type.Object({}, { examples: [{}] });
+
+/**
+ * Schema of a single answer: `{success, data, message}`. The message describes the answer, and the
+ * example is that of the data.
+ */
+export function Envelope<T extends TSchema>(data: T, message: string) {
+  return Type.Object(
+    { success: Type.Literal(true), data, message: Type.String() },
+    { description: message, examples: examplesOf(data).map((example) => ok(example, message)) },
+  );
 }
 
 /** Schema of a list answer: the envelope with `pagination` beside `data`. */
-export function ListEnvelope<T extends TSchema>(item: T) {
-  return Type.Object({
-    success: Type.Literal(true),
-    data: Type.Array(item),
-    pagination: Pagination,
-    message: Type.String(),
-  });
+export function ListEnvelope<T extends TSchema>(item: T, message: string) {
+  return PagedEnvelope(
+    Type.Array(item),
+    examplesOf(item).map((example) => [example]),
+    message,
+  );
+}
+
+/** Schema of an answer whose data, or a part of them, comes in pages. */
+export function PagedEnvelope<T extends TSchema>(data: T, examples: unknown[], message: string) {
+  const pagination = { page: 1, limit: 20, total: 1, totalPages: 1 };
+  return Type.Object(
+    { success: Type.Literal(true), data, pagination: Pagination, message: Type.String() },
+    { description: message, examples: examples.map((example) => ({ ...ok(example, message), pagination })) },
+  );
+}
+
+/** The examples that stand beside a schema. */
+export function examplesOf(schema: TSchema): unknown[] {
+  return (schema as { examples?: unknown[] }).examples ?? [];
 }
 
 export function ok<T>(data: T, message: string) {

@@ -8,7 +8,7 @@ import { type TSchema, Type } from 'typebox';
 /** 2^53 − 1: the largest id that a JSON number carries exactly. */
 export const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
-export const IdParams = Type.Object({ id: Id });
+export const IdParams = Type.Object({ id: { ...Id, examples: [1] } });
 
 /** Text of a person: at least one visible character, no control characters, well-formed Unicode. */
 export function Text(maxLength: number, options: { description?: string; example?: string } = {}) {

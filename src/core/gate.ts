@@ -1,4 +1,3 @@
-import type {} from '@fastify/swagger';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Config } from '../config.ts';
 import { mayDo, type RateClass, rolesWith } from './access.ts';
@@ -98,67 +97,13 @@ function announceLimit(
   reply.header('ratelimit', `"${rate}";r=${remaining};t=${resetSeconds}`);
 }
 
-/** Refuses to start with a route that names no access, and prints what each needs into the description. */
+/** Refuses to start with a route that names no access. */
 function declareAccess(route: RouteOptions): void {
-  const { access } = route.config ?? {};
-  if (!access) throw new Error(`${route.method} ${route.url} declares no access.`);
+  if (!route.config?.access) throw new Error(`${route.method} ${route.url} declares no access.`);
   if (!route.schema) throw new Error(`${route.method} ${route.url} declares no schema.`);
   // What a route does not name it does not accept: not in the query, and not in a body.
   route.schema.querystring ??= NOTHING;
   if (route.method === 'POST' || route.method === 'PUT') route.schema.body ??= NOTHING;
-  if (route.schema.hide) return;
-  const description = route.schema.description ? `${route.schema.description}\n\n` : '';
-  const secured = access !== 'public';
-  const needs =
-    access === 'public'
-      ? 'Needs no token.'
-      : access === 'signed-in'
-        ? 'Needs a token; any role.'
-        : `Needs the permission \`${access}\`: ${rolesWith(access).join(', ')}.`;
-  const errors = [
-    400,
-    ...(secured ? [401] : []),
-    ...(secured && access !== 'signed-in' ? [403] : []),
-    ...(route.config?.errors ?? []),
-    429,
-    500,
-    503,
-  ];
-  route.schema = {
-    ...route.schema,
-    operationId: operationId(route),
-    description: description + needs,
-    security: secured ? [{ bearer: [] }] : [],
-    response: {
-      ...(route.schema.response as Record<string, unknown>),
-      ...Object.fromEntries(
-        errors.map((status) => [status, { $ref: 'Error#', description: ERROR_MEANING[status] }]),
-      ),
-    },
-  };
 }
 
-/** GET /api/accounts/:id → getAccountsById */
-function operationId({ method, url }: RouteOptions): string {
-  const words = url
-    .replace(/^\/api\//, '')
-    .split(/[/-]/)
-    .filter((word) => word !== '')
-    .map((word) => (word.startsWith(':') ? `by-${word.slice(1)}` : word))
-    .flatMap((word) => word.split('-'))
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1));
-  return `${String(method).toLowerCase()}${words.join('')}`;
-}
-
-const NOTHING = { type: 'object', properties: {} };
-
-const ERROR_MEANING: Record<number, string> = {
-  400: 'VALIDATION_ERROR: every wrong field is named in error.details.fields.',
-  401: 'UNAUTHORIZED: the token is missing or not valid (AUTH_FAILED where signing in failed).',
-  403: 'FORBIDDEN: the role lacks the permission.',
-  404: 'NOT_FOUND: the resource, or one that the body refers to, does not exist.',
-  409: 'DUPLICATE_ENTRY: error.details.field names what is taken.',
-  429: 'RATE_LIMITED: too many requests; Retry-After says when to come back.',
-  500: 'INTERNAL_ERROR: a defect on our side.',
-  503: 'INTERNAL_ERROR: a part that the service needs is down; Retry-After says when to come back.',
-};
+const NOTHING = { type: 'object', properties: {}, examples: [{}] };

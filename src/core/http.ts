@@ -6,6 +6,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyError,
+  type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
   LogController,
@@ -23,6 +24,8 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Above the 60 s that load balancers commonly keep an idle connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
+/** What is under way when the service stops may take so long; a statement of the database may not either. */
+const LONGEST_DRAIN_MS = 5_000;
 
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
@@ -61,6 +64,7 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
     async (_request: FastifyRequest, bytes: Buffer) => parseJson(bytes),
   );
   app.setErrorHandler<FastifyError>(sendError);
+  endConnectionsOnClose(app);
 
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
   app.addHook('onResponse', async (request, reply) => {
@@ -88,6 +92,22 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
     exposedHeaders: ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'],
   });
   return app;
+}
+
+/**
+ * Node waits for every connection on which it expects a request, also for the spare ones that browsers and
+ * load balancers open and leave silent, and for readers who have stalled. Neither may hold up the end.
+ */
+function endConnectionsOnClose(app: FastifyInstance): void {
+  const sockets = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  app.addHook('preClose', async () => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    setTimeout(() => app.server.closeAllConnections(), LONGEST_DRAIN_MS).unref();
+  });
 }
 
 function addHeaders(request: FastifyRequest, reply: FastifyReply): void {

@@ -25,6 +25,7 @@ export async function repeatable<Answer>(
   reply: FastifyReply,
   work: (context: Context) => Promise<Answer>,
 ): Promise<Answer> {
+  if (!request.routeOptions.config.repeatable) throw new Error('This route does not declare repeatable.');
   const key = readKey(request);
   if (key === undefined) return work(context);
   return inTransaction(context.db, async (tx) => {

@@ -42,6 +42,18 @@ const OPERATORS_OF: Record<Kind, Operator[]> = {
   boolean: ['eq', 'ne', 'isnull'],
 };
 
+/** What the API description calls the operators of a kind. */
+const FILTER_TITLE: Record<Kind, string> = {
+  id: 'OrderFilter',
+  integer: 'OrderFilter',
+  money: 'OrderFilter',
+  date: 'OrderFilter',
+  timestamp: 'OrderFilter',
+  text: 'TextFilter',
+  enum: 'EnumFilter',
+  boolean: 'BooleanFilter',
+};
+
 const SQL_TYPE: Record<Exclude<Kind, 'enum'>, string> = {
   id: 'bigint',
   integer: 'bigint',
@@ -173,6 +185,7 @@ function filterSchema(name: string, field: ListField) {
   const allowed = field.values ? ` Values: ${field.values.join(', ')}.` : '';
   return Type.Optional(
     Type.Object(properties, {
+      title: FILTER_TITLE[field.kind],
       description: `filter[${name}][op]=value, ops ${operators.join(', ')}; filter[${name}]=value means eq.${allowed}`,
     }),
   );

@@ -148,7 +148,7 @@ type JsonSchema = {
 };
 
 /** Refuses what an object schema does not name, at every depth, unless the schema says otherwise. */
-function closed(schema: unknown): JsonSchema {
+export function closed(schema: unknown): JsonSchema {
   const { properties, items, ...rest } = schema as JsonSchema;
   return {
     ...rest,

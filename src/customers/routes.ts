@@ -19,7 +19,7 @@ export function customerRoutes(api: Api, context: Context): void {
         tags: ['Customers'],
         summary: 'List and search customers',
         querystring: customerList.query,
-        response: { 200: ListEnvelope(Customer) },
+        response: { 200: ListEnvelope(Customer, 'Customers found.') },
       },
     },
     async (request) => {
@@ -32,12 +32,12 @@ export function customerRoutes(api: Api, context: Context): void {
   api.post(
     '/customers',
     {
-      config: { access: 'customers:create', errors: [409] },
+      config: { access: 'customers:create', errors: ['DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Customers'],
         summary: 'Register a customer',
         body: NewCustomer,
-        response: { 201: Envelope(Customer) },
+        response: { 201: Envelope(Customer, 'Customer created.') },
       },
     },
     async (request, reply) =>
@@ -51,12 +51,12 @@ export function customerRoutes(api: Api, context: Context): void {
   api.get(
     '/customers/:id',
     {
-      config: { access: 'customers:read', errors: [404] },
+      config: { access: 'customers:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Customers'],
         summary: 'One customer',
         params: IdParams,
-        response: { 200: Envelope(Customer) },
+        response: { 200: Envelope(Customer, 'Customer found.') },
       },
     },
     async (request) => {
@@ -69,13 +69,13 @@ export function customerRoutes(api: Api, context: Context): void {
   api.put(
     '/customers/:id',
     {
-      config: { access: 'customers:change', errors: [404, 409] },
+      config: { access: 'customers:change', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Customers'],
         summary: 'Change the fields sent',
         params: IdParams,
         body: CustomerChanges,
-        response: { 200: Envelope(Customer) },
+        response: { 200: Envelope(Customer, 'Customer changed.') },
       },
     },
     async (request) =>

@@ -17,12 +17,26 @@ const optionalFields = {
   nationalId: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 50, format: 'identifier' }))),
 };
 
-export const NewCustomer = Type.Object({ ...names, phone: Phone, ...optionalFields });
+export const NewCustomer = Type.Object(
+  { ...names, phone: Phone, ...optionalFields },
+  {
+    title: 'NewCustomer',
+    examples: [
+      {
+        firstName: 'Wanjiru',
+        lastName: 'Kamau',
+        phone: '0712 345 678',
+        email: 'wanjiru@example.com',
+        nationalId: '23456789',
+      },
+    ],
+  },
+);
 export type NewCustomer = Static<typeof NewCustomer>;
 
 export const CustomerChanges = Type.Object(
   { ...Type.Partial(Type.Object(names)).properties, phone: Type.Optional(Phone), ...optionalFields },
-  { minProperties: 1 },
+  { minProperties: 1, title: 'CustomerChanges', examples: [{ phone: '+254722000111' }] },
 );
 export type CustomerChanges = Static<typeof CustomerChanges>;
 
@@ -36,7 +50,7 @@ export const Customer = Type.Object({
   kycStatus: Nullable(Type.String({ description: 'Of the newest KYC record; null when there is none.' })),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'Customer', examples: [{ id: 1, firstName: 'Wanjiru', lastName: 'Kamau', email: 'wanjiru@example.com', phone: '+254712345678', nationalId: '23456789', kycStatus: 'verified', createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const customerList = defineList(
   {

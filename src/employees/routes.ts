@@ -20,7 +20,7 @@ export function employeeRoutes(api: Api, context: Context): void {
         tags,
         summary: 'List employees',
         querystring: employeeList.query,
-        response: { 200: ListEnvelope(Employee) },
+        response: { 200: ListEnvelope(Employee, 'Employees found.') },
       },
     },
     async (request) =>
@@ -30,8 +30,13 @@ export function employeeRoutes(api: Api, context: Context): void {
   api.post(
     '/employees',
     {
-      config: { access: 'catalogue:write' },
-      schema: { tags, summary: 'Add an employee', body: NewEmployee, response: { 201: Envelope(Employee) } },
+      config: { access: 'catalogue:write', repeatable: true },
+      schema: {
+        tags,
+        summary: 'Add an employee',
+        body: NewEmployee,
+        response: { 201: Envelope(Employee, 'Employee created.') },
+      },
     },
     async (request, reply) =>
       repeatable(context, request, reply, async (once) => {
@@ -44,8 +49,13 @@ export function employeeRoutes(api: Api, context: Context): void {
   api.get(
     '/employees/:id',
     {
-      config: { access: 'catalogue:read', errors: [404] },
-      schema: { tags, summary: 'One employee', params: IdParams, response: { 200: Envelope(Employee) } },
+      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        summary: 'One employee',
+        params: IdParams,
+        response: { 200: Envelope(Employee, 'Employee found.') },
+      },
     },
     async (request) => {
       const employee = await findEmployee(context.db, request.params.id);
@@ -57,13 +67,13 @@ export function employeeRoutes(api: Api, context: Context): void {
   api.put(
     '/employees/:id',
     {
-      config: { access: 'catalogue:write', errors: [404] },
+      config: { access: 'catalogue:write', errors: ['NOT_FOUND'] },
       schema: {
         tags,
         summary: 'Change the fields sent',
         params: IdParams,
         body: EmployeeChanges,
-        response: { 200: Envelope(Employee) },
+        response: { 200: Envelope(Employee, 'Employee changed.') },
       },
     },
     async (request) =>

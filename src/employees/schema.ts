@@ -8,14 +8,21 @@ const fields = {
   active: Type.Boolean(),
 };
 
-export const NewEmployee = Type.Object({
-  name: fields.name,
-  phone: Type.Optional(fields.phone),
-  active: Type.Optional(fields.active),
-});
+export const NewEmployee = Type.Object(
+  {
+    name: fields.name,
+    phone: Type.Optional(fields.phone),
+    active: Type.Optional(fields.active),
+  },
+  { title: 'NewEmployee', examples: [{ name: 'Field agent East', phone: '+254733000111', active: true }] },
+);
 export type NewEmployee = Static<typeof NewEmployee>;
 
-export const EmployeeChanges = Type.Partial(Type.Object(fields), { minProperties: 1 });
+export const EmployeeChanges = Type.Partial(Type.Object(fields), {
+  minProperties: 1,
+  title: 'EmployeeChanges',
+  examples: [{ phone: '0733 000 222' }],
+});
 export type EmployeeChanges = Static<typeof EmployeeChanges>;
 
 /** Who earns commission; not necessarily someone who signs in. */
@@ -26,7 +33,7 @@ export const Employee = Type.Object({
   active: Type.Boolean(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'Employee', examples: [{ id: 1, name: 'Field agent North', phone: '+254733000222', active: true, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const employeeList = defineList(
   {

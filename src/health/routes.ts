@@ -12,7 +12,7 @@ const Health = Type.Object({
   uptime: Type.Number({ description: 'Seconds since the process started.' }),
   database: Type.Enum(['up', 'down']),
   redis: Type.Enum(['up', 'down', 'disabled']),
-});
+}, { title: 'Health', examples: [{ status: 'ok', timestamp: '2026-11-02T08:15:30.000Z', uptime: 86400.5, database: 'up', redis: 'disabled' }] });
 
 const Probe = Type.Object({ status: Type.String() });
 

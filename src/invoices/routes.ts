@@ -22,7 +22,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinte
         tags: ['Invoices'],
         summary: 'List invoices',
         querystring: invoiceList.query,
-        response: { 200: ListEnvelope(Invoice) },
+        response: { 200: ListEnvelope(Invoice, 'Invoices found.') },
       },
     },
     async (request) => {
@@ -34,14 +34,14 @@ export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinte
   api.post(
     '/invoices',
     {
-      config: { access: 'invoices:create', errors: [404] },
+      config: { access: 'invoices:create', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Invoices'],
         summary: 'Issue an invoice for an account',
         description:
           'Takes the next number of the year and freezes the invoice. Each line is quantity × unitPrice, rounded half up. An invoice is no part of the account’s balance.',
         body: NewInvoice,
-        response: { 201: Envelope(Invoice) },
+        response: { 201: Envelope(Invoice, 'Invoice issued.') },
       },
     },
     async (request, reply) => {
@@ -53,12 +53,12 @@ export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinte
   api.get(
     '/invoices/:id',
     {
-      config: { access: 'invoices:read', errors: [404] },
+      config: { access: 'invoices:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Invoices'],
         summary: 'One invoice',
         params: IdParams,
-        response: { 200: Envelope(Invoice) },
+        response: { 200: Envelope(Invoice, 'Invoice found.') },
       },
     },
     async (request) => {
@@ -71,7 +71,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinte
   api.get(
     '/invoices/:id/pdf',
     {
-      config: { access: 'invoices:read', errors: [404] },
+      config: { access: 'invoices:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Invoices'],
         summary: 'An invoice as PDF',
@@ -111,14 +111,14 @@ export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinte
   api.post(
     '/invoices/:id/void',
     {
-      config: { access: 'invoices:void', errors: [404] },
+      config: { access: 'invoices:void', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Invoices'],
         summary: 'Declare an invoice void',
         description: 'The invoice keeps its number and all that stands in it. Void is final.',
         params: IdParams,
         body: Voiding,
-        response: { 200: Envelope(Invoice) },
+        response: { 200: Envelope(Invoice, 'Invoice is void.') },
       },
     },
     async (request) => {

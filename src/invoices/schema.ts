@@ -22,16 +22,33 @@ const itemProperties = {
   quantity: DecimalAboveZero(QUANTITY_DECIMALS, MAX_QUANTITY),
 };
 
-export const NewInvoice = Type.Object({
-  accountId: Id,
-  items: Type.Array(Type.Object({ ...itemProperties, unitPrice: AmountFromZero }), {
-    minItems: 1,
-    maxItems: 200,
-  }),
-});
+export const NewInvoice = Type.Object(
+  {
+    accountId: Id,
+    items: Type.Array(Type.Object({ ...itemProperties, unitPrice: AmountFromZero }), {
+      minItems: 1,
+      maxItems: 200,
+    }),
+  },
+  {
+    title: 'NewInvoice',
+    examples: [
+      {
+        accountId: 1,
+        items: [
+          { description: 'Deposit, home system 40 W', quantity: 1, unitPrice: 2000 },
+          { description: 'Cable, metres', quantity: 2.5, unitPrice: 80 },
+        ],
+      },
+    ],
+  },
+);
 export type NewInvoice = Static<typeof NewInvoice>;
 
-export const Voiding = Type.Object({ reason: Text(500) });
+export const Voiding = Type.Object(
+  { reason: Text(500) },
+  { title: 'Voiding', examples: [{ reason: 'Wrong account' }] },
+);
 
 export const Invoice = Type.Object({
   id: Id,
@@ -55,7 +72,7 @@ export const Invoice = Type.Object({
   voidReason: Nullable(Type.String()),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'Invoice', examples: [{ id: 1, number: 'INV-2026-000001', accountId: 1, accountNumber: 'ACC10000012', customerName: 'Wanjiru Kamau', items: [{ description: 'Deposit, home system 40 W', quantity: 1, unitPrice: 2000, lineTotal: 2000 }, { description: 'Cable, metres', quantity: 2.5, unitPrice: 80, lineTotal: 200 }], total: 2200, currency: 'KES', status: 'issued', issuedOn: '2026-11-02', voidedAt: null, voidReason: null, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const invoiceList = defineList(
   {

@@ -13,7 +13,7 @@ export function kycRoutes(api: Api, context: Context): void {
   api.put(
     '/customers/:id/kyc',
     {
-      config: { access: 'kyc:submit', errors: [404] },
+      config: { access: 'kyc:submit', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Customers'],
         summary: 'Submit or decide a verification of the customer',
@@ -21,7 +21,7 @@ export function kycRoutes(api: Api, context: Context): void {
           'Each call adds a record to the history; the newest status shows on the customer. Agents submit as pending only.',
         params: IdParams,
         body: KycUpdate,
-        response: { 200: Envelope(KycRecord) },
+        response: { 200: Envelope(KycRecord, 'KYC updated.') },
       },
     },
     async (request) =>
@@ -31,13 +31,13 @@ export function kycRoutes(api: Api, context: Context): void {
   api.get(
     '/customers/:id/kyc',
     {
-      config: { access: 'kyc:read', errors: [404] },
+      config: { access: 'kyc:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Customers'],
         summary: 'The history of a customer’s verifications',
         params: IdParams,
         querystring: kycList.query,
-        response: { 200: ListEnvelope(KycRecord) },
+        response: { 200: ListEnvelope(KycRecord, 'KYC records found.') },
       },
     },
     async (request) => {

@@ -21,7 +21,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
         tags,
         summary: 'List pay plans',
         querystring: payPlanList.query,
-        response: { 200: ListEnvelope(PayPlan) },
+        response: { 200: ListEnvelope(PayPlan, 'Pay plans found.') },
       },
     },
     async (request) =>
@@ -31,8 +31,13 @@ export function payPlanRoutes(api: Api, context: Context): void {
   api.post(
     '/payplans',
     {
-      config: { access: 'catalogue:write', errors: [404, 409] },
-      schema: { tags, summary: 'Add a pay plan', body: NewPayPlan, response: { 201: Envelope(PayPlan) } },
+      config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
+      schema: {
+        tags,
+        summary: 'Add a pay plan',
+        body: NewPayPlan,
+        response: { 201: Envelope(PayPlan, 'Pay plan created.') },
+      },
     },
     async (request, reply) =>
       repeatable(context, request, reply, async (once) => {
@@ -45,8 +50,13 @@ export function payPlanRoutes(api: Api, context: Context): void {
   api.get(
     '/payplans/:id',
     {
-      config: { access: 'catalogue:read', errors: [404] },
-      schema: { tags, summary: 'One pay plan', params: IdParams, response: { 200: Envelope(PayPlan) } },
+      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        summary: 'One pay plan',
+        params: IdParams,
+        response: { 200: Envelope(PayPlan, 'Pay plan found.') },
+      },
     },
     async (request) => {
       const plan = await findPayPlanRow(db, request.params.id);
@@ -58,7 +68,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
   api.put(
     '/payplans/:id',
     {
-      config: { access: 'catalogue:write', errors: [404, 409] },
+      config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags,
         summary: 'Change the name or the switches of a pay plan',
@@ -66,7 +76,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
           'The terms of a plan never change; open accounts carry their own copy. Add a new plan instead.',
         params: IdParams,
         body: PayPlanChanges,
-        response: { 200: Envelope(PayPlan) },
+        response: { 200: Envelope(PayPlan, 'Pay plan changed.') },
       },
     },
     async (request) => {

@@ -4,17 +4,35 @@ import { column, defineList } from '../core/list-query.ts';
 
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const;
 
-export const NewPayPlan = Type.Object({
-  name: Text(200),
-  productId: Type.Optional(Nullable(Id)),
-  deposit: AmountFromZero,
-  instalmentAmount: AmountAboveZero,
-  instalmentCount: Type.Integer({ minimum: 1, maximum: 10_000 }),
-  frequency: Type.Enum([...FREQUENCIES]),
-  graceDays: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, description: 'Default: 0.' })),
-  autoSuspend: Type.Optional(Type.Boolean()),
-  active: Type.Optional(Type.Boolean()),
-});
+export const NewPayPlan = Type.Object(
+  {
+    name: Text(200),
+    productId: Type.Optional(Nullable(Id)),
+    deposit: AmountFromZero,
+    instalmentAmount: AmountAboveZero,
+    instalmentCount: Type.Integer({ minimum: 1, maximum: 10_000 }),
+    frequency: Type.Enum([...FREQUENCIES]),
+    graceDays: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, description: 'Default: 0.' })),
+    autoSuspend: Type.Optional(Type.Boolean()),
+    active: Type.Optional(Type.Boolean()),
+  },
+  {
+    title: 'NewPayPlan',
+    examples: [
+      {
+        name: 'Weekly, half a year',
+        productId: null,
+        deposit: 3000,
+        instalmentAmount: 850,
+        instalmentCount: 26,
+        frequency: 'weekly',
+        graceDays: 7,
+        autoSuspend: false,
+        active: true,
+      },
+    ],
+  },
+);
 export type NewPayPlan = Static<typeof NewPayPlan>;
 
 /** The terms of a plan never change: accounts were promised them. */
@@ -24,7 +42,11 @@ export const PayPlanChanges = Type.Object(
     active: Type.Optional(Type.Boolean()),
     autoSuspend: Type.Optional(Type.Boolean()),
   },
-  { minProperties: 1 },
+  {
+    minProperties: 1,
+    title: 'PayPlanChanges',
+    examples: [{ name: 'Daily, one year (closed)', active: false }],
+  },
 );
 export type PayPlanChanges = Static<typeof PayPlanChanges>;
 
@@ -41,7 +63,7 @@ export const PayPlan = Type.Object({
   active: Type.Boolean(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'PayPlan', examples: [{ id: 2, name: 'Weekly, one year', productId: null, deposit: 2000, instalmentAmount: 400, instalmentCount: 52, frequency: 'weekly', graceDays: 7, autoSuspend: false, active: true, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const payPlanList = defineList(
   {

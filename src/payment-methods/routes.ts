@@ -16,7 +16,7 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
         tags: ['Payment methods'],
         summary: 'List payment methods',
         querystring: paymentMethodList.query,
-        response: { 200: ListEnvelope(PaymentMethod) },
+        response: { 200: ListEnvelope(PaymentMethod, 'Payment methods found.') },
       },
     },
     async (request) => {
@@ -28,12 +28,12 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
   api.post(
     '/payment-methods',
     {
-      config: { access: 'catalogue:write', errors: [409] },
+      config: { access: 'catalogue:write', errors: ['DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Payment methods'],
         summary: 'Add a payment method',
         body: NewPaymentMethod,
-        response: { 201: Envelope(PaymentMethod) },
+        response: { 201: Envelope(PaymentMethod, 'Payment method created.') },
       },
     },
     async (request, reply) =>

@@ -2,11 +2,17 @@ import { type Static, Type } from 'typebox';
 import { Id, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 
-export const NewPaymentMethod = Type.Object({
-  code: Type.String({ pattern: '^[a-z][a-z0-9_]{0,49}$', description: 'Lower-case letters, digits and _.' }),
-  name: Text(100),
-  active: Type.Optional(Type.Boolean()),
-});
+export const NewPaymentMethod = Type.Object(
+  {
+    code: Type.String({
+      pattern: '^[a-z][a-z0-9_]{0,49}$',
+      description: 'Lower-case letters, digits and _.',
+    }),
+    name: Text(100),
+    active: Type.Optional(Type.Boolean()),
+  },
+  { title: 'NewPaymentMethod', examples: [{ code: 'cheque', name: 'Cheque', active: true }] },
+);
 export type NewPaymentMethod = Static<typeof NewPaymentMethod>;
 
 export const PaymentMethod = Type.Object({
@@ -16,7 +22,7 @@ export const PaymentMethod = Type.Object({
   active: Type.Boolean(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'PaymentMethod', examples: [{ id: 2, code: 'cash', name: 'Cash', active: true, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const paymentMethodList = defineList(
   {

@@ -42,9 +42,12 @@ describe('readReference', () => {
     expect(read(' １２３４５ ')).toMatchObject({ bareAccountId: 12345, nationalIdKey: '12345' });
   });
 
-  it.each(['-', '0', 'n/a', '1234'])('takes %s for no national id: placeholders stand in many places', (reference) => {
-    expect(read(reference).nationalIdKey).toBeNull();
-  });
+  it.each(['-', '0', 'n/a', '1234'])(
+    'takes %s for no national id: placeholders stand in many places',
+    (reference) => {
+      expect(read(reference).nationalIdKey).toBeNull();
+    },
+  );
 
   it.each([null, '', '   ', '\u00a0'])('finds an empty reference in %j', (reference) => {
     expect(read(reference)).toEqual({

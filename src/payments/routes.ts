@@ -18,6 +18,7 @@ import {
   Payment,
   paymentList,
   Reversal,
+  UnmatchedParams,
   UnmatchedPayment,
 } from './schema.ts';
 import { findPaymentRow, listPayments, toPayment } from './store.ts';
@@ -34,7 +35,7 @@ export function paymentRoutes(api: Api, context: Context): void {
         tags: ['Payments'],
         summary: 'List payments',
         querystring: paymentList.query,
-        response: { 200: ListEnvelope(Payment) },
+        response: { 200: ListEnvelope(Payment, 'Payments found.') },
       },
     },
     async (request) => {
@@ -46,14 +47,14 @@ export function paymentRoutes(api: Api, context: Context): void {
   api.post(
     '/payments',
     {
-      config: { access: 'payments:record', errors: [404, 409] },
+      config: { access: 'payments:record', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Payments'],
         summary: 'Record a payment that was received',
         description:
           'Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit.',
         body: NewPayment,
-        response: { 201: Envelope(Payment) },
+        response: { 201: Envelope(Payment, 'Payment recorded.') },
       },
     },
     async (request, reply) =>
@@ -67,12 +68,12 @@ export function paymentRoutes(api: Api, context: Context): void {
   api.get(
     '/payments/:id',
     {
-      config: { access: 'payments:read', errors: [404] },
+      config: { access: 'payments:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Payments'],
         summary: 'One payment',
         params: IdParams,
-        response: { 200: Envelope(Payment) },
+        response: { 200: Envelope(Payment, 'Payment found.') },
       },
     },
     async (request) => {
@@ -85,13 +86,13 @@ export function paymentRoutes(api: Api, context: Context): void {
   api.get(
     '/accounts/:accountId/payments',
     {
-      config: { access: 'payments:read', errors: [404] },
+      config: { access: 'payments:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Payments'],
         summary: 'The payments of an account',
         params: AccountParams,
         querystring: paymentList.query,
-        response: { 200: ListEnvelope(Payment) },
+        response: { 200: ListEnvelope(Payment, 'Payments found.') },
       },
     },
     async (request) => {
@@ -111,7 +112,7 @@ export function paymentRoutes(api: Api, context: Context): void {
         tags: ['Payments'],
         summary: 'The worklist of money whose account is not known, with suggestions',
         querystring: paymentList.query,
-        response: { 200: ListEnvelope(UnmatchedPayment) },
+        response: { 200: ListEnvelope(UnmatchedPayment, 'Unmatched payments found.') },
       },
     },
     async (request) =>
@@ -133,7 +134,7 @@ export function paymentRoutes(api: Api, context: Context): void {
           'until that entry is reversed, `filter[outcome]=differs` repeats a transaction with other fields, ' +
           '`filter[status]=rejected` could not be read, `filter[status]=pending` will be tried again.',
         querystring: notificationList.query,
-        response: { 200: ListEnvelope(Notification) },
+        response: { 200: ListEnvelope(Notification, 'Notifications found.') },
       },
     },
     async (request) => {
@@ -145,13 +146,13 @@ export function paymentRoutes(api: Api, context: Context): void {
   api.post(
     '/payments/:id/assign',
     {
-      config: { access: 'payments:assign', errors: [404] },
+      config: { access: 'payments:assign', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Payments'],
         summary: 'Give unmatched money to the account that it belongs to',
-        params: IdParams,
+        params: UnmatchedParams,
         body: Assignment,
-        response: { 200: Envelope(Payment) },
+        response: { 200: Envelope(Payment, 'Payment assigned.') },
       },
     },
     async (request, reply) =>
@@ -165,7 +166,7 @@ export function paymentRoutes(api: Api, context: Context): void {
   api.post(
     '/payments/:id/reverse',
     {
-      config: { access: 'payments:reverse', errors: [404, 409] },
+      config: { access: 'payments:reverse', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Payments'],
         summary: 'Take a payment back',
@@ -173,7 +174,7 @@ export function paymentRoutes(api: Api, context: Context): void {
           'The payment stays on record as reversed; entries of the opposite sign undo what it did.',
         params: IdParams,
         body: Reversal,
-        response: { 200: Envelope(Payment) },
+        response: { 200: Envelope(Payment, 'Payment reversed.') },
       },
     },
     async (request, reply) =>

@@ -15,20 +15,41 @@ export const MATCH_METHODS = [
   'assigned',
 ] as const;
 
-export const NewPayment = Type.Object({
-  accountId: Id,
-  amount: AmountAboveZero,
-  paymentMethodId: Id,
-  transactionRef: Type.Optional(Nullable(Text(100))),
-  paymentDate: Type.Optional(
-    Type.String({ format: 'past-date', description: 'YYYY-MM-DD, not later than today.' }),
-  ),
-});
+export const NewPayment = Type.Object(
+  {
+    accountId: Id,
+    amount: AmountAboveZero,
+    paymentMethodId: Id,
+    transactionRef: Type.Optional(Nullable(Text(100))),
+    paymentDate: Type.Optional(
+      Type.String({ format: 'past-date', description: 'YYYY-MM-DD, not later than today.' }),
+    ),
+  },
+  {
+    title: 'NewPayment',
+    examples: [
+      {
+        accountId: 1,
+        amount: 400,
+        paymentMethodId: 2,
+        transactionRef: 'RECEIPT-0001',
+        paymentDate: '2026-11-02',
+      },
+    ],
+  },
+);
 export type NewPayment = Static<typeof NewPayment>;
 
-export const Reversal = Type.Object({ reason: Text(500) });
-export const Assignment = Type.Object({ accountId: Id });
-export const AccountParams = Type.Object({ accountId: Id });
+export const Reversal = Type.Object(
+  { reason: Text(500) },
+  { title: 'Reversal', examples: [{ reason: 'Entered twice' }] },
+);
+export const Assignment = Type.Object(
+  { accountId: Id },
+  { title: 'Assignment', examples: [{ accountId: 1 }] },
+);
+export const AccountParams = Type.Object({ accountId: { ...Id, examples: [1] } });
+export const UnmatchedParams = Type.Object({ id: { ...Id, examples: [3] } });
 
 const paymentProperties = {
   id: Id,
@@ -52,7 +73,7 @@ const paymentProperties = {
   updatedAt: Timestamp,
 };
 
-export const Payment = Type.Object(paymentProperties);
+export const Payment = Type.Object(paymentProperties, { title: 'Payment', examples: [{ id: 1, accountId: 1, accountNumber: 'ACC10000012', amount: 400, currency: 'KES', paymentMethodId: 2, transactionRef: 'RECEIPT-0001', paymentDate: '2026-11-02', status: 'matched', source: 'manual', matchMethod: null, reconciliationId: null, reconciliationDate: null, reversedAt: null, reversalReason: null, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 /** A payment whose account is not known yet, with what the payer typed and whose it may be. */
 export const UnmatchedPayment = Type.Object({
@@ -68,7 +89,7 @@ export const UnmatchedPayment = Type.Object({
       reason: Type.String(),
     }),
   ),
-});
+}, { title: 'UnmatchedPayment', examples: [{ id: 3, accountId: null, accountNumber: null, amount: 800, currency: 'KES', paymentMethodId: 1, transactionRef: 'SKB7MD40PL', paymentDate: '2026-11-02', status: 'unmatched', source: 'webhook', matchMethod: null, reconciliationId: null, reconciliationDate: null, reversedAt: null, reversalReason: null, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z', reference: 'SOLAR', payer: '254701000000', flags: [], suggestions: [{ accountId: 1, accountNumber: 'ACC10000012', customerName: 'Wanjiru Kamau', reason: 'The payer’s number is that of the customer' }] }] });
 
 export const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const;
 export const NOTIFICATION_OUTCOMES = ['matched', 'unmatched', 'linked', 'conflict', 'differs'] as const;
@@ -91,7 +112,7 @@ export const Notification = Type.Object({
   rawBody: Type.String(),
   processedAt: Nullable(Timestamp),
   createdAt: Timestamp,
-});
+}, { title: 'Notification', examples: [{ id: 1, status: 'processed', outcome: 'matched', flags: [], transactionRef: 'SKB2XQ19ZT', amount: 2400, reference: 'ACC10000012', payer: '254712345678', businessShortCode: '600638', paymentId: 2, conflictingPaymentId: null, failure: null, attempts: 1, rawBody: '{"TransactionType":"Pay Bill","TransID":"SKB2XQ19ZT","TransTime":"20261102101530","TransAmount":"2400.00","BusinessShortCode":"600638","BillRefNumber":"ACC10000012","MSISDN":"254712345678"}', processedAt: '2026-11-02T08:15:30.000Z', createdAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const paymentList = defineList(
   {

@@ -29,7 +29,7 @@ export function productRoutes(api: Api, context: Context): void {
         tags,
         summary: 'List products',
         querystring: productList.query,
-        response: { 200: ListEnvelope(Product) },
+        response: { 200: ListEnvelope(Product, 'Products found.') },
       },
     },
     async (request) => {
@@ -41,8 +41,13 @@ export function productRoutes(api: Api, context: Context): void {
   api.post(
     '/products',
     {
-      config: { access: 'catalogue:write', errors: [409] },
-      schema: { tags, summary: 'Add a product', body: NewProduct, response: { 201: Envelope(Product) } },
+      config: { access: 'catalogue:write', errors: ['DUPLICATE_ENTRY'], repeatable: true },
+      schema: {
+        tags,
+        summary: 'Add a product',
+        body: NewProduct,
+        response: { 201: Envelope(Product, 'Product created.') },
+      },
     },
     async (request, reply) =>
       repeatable(context, request, reply, async (once) => {
@@ -55,8 +60,13 @@ export function productRoutes(api: Api, context: Context): void {
   api.get(
     '/products/:id',
     {
-      config: { access: 'catalogue:read', errors: [404] },
-      schema: { tags, summary: 'One product', params: IdParams, response: { 200: Envelope(Product) } },
+      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        summary: 'One product',
+        params: IdParams,
+        response: { 200: Envelope(Product, 'Product found.') },
+      },
     },
     async (request) => {
       const product = await findProduct(db, currency, request.params.id);
@@ -68,13 +78,13 @@ export function productRoutes(api: Api, context: Context): void {
   api.put(
     '/products/:id',
     {
-      config: { access: 'catalogue:write', errors: [404, 409] },
+      config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags,
         summary: 'Change the fields sent',
         params: IdParams,
         body: ProductChanges,
-        response: { 200: Envelope(Product) },
+        response: { 200: Envelope(Product, 'Product changed.') },
       },
     },
     async (request) =>
@@ -84,13 +94,13 @@ export function productRoutes(api: Api, context: Context): void {
   api.get(
     '/products/:id/configurations',
     {
-      config: { access: 'catalogue:read', errors: [404] },
+      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
       schema: {
         tags,
         summary: 'The configurations of a product',
         params: IdParams,
         querystring: configurationList.query,
-        response: { 200: ListEnvelope(Configuration) },
+        response: { 200: ListEnvelope(Configuration, 'Configurations found.') },
       },
     },
     async (request) => {
@@ -104,14 +114,14 @@ export function productRoutes(api: Api, context: Context): void {
   api.post(
     '/products/:id/configurations',
     {
-      config: { access: 'catalogue:write', errors: [404, 409] },
+      config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags,
         summary: 'Add a configuration to a product',
         description: 'A new default takes the place of the present one.',
         params: IdParams,
         body: NewConfiguration,
-        response: { 201: Envelope(Configuration) },
+        response: { 201: Envelope(Configuration, 'Configuration created.') },
       },
     },
     async (request, reply) =>

@@ -12,15 +12,35 @@ const productFields = {
   active: Type.Boolean(),
 };
 
-export const NewProduct = Type.Object({
-  ...productFields,
-  description: Type.Optional(productFields.description),
-  currency: Type.Optional(productFields.currency),
-  active: Type.Optional(productFields.active),
-});
+export const NewProduct = Type.Object(
+  {
+    ...productFields,
+    description: Type.Optional(productFields.description),
+    currency: Type.Optional(productFields.currency),
+    active: Type.Optional(productFields.active),
+  },
+  {
+    title: 'NewProduct',
+    examples: [
+      {
+        sku: 'SHS-80',
+        name: 'Home system 80 W',
+        category: 'home_system',
+        description: 'Panel, battery, four lamps, radio',
+        price: 34000,
+        currency: 'KES',
+        active: true,
+      },
+    ],
+  },
+);
 export type NewProduct = Static<typeof NewProduct>;
 
-export const ProductChanges = Type.Partial(Type.Object(productFields), { minProperties: 1 });
+export const ProductChanges = Type.Partial(Type.Object(productFields), {
+  minProperties: 1,
+  title: 'ProductChanges',
+  examples: [{ price: 17500 }],
+});
 export type ProductChanges = Static<typeof ProductChanges>;
 
 const Attribute = Type.Unsafe<string | number | boolean | null>({
@@ -29,19 +49,27 @@ const Attribute = Type.Unsafe<string | number | boolean | null>({
   format: 'query-text',
 });
 
-export const NewConfiguration = Type.Object({
-  name: Text(200),
-  attributes: Type.Optional(
-    Type.Unsafe<Record<string, string | number | boolean | null>>({
-      type: 'object',
-      maxProperties: 50,
-      propertyNames: { maxLength: 50, pattern: '^[A-Za-z][A-Za-z0-9_.-]*$' },
-      additionalProperties: Attribute,
-    }),
-  ),
-  price: Type.Optional(Nullable(AmountFromZero)),
-  isDefault: Type.Optional(Type.Boolean()),
-});
+export const NewConfiguration = Type.Object(
+  {
+    name: Text(200),
+    attributes: Type.Optional(
+      Type.Unsafe<Record<string, string | number | boolean | null>>({
+        type: 'object',
+        maxProperties: 50,
+        propertyNames: { maxLength: 50, pattern: '^[A-Za-z][A-Za-z0-9_.-]*$' },
+        additionalProperties: Attribute,
+      }),
+    ),
+    price: Type.Optional(Nullable(AmountFromZero)),
+    isDefault: Type.Optional(Type.Boolean()),
+  },
+  {
+    title: 'NewConfiguration',
+    examples: [
+      { name: 'With radio', attributes: { panelWatts: 40, radio: true }, price: 19500, isDefault: true },
+    ],
+  },
+);
 export type NewConfiguration = Static<typeof NewConfiguration>;
 
 export const Configuration = Type.Object({
@@ -54,7 +82,7 @@ export const Configuration = Type.Object({
   isDefault: Type.Boolean(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'Configuration', examples: [{ id: 1, productId: 1, name: 'With radio', attributes: { radio: true, panelWatts: 40 }, price: 19500, currency: 'KES', isDefault: true, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const Product = Type.Object({
   id: Id,
@@ -67,7 +95,7 @@ export const Product = Type.Object({
   active: Type.Boolean(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'Product', examples: [{ id: 1, sku: 'SHS-40', name: 'Home system 40 W', category: 'home_system', description: 'Panel, battery, three lamps, phone charging', price: 18000, currency: 'KES', active: true, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const productList = defineList(
   {

@@ -13,14 +13,14 @@ export function reconciliationRoutes(api: Api, context: Context): void {
   api.post(
     '/payments/reconcile',
     {
-      config: { access: 'reconciliations:create', rate: 'bulk' },
+      config: { access: 'reconciliations:create', rate: 'bulk', repeatable: true },
       schema: {
         tags: ['Reconciliation'],
         summary: 'Mark up to 10,000 payments as proved to have arrived',
         description:
           'Makes a batch of those that were not reconciled before; safe to repeat. Answers for each id.',
         body: ReconcileBody,
-        response: { 200: Envelope(ReconciliationResult) },
+        response: { 200: Envelope(ReconciliationResult, 'Payments reconciled.') },
       },
     },
     async (request, reply) =>
@@ -37,7 +37,7 @@ export function reconciliationRoutes(api: Api, context: Context): void {
         tags: ['Reconciliation'],
         summary: 'List reconciliation batches',
         querystring: reconciliationList.query,
-        response: { 200: ListEnvelope(Reconciliation) },
+        response: { 200: ListEnvelope(Reconciliation, 'Reconciliations found.') },
       },
     },
     async (request) => {
@@ -49,13 +49,13 @@ export function reconciliationRoutes(api: Api, context: Context): void {
   api.get(
     '/reconciliations/:id',
     {
-      config: { access: 'reconciliations:read', errors: [404] },
+      config: { access: 'reconciliations:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Reconciliation'],
         summary: 'One reconciliation batch',
         description: 'Its payments: GET /payments?filter[reconciliationId]=:id',
         params: IdParams,
-        response: { 200: Envelope(Reconciliation) },
+        response: { 200: Envelope(Reconciliation, 'Reconciliation found.') },
       },
     },
     async (request) => {

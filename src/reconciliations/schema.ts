@@ -6,14 +6,17 @@ const MAX_PAYMENTS = 10_000;
 
 export const RESULTS = ['reconciled', 'already_reconciled', 'not_found', 'not_reconcilable'] as const;
 
-export const ReconcileBody = Type.Object({
-  paymentIds: Type.Array(Id, {
-    minItems: 1,
-    maxItems: MAX_PAYMENTS,
-    description: 'A repeated id counts once.',
-  }),
-  reconciliationDate: Type.Optional(DateText),
-});
+export const ReconcileBody = Type.Object(
+  {
+    paymentIds: Type.Array(Id, {
+      minItems: 1,
+      maxItems: MAX_PAYMENTS,
+      description: 'A repeated id counts once.',
+    }),
+    reconciliationDate: Type.Optional(DateText),
+  },
+  { title: 'NewReconciliation', examples: [{ paymentIds: [1, 2], reconciliationDate: '2026-11-02' }] },
+);
 export type ReconcileBody = Static<typeof ReconcileBody>;
 
 export const Reconciliation = Type.Object({
@@ -24,7 +27,7 @@ export const Reconciliation = Type.Object({
   currency: Type.String(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'Reconciliation', examples: [{ id: 1, reconciliationDate: '2026-11-02', paymentCount: 2, total: 2800, currency: 'KES', createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const ReconciliationResult = Type.Object({
   reconciliationId: Nullable(
@@ -47,7 +50,7 @@ export const ReconciliationResult = Type.Object({
       reconciliationId: Nullable(Type.Integer()),
     }),
   ),
-});
+}, { title: 'ReconciliationResult', examples: [{ reconciliationId: 1, reconciliationDate: '2026-11-02', currency: 'KES', counts: { reconciled: 2, already_reconciled: 0, not_found: 0, not_reconcilable: 0 }, totals: { reconciled: 2800, already_reconciled: 0, not_reconcilable: 0 }, results: [{ paymentId: 1, result: 'reconciled', amount: 400, reconciliationId: 1 }, { paymentId: 2, result: 'reconciled', amount: 2400, reconciliationId: 1 }] }] });
 
 export const reconciliationList = defineList(
   {

@@ -3,14 +3,13 @@ import type { Api } from '../core/api.ts';
 import { type Context, today } from '../core/context.ts';
 import type { CopyPool } from '../core/copy.ts';
 import type { PlainDate } from '../core/dates.ts';
-import { Envelope, ok } from '../core/envelope.ts';
+import { Envelope, examplesOf, ok, PagedEnvelope } from '../core/envelope.ts';
 import { invalid } from '../core/errors.ts';
 import { DEFAULT_LIMIT } from '../core/list-query.ts';
 import { type Period, readPeriod } from './rules.ts';
 import {
   AccountSummary,
   CsvFile,
-  PagedEnvelope,
   PaymentsQuery,
   PaymentsReport,
   SummaryQuery,
@@ -33,7 +32,7 @@ export function reportRoutes(api: Api, context: Context, exports: CopyPool): voi
           'Business days, both included. Balances and lateness are those at the end of asOf = min(endDate, today), ' +
           'by the payments and statuses known now. Ratios follow the GOGLA PAYGo PERFORM definitions.',
         querystring: SummaryQuery,
-        response: { 200: Envelope(AccountSummary) },
+        response: { 200: Envelope(AccountSummary, 'Summary made.') },
       },
     },
     async (request) => ok(await summarizeAccounts(context, periodOf(request.query)), 'Summary made.'),
@@ -55,7 +54,7 @@ export function reportRoutes(api: Api, context: Context, exports: CopyPool): voi
           200: {
             description: 'The report.',
             content: {
-              'application/json': { schema: PagedEnvelope(PaymentsReport) },
+              'application/json': { schema: PagedEnvelope(PaymentsReport, examplesOf(PaymentsReport), 'Report made.') },
               'text/csv': { schema: CsvFile },
             },
           },

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import { type TSchema, Type } from 'typebox';
-import { Pagination } from '../core/envelope.ts';
+import { Type } from 'typebox';
 import { DateText, Id, Money, Nullable } from '../core/fields.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/list-query.ts';
 
@@ -11,12 +10,14 @@ const periodProperties = {
     Type.String({
       format: 'calendar-date',
       description: 'First business day. Default: of the current month.',
+      examples: ['2026-11-01'],
     }),
   ),
   endDate: Type.Optional(
     Type.String({
       format: 'calendar-date',
       description: 'Last business day. Default: of the current month.',
+      examples: ['2026-11-30'],
     }),
   ),
 };
@@ -106,7 +107,7 @@ export const AccountSummary = Type.Object({
       accountsUrl: AccountsUrl,
     }),
   ),
-});
+}, { title: 'AccountSummary', examples: [{ period: { startDate: '2026-11-01', endDate: '2026-11-30' }, asOf: '2026-11-02', currency: 'KES', opened: { count: 1, contractValue: 22800, accountsUrl: '/api/accounts?filter[createdAt][gte]=2026-11-01&filter[createdAt][lte]=2026-11-30' }, activated: { count: 1, contractValue: 22800, accountsUrl: '/api/accounts?filter[activationDate][gte]=2026-11-01&filter[activationDate][lte]=2026-11-02&filter[status][nin]=pending,cancelled' }, contractValue: 22800, collected: 3600, outstanding: 19200, arrears: 0, byStatus: [{ status: 'active', count: 1, contractValue: 22800, outstanding: 19200, arrears: 0, accountsUrl: '/api/accounts?filter[status]=active' }], byProduct: [{ productId: 1, productName: 'Home system 40 W', count: 1, contractValue: 22800, outstanding: 19200, arrears: 0, accountsUrl: '/api/accounts?filter[productId]=1' }], collectionRate: { numerator: 1600, denominator: 0, ratio: null, asOf: '2026-11-02' }, repaymentRate: { numerator: 0, denominator: 0, ratio: null, asOf: '2026-11-02' }, par30: { numerator: 0, denominator: 19200, ratio: 0, asOf: '2026-11-02' }, par60: { numerator: 0, denominator: 19200, ratio: 0, asOf: '2026-11-02' }, par90: { numerator: 0, denominator: 19200, ratio: 0, asOf: '2026-11-02' }, daysPastDue: [{ from: 0, to: 0, count: 1, balance: 19200, accountsUrl: '/api/accounts?filter[status][in]=active,suspended,defaulted,repossessed&filter[daysPastDue][gte]=0&filter[daysPastDue][lte]=0' }] }] });
 
 const sums = {
   received: Type.Number({ description: 'Every payment of the period, also one reversed since.' }),
@@ -146,12 +147,7 @@ export const PaymentsReport = Type.Object({
     }),
     { description: 'A page of all payments of the period, oldest first.' },
   ),
-});
+}, { title: 'PaymentsReport', examples: [{ period: { startDate: '2026-11-01', endDate: '2026-11-30' }, currency: 'KES', totals: { received: 400, reversed: 0, net: 400, counts: { received: 1, matched: 1, unmatched: 0, reversed: 0 } }, byMethod: [{ paymentMethodId: 2, paymentMethod: 'Cash', received: 400, reversed: 0, net: 400, count: 1 }], byDay: [{ paymentDate: '2026-11-02', received: 400, reversed: 0, net: 400, count: 1 }], rows: [{ id: 1, paymentDate: '2026-11-02', accountId: 1, accountNumber: 'ACC10000012', customerName: 'Wanjiru Kamau', amount: 400, currency: 'KES', paymentMethod: 'Cash', transactionRef: 'RECEIPT-0001', status: 'matched', reconciliationDate: '2026-11-02' }] }] });
 
 /** Sent as a stream, so that no serializer looks at it. */
 export const CsvFile = Type.Unsafe<Readable>({ type: 'string' });
-
-/** The envelope of a report whose rows come in pages. */
-export function PagedEnvelope<T extends TSchema>(data: T) {
-  return Type.Object({ success: Type.Literal(true), data, pagination: Pagination, message: Type.String() });
-}

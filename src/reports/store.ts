@@ -29,19 +29,13 @@ export async function summarizeAccounts(context: Context, period: Period) {
     products: await tx.selectFrom('products').select(['id', 'name']).orderBy('id').execute(),
   }));
 
-  const money = (minor: string | undefined) => amountOf(BigInt(minor ?? 0), currency);
-  const all = figures.find(({ grouped }) => grouped === 'all');
-  const buckets = BUCKETS.map((_, i) =>
-    figures.find(({ grouped, bucket }) => grouped === 'bucket' && bucket === i),
-  );
-  const balances = buckets.map((row) => BigInt(row?.outstanding ?? 0));
-  const receivables = BigInt(all?.outstanding ?? 0);
-
-  const group = (row: Figures | undefined, url: string) => ({
-    count: row?.accounts ?? 0,
-    contractValue: money(row?.contract),
-    outstanding: money(row?.outstanding),
-    arrears: money(row?.arrears),
+  const money = (rows: Figures[], sum: Sum) => amountOf(addUp(rows, sum), currency);
+  const count = (rows: Figures[], sum: Sum) => Number(addUp(rows, sum));
+  const group = (rows: Figures[], url: string) => ({
+    count: count(rows, 'accounts'),
+    contractValue: money(rows, 'contract'),
+    outstanding: money(rows, 'outstanding'),
+    arrears: money(rows, 'arrears'),
     accountsUrl: moment.isToday ? url : null,
   });
   const ratio = (numerator: Minor, denominator: Minor) => ({
@@ -51,64 +45,64 @@ export async function summarizeAccounts(context: Context, period: Period) {
     asOf: moment.asOf,
   });
 
+  const sold = figures.filter(({ standing }) => standing !== 'cancelled');
+  const receivables = addUp(figures, 'outstanding');
+  const buckets = BUCKETS.map((_, i) => figures.filter(({ bucket }) => bucket === i));
+  const balances = buckets.map((rows) => addUp(rows, 'outstanding'));
+
   return {
     period,
     asOf: moment.asOf,
     currency: currency.code,
     opened: {
-      count: all?.opened ?? 0,
-      contractValue: money(all?.opened_contract),
+      count: count(figures, 'opened'),
+      contractValue: money(figures, 'opened_contract'),
       accountsUrl: accountsUrl({ '[createdAt][gte]': period.startDate, '[createdAt][lte]': period.endDate }),
     },
     activated: {
-      count: all?.activated ?? 0,
-      contractValue: money(all?.activated_contract),
+      count: count(figures, 'activated'),
+      contractValue: money(figures, 'activated_contract'),
       accountsUrl: accountsUrl({
         '[activationDate][gte]': period.startDate,
         '[activationDate][lte]': moment.asOf,
         '[status][nin]': 'pending,cancelled',
       }),
     },
-    contractValue: money(all?.contract_uncancelled),
-    collected: money(all?.collected),
-    outstanding: money(all?.outstanding),
-    arrears: money(all?.arrears),
-    byStatus: ACCOUNT_STATUSES.map((status) => ({
-      status,
-      ...group(
-        figures.find((row) => row.grouped === 'status' && row.standing === status),
-        accountsUrl({ '[status]': status }),
-      ),
-    })),
-    byProduct: products.flatMap(({ id, name }) => {
-      const row = figures.find((row) => row.grouped === 'product' && row.product_id === id);
-      if (!row) return [];
-      return [{ productId: id, productName: name, ...group(row, accountsUrl({ '[productId]': id })) }];
+    contractValue: money(sold, 'contract'),
+    collected: money(figures, 'collected'),
+    outstanding: money(figures, 'outstanding'),
+    arrears: money(figures, 'arrears'),
+    byStatus: ACCOUNT_STATUSES.map((status) => {
+      const rows = figures.filter(({ standing }) => standing === status);
+      return { status, ...group(rows, accountsUrl({ '[status]': status })) };
     }),
-    collectionRate: ratio(BigInt(all?.collected_instalments ?? 0), BigInt(all?.due_in_period ?? 0)),
-    repaymentRate: ratio(BigInt(all?.repaid ?? 0), BigInt(all?.due_to_date ?? 0)),
+    byProduct: products.flatMap(({ id, name }) => {
+      const rows = figures.filter(({ product_id }) => product_id === id);
+      if (rows.length === 0) return [];
+      return [{ productId: id, productName: name, ...group(rows, accountsUrl({ '[productId]': id })) }];
+    }),
+    collectionRate: ratio(addUp(sold, 'collected_instalments'), addUp(sold, 'due_in_period')),
+    repaymentRate: ratio(addUp(sold, 'repaid'), addUp(sold, 'due_to_date')),
     par30: ratio(beyond(30, balances), receivables),
     par60: ratio(beyond(60, balances), receivables),
     par90: ratio(beyond(90, balances), receivables),
     daysPastDue: BUCKETS.map((bucket, i) => ({
       ...bucket,
-      count: buckets[i]?.accounts ?? 0,
-      balance: money(buckets[i]?.outstanding),
+      count: count(buckets[i] ?? [], 'accounts'),
+      balance: money(buckets[i] ?? [], 'outstanding'),
       accountsUrl: moment.isToday ? bucketUrl(bucket) : null,
     })),
   };
 }
 
-/** Sums of money come as text: a sum may be beyond what a number holds. */
+/** The accounts of one status, product and bucket; money comes as text, whatever a number holds. */
 interface Figures {
-  grouped: 'all' | 'status' | 'product' | 'bucket';
-  standing: AccountStatus | null;
-  product_id: number | null;
+  standing: AccountStatus;
+  product_id: number;
   /** Index into BUCKETS; null for accounts that are in none. */
   bucket: number | null;
   accounts: number;
   contract: string;
-  contract_uncancelled: string;
   outstanding: string;
   arrears: string;
   opened: number;
@@ -122,9 +116,15 @@ interface Figures {
   due_to_date: string;
 }
 
+type Sum = Exclude<keyof Figures, 'standing' | 'product_id' | 'bucket'>;
+
+function addUp(figures: Figures[], sum: Sum): bigint {
+  return figures.reduce((total, row) => total + BigInt(row[sum]), 0n);
+}
+
 /**
- * One pass over the accounts, summed four ways. What an account had paid by a day is what it has paid less
- * what came later, so that the cost grows with the accounts and the payments since the period's start.
+ * One pass over the accounts. What an account had paid by a day is what it has paid less what came later,
+ * so that the cost grows with the accounts and the payments since the period's start.
  *
  * Formulas: design, section 4, "Portfolio figures". What staff set (cancelled, written off, …) counts as it
  * is known now, like reversals; what follows from payments and dates is taken back to asOf: an account paid
@@ -179,7 +179,6 @@ async function accountFigures(
     ),
     positions as (
       select s.*,
-        s.standing <> 'cancelled' as sold,
         s.standing = any(${[...RECEIVABLE_STATUSES]}::account_status[]) as receivable,
         greatest(0, s.total_minor - s.paid_end) as balance,
         greatest(0, s.instalment_minor * s.due_end - s.paid_end
@@ -190,17 +189,9 @@ async function accountFigures(
         end as bucket
       from standings s
     )
-    select
-      case
-        when grouping(standing) = 0 then 'status'
-        when grouping(product_id) = 0 then 'product'
-        when grouping(bucket) = 0 then 'bucket'
-        else 'all'
-      end as grouped,
-      standing, product_id, bucket,
+    select standing, product_id, bucket,
       count(*) as accounts,
       sum(total_minor)::text as contract,
-      sum(total_minor) filter (where sold)::text as contract_uncancelled,
       coalesce(sum(balance) filter (where receivable), 0)::text as outstanding,
       coalesce(sum(arrears) filter (where receivable), 0)::text as arrears,
       count(*) filter (where is_opened) as opened,
@@ -208,16 +199,16 @@ async function accountFigures(
       count(*) filter (where is_activated) as activated,
       coalesce(sum(total_minor) filter (where is_activated), 0)::text as activated_contract,
       sum(paid_end - paid_before)::text as collected,
-      coalesce(sum(instalments_end - instalments_before) filter (where sold), 0)::text as collected_instalments,
-      coalesce(sum(instalment_minor * (due_end - due_before)) filter (where sold), 0)::text as due_in_period,
-      coalesce(sum(least(instalments_end, instalment_minor * due_end)) filter (where sold), 0)::text as repaid,
-      coalesce(sum(instalment_minor * due_end) filter (where sold), 0)::text as due_to_date
+      sum(instalments_end - instalments_before)::text as collected_instalments,
+      sum(instalment_minor * (due_end - due_before))::text as due_in_period,
+      sum(least(instalments_end, instalment_minor * due_end))::text as repaid,
+      sum(instalment_minor * due_end)::text as due_to_date
     from positions,
       lateral (select
         created_at >= ${startOf(startDate)} and created_at < ${startOf(addDays(endDate, 1))} as is_opened,
         activation_date between ${startDate}::date and ${asOf}::date
           and status not in ('pending', 'cancelled') as is_activated) flags
-    group by grouping sets ((), (standing), (product_id), (bucket))`.execute(tx);
+    group by standing, product_id, bucket`.execute(tx);
   return rows;
 }
 

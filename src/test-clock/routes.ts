@@ -35,7 +35,7 @@ export function testClockRoutes(api: Api, clock: SettableClock): void {
         tags: ['Test'],
         summary: 'Set the business clock; null for the real time',
         body: Moment,
-        response: { 200: Envelope(Type.Object({ now: Type.String() })) },
+        response: { 200: Envelope(Type.Object({ now: Type.String() }), 'Clock set.') },
       },
     },
     async (request) => {

@@ -18,7 +18,7 @@ export function userRoutes(api: Api, context: Context): void {
         tags: ['Users'],
         summary: 'List users',
         querystring: userList.query,
-        response: { 200: ListEnvelope(User) },
+        response: { 200: ListEnvelope(User, 'Users found.') },
       },
     },
     async (request) =>
@@ -28,12 +28,12 @@ export function userRoutes(api: Api, context: Context): void {
   api.post(
     '/users',
     {
-      config: { access: 'users:administer', errors: [404, 409] },
+      config: { access: 'users:administer', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Users'],
         summary: 'Create a user',
         body: NewUserBody,
-        response: { 201: Envelope(User) },
+        response: { 201: Envelope(User, 'User created.') },
       },
     },
     (request, reply) =>
@@ -47,12 +47,12 @@ export function userRoutes(api: Api, context: Context): void {
   api.get(
     '/users/:id',
     {
-      config: { access: 'users:administer', errors: [404] },
+      config: { access: 'users:administer', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Users'],
         summary: 'One user',
         params: IdParams,
-        response: { 200: Envelope(User) },
+        response: { 200: Envelope(User, 'User found.') },
       },
     },
     async (request) => {
@@ -65,7 +65,7 @@ export function userRoutes(api: Api, context: Context): void {
   api.put(
     '/users/:id',
     {
-      config: { access: 'users:administer', errors: [404] },
+      config: { access: 'users:administer', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Users'],
         summary: 'Change the fields sent',
@@ -74,7 +74,7 @@ export function userRoutes(api: Api, context: Context): void {
           '5 seconds. The last active admin can be neither disabled nor given another role.',
         params: IdParams,
         body: UserChanges,
-        response: { 200: Envelope(User) },
+        response: { 200: Envelope(User, 'User changed.') },
       },
     },
     async (request) =>

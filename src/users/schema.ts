@@ -8,13 +8,28 @@ const Role = Type.Enum([...ROLES]);
 const EmployeeId = Nullable(Id);
 const names = { firstName: Text(100), lastName: Text(100) };
 
-export const NewUserBody = Type.Object({
-  email: Email,
-  password: NewPassword,
-  ...names,
-  role: Role,
-  employeeId: Type.Optional(EmployeeId),
-});
+export const NewUserBody = Type.Object(
+  {
+    email: Email,
+    password: NewPassword,
+    ...names,
+    role: Role,
+    employeeId: Type.Optional(EmployeeId),
+  },
+  {
+    title: 'NewUser',
+    examples: [
+      {
+        email: 'daudi@example.com',
+        password: 'a long enough password',
+        firstName: 'Daudi',
+        lastName: 'Mwangi',
+        role: 'agent',
+        employeeId: 1,
+      },
+    ],
+  },
+);
 export type NewUserBody = Static<typeof NewUserBody>;
 
 export const UserChanges = Type.Object(
@@ -23,7 +38,7 @@ export const UserChanges = Type.Object(
       .properties,
     employeeId: Type.Optional(EmployeeId),
   },
-  { minProperties: 1 },
+  { minProperties: 1, title: 'UserChanges', examples: [{ employeeId: 2 }] },
 );
 export type UserChanges = Static<typeof UserChanges>;
 
@@ -37,7 +52,7 @@ export const User = Type.Object({
   employeeId: Nullable(Type.Integer()),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-});
+}, { title: 'User', examples: [{ id: 1, email: 'amina@example.com', firstName: 'Amina', lastName: 'Otieno', role: 'admin', active: true, employeeId: null, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
 
 export const userList = defineList(
   {

@@ -15,15 +15,41 @@ import { insertRejected } from '../payments/inbox-store.ts';
 import { PROVIDER, readNotification } from './notification.ts';
 
 /** What the provider promises to send. */
-const NotificationBody = Type.Object({
-  TransactionType: Type.Optional(Type.String()),
-  TransID: Type.String({ description: 'The provider’s id of the transaction.' }),
-  TransTime: Type.Optional(Type.String({ description: 'yyyyMMddHHmmss, UTC+3' })),
-  TransAmount: Type.String({ description: 'A decimal above 0.' }),
-  BusinessShortCode: Type.Optional(Type.String()),
-  BillRefNumber: Type.Optional(Type.String({ description: 'The account that the payer typed.' })),
-  MSISDN: Type.Optional(Type.String({ description: 'The payer’s number: plain, masked or hashed.' })),
-});
+const NotificationBody = Type.Object(
+  {
+    TransactionType: Type.Optional(Type.String()),
+    TransID: Type.String({ description: 'The provider’s id of the transaction.' }),
+    TransTime: Type.Optional(Type.String({ description: 'yyyyMMddHHmmss, UTC+3' })),
+    TransAmount: Type.String({ description: 'A decimal above 0.' }),
+    BusinessShortCode: Type.Optional(Type.String()),
+    BillRefNumber: Type.Optional(Type.String({ description: 'The account that the payer typed.' })),
+    MSISDN: Type.Optional(Type.String({ description: 'The payer’s number: plain, masked or hashed.' })),
+  },
+  {
+    additionalProperties: true,
+    title: 'ProviderNotification',
+    examples: [
+      {
+        TransactionType: 'Pay Bill',
+        TransID: 'SKB2XQ19ZT',
+        TransTime: '20261102101530',
+        TransAmount: '2400.00',
+        BusinessShortCode: '600638',
+        BillRefNumber: 'ACC10000012',
+        MSISDN: '254712345678',
+      },
+      {
+        TransactionType: 'Pay Bill',
+        TransID: 'SKB7MD40PL',
+        TransTime: '20261102102244',
+        TransAmount: '800.00',
+        BusinessShortCode: '600638',
+        BillRefNumber: 'SOLAR',
+        MSISDN: '254701000000',
+      },
+    ],
+  },
+);
 
 /** The envelope plus what the provider's gateway reads. */
 const Acknowledgement = Type.Object({
@@ -38,7 +64,7 @@ const Acknowledgement = Type.Object({
   message: Type.String(),
   ResultCode: Type.Integer(),
   ResultDesc: Type.String(),
-});
+}, { title: 'Acknowledgement', description: 'Notification accepted.', examples: [{ success: true, data: { outcome: 'matched', paymentId: 2 }, message: 'Notification accepted.', ResultCode: 0, ResultDesc: 'Accepted' }] });
 
 export function webhookRoutes(api: Api, context: Context): void {
   const { config, currency } = context;
@@ -56,9 +82,11 @@ export function webhookRoutes(api: Api, context: Context): void {
     inbound.post(
       '/webhooks/payments/mobilemoney',
       {
-        config: { access: 'public', rate: 'webhook', errors: [401, 403] },
+        config: { access: 'public', rate: 'webhook', errors: ['UNAUTHORIZED', 'FORBIDDEN'] },
         schema: {
           tags: ['Webhook'],
+          // Outside production both settings may be empty; then nothing is asked.
+          security: [{ webhookSecret: [] }, { webhookToken: [] }, {}],
           summary: 'The mobile-money provider says that a customer has paid',
           description:
             'Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.',

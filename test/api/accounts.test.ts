@@ -442,6 +442,31 @@ describe('pending accounts', () => {
   });
 });
 
+describe('GET /accounts', () => {
+  it('lists by status and customer, a page at a time, in the shape of a single account', async () => {
+    const { id: customerId } = await newCustomer(service);
+    const [first, second, third] = [
+      await newAccount(service, { customerId }),
+      await newAccount(service, { customerId }),
+      await newAccount(service, { customerId }),
+    ];
+    await newAccount(service); // of somebody else
+    const suspended = await move(service, first.id, 'suspended');
+    const list = async (query: string) =>
+      (await service.call('GET', `/accounts?customerId=${customerId}&sort=id:asc&${query}`)).body;
+    expect(await list('status=suspended')).toMatchObject({ data: [suspended], pagination: { total: 1 } });
+    expect((await list('status=active&page=1&limit=1')).data).toEqual([second]);
+    expect(await list('status=active&page=2&limit=1')).toMatchObject({
+      data: [third],
+      pagination: { page: 2, limit: 1, total: 2, totalPages: 2 },
+    });
+  });
+
+  it.each(['status=closed', 'customerId=me'])('refuses %s by name', async (query) => {
+    expect(wrongFields(await service.call('GET', `/accounts?${query}`))).toEqual([query.split('=', 1)[0]]);
+  });
+});
+
 describe('GET /accounts/:id/history', () => {
   it('tells every move with who, when and why, the newest first', async () => {
     const { id } = await newAccount(service);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newAccount, useService } from '../harness.ts';
+import { newAccount, useService, wrongFields } from '../harness.ts';
 
 const service = useService();
 
@@ -105,6 +105,14 @@ describe('GET /commissions/payments', () => {
     const one = await service.call('GET', `/commissions/payments?employeeId=${employeeId}&period=2025-02`);
     expect(one.body.data).toMatchObject([{ period: '2025-02', total: 0, lines: [] }]);
   });
+
+  it.each(['period=2026-13', 'period=202601', 'period=2026-1', 'employeeId=me'])(
+    'refuses %s by name',
+    async (query) => {
+      const answer = await service.call('GET', `/commissions/payments?${query}`);
+      expect(wrongFields(answer)).toEqual([query.split('=', 1)[0]]);
+    },
+  );
 });
 
 describe('commission rules', () => {

@@ -178,6 +178,14 @@ describe('search', () => {
     expect(await found(search)).toEqual([]);
   });
 
+  it('gives its findings a page at a time', async () => {
+    for (const lastName of ['One', 'Two', 'Three'])
+      await newCustomer(service, { firstName: 'Leafed', lastName });
+    const { body } = await service.call('GET', '/customers?search=leafed&sort=id:asc&page=2&limit=2');
+    expect(body.data.map((row: { lastName: string }) => row.lastName)).toEqual(['Three']);
+    expect(body.pagination).toEqual({ page: 2, limit: 2, total: 3, totalPages: 2 });
+  });
+
   it('for nothing finds everybody', async () => {
     const everybody = await service.call('GET', '/customers');
     const nothing = await service.call('GET', '/customers?search=%20');

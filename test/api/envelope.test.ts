@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { type Answer, createCaller, newCustomer, useService } from '../harness.ts';
+import { type Answer, createCaller, newCustomer, PASSWORD, useService } from '../harness.ts';
 
 const service = useService({ CORS_ORIGINS: 'https://shop.example' });
 
@@ -191,5 +192,56 @@ describe('a browser of an origin that may call', () => {
   it('is nobody of another origin', async () => {
     const { headers } = await preflight('https://other.example', 'GET');
     expect(headers.get('access-control-allow-origin')).toBeNull();
+  });
+});
+
+describe('each error code', () => {
+  /** Makes the registration of customers fail inside until it is called again. */
+  async function breakCustomers(): Promise<() => Promise<void>> {
+    const { db } = service.context;
+    await sql`
+      create function break_for_a_test() returns trigger language plpgsql as
+        $$ begin raise exception 'a secret of the inside'; end $$`.execute(db);
+    await sql`
+      create trigger break_for_a_test before insert on customers
+      for each row execute function break_for_a_test()`.execute(db);
+    return async () => {
+      await sql`drop function break_for_a_test cascade`.execute(db);
+    };
+  }
+  const person = { firstName: 'A', lastName: 'B', phone: '+254711000003' };
+  const user = { email: 'admin@example.com', password: PASSWORD, firstName: 'A', lastName: 'B' };
+
+  it.each<[string, number, () => Promise<Answer>]>([
+    [
+      'AUTH_FAILED',
+      401,
+      () => service.call('POST', '/auth/login', { email: user.email, password: 'a wrong password' }),
+    ],
+    ['UNAUTHORIZED', 401, () => service.call('GET', '/customers', undefined, { token: null })],
+    [
+      'FORBIDDEN',
+      403,
+      async () => service.call('POST', '/customers', person, { token: await service.signInAs('viewer') }),
+    ],
+    ['NOT_FOUND', 404, () => service.call('GET', '/customers/999999')],
+    ['VALIDATION_ERROR', 400, () => service.call('POST', '/customers', {})],
+    ['DUPLICATE_ENTRY', 409, () => service.call('POST', '/auth/register', user)],
+    [
+      'INTERNAL_ERROR',
+      500,
+      async () => {
+        const mend = await breakCustomers();
+        try {
+          return await service.call('POST', '/customers', person);
+        } finally {
+          await mend();
+        }
+      },
+    ],
+  ])('%s comes with the status %d', async (code, status, ask) => {
+    const answer = await ask();
+    expectError(answer, status, code);
+    expect(answer.text).not.toContain('inside');
   });
 });

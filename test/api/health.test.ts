@@ -1,6 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { createCaller, startInstance, startTestService, useService } from '../harness.ts';
+import { openDatabase } from '../../src/core/db.ts';
+import { createCaller, startInstance, useService } from '../harness.ts';
 
 const service = useService();
 const NOT_THERE = 'redis://127.0.0.1:1';
@@ -19,6 +22,15 @@ describe('GET /health', () => {
     });
     expect(Date.parse(answer.body.timestamp)).toBeGreaterThanOrEqual(before);
     expect(answer.body.uptime).toBeGreaterThan(0);
+  });
+
+  it('counts its uptime in seconds', async () => {
+    const uptime = async () => (await createCaller(service.origin)('GET', '/health')).body.uptime;
+    const [began, before] = [performance.now(), await uptime()];
+    await delay(500);
+    const [after, ended] = [await uptime(), performance.now()];
+    expect(after - before).toBeGreaterThan(0.4);
+    expect(after - before).toBeLessThan((ended - began) / 1000 + 0.1);
   });
 
   it('is not below /api', async () => {
@@ -43,22 +55,39 @@ describe('GET /health', () => {
   });
 
   it('is down with 503, and so is readiness, while the database cannot be reached; the process lives', async () => {
-    const { service: lost, close } = await startTestService();
-    const ask = createCaller(lost.origin);
+    const nowhere = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'nothing' };
+    const lost = openDatabase({
+      connection: nowhere,
+      poolSize: 2,
+      prepare: true,
+      onConnectionLost: () => {},
+    });
+    const app = buildApp({ ...service.parts, context: { ...service.context, db: lost.db } });
     try {
-      await lost.context.db.destroy();
-      const health = await ask('GET', '/health');
-      expect(health.status).toBe(503);
-      expect(health.body).toMatchObject({ status: 'down', database: 'down' });
-      expect((await ask('GET', '/readyz')).status).toBe(503);
-      expect((await ask('GET', '/livez')).status).toBe(200);
-      const answer = await lost.call('GET', '/products');
-      expect(answer.status).toBe(503);
-      expect(answer.body.error).toMatchObject({ code: 'INTERNAL_ERROR', details: {} });
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+      const health = await app.inject('/health');
+      expect(health.statusCode).toBe(503);
+      expect(health.json()).toMatchObject({ status: 'down', database: 'down' });
+      expect((await app.inject('/readyz')).statusCode).toBe(503);
+      expect((await app.inject('/livez')).statusCode).toBe(200);
+      const headers = { authorization: `Bearer ${service.adminToken}` };
+      const answer = await app.inject({ url: '/api/products', headers });
+      expect(answer.statusCode).toBe(503);
+      expect(answer.json()).toMatchObject({ success: false, error: { code: 'INTERNAL_ERROR', details: {} } });
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      expect(answer.body).not.toContain('ECONNREFUSED');
     } finally {
-      await close().catch(() => {}); // its pool is closed already
+      await app.close();
+      await lost.close();
     }
+  });
+
+  it('is well again after every connection to the database was cut', async () => {
+    await service.call('GET', '/products');
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.execute(service.context.db);
+    const statusOf = async () => (await service.call('GET', '/products')).status;
+    await expect.poll(statusOf, { timeout: 5_000 }).toBe(200);
+    expect((await createCaller(service.origin)('GET', '/health')).body.status).toBe('ok');
   });
 });
 

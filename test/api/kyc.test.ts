@@ -71,3 +71,29 @@ describe('PUT /customers/:id/kyc', () => {
     expect((await service.call('GET', '/customers/999999/kyc')).status).toBe(404);
   });
 });
+
+describe('what can be verified', () => {
+  const verify = async (update: Record<string, unknown>) => {
+    const { id } = await newCustomer(service);
+    const answer = await service.call('PUT', `/customers/${id}/kyc`, update);
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body.data).toMatchObject({ customerId: id, documents: [], ...update });
+    expect((await service.call('GET', `/customers/${id}`)).body.data.kycStatus).toBe(
+      update.verificationStatus,
+    );
+  };
+
+  it.each([
+    'national_id',
+    'passport',
+    'alien_id',
+    'driving_licence',
+    'voter_id',
+    'tax_pin',
+    'business_registration',
+  ])('is of the type %s', (verificationType) => verify({ verificationType, verificationStatus: 'verified' }));
+
+  it.each(['pending', 'verified', 'rejected', 'expired'])('is in the status %s', (verificationStatus) =>
+    verify({ verificationType: 'national_id', verificationStatus }),
+  );
+});

@@ -1,6 +1,17 @@
 import { sql } from 'kysely';
+import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newAccount, newCustomer, pay, setToday, useService, wrongFields } from '../harness.ts';
+import {
+  move,
+  newAccount,
+  newCustomer,
+  notify,
+  PASSWORD,
+  pay,
+  setToday,
+  useService,
+  wrongFields,
+} from '../harness.ts';
 
 /** The list grammar over the wire; reading it is tested in src/core/list-query.test.ts. */
 const service = useService();
@@ -281,5 +292,93 @@ describe('a date for a timestamp', () => {
     expect(await find('[lte]=2026-03-01')).toEqual(['0', '1', '2']);
     expect(await find('[gte]=2026-02-28T21:00:00Z')).toEqual(['1', '2', '3']);
     expect(await find(`[lt]=${encoded('2026-03-01T00:00:00+03:00')}`)).toEqual(['0']);
+  });
+});
+
+describe('every list', () => {
+  let accountId: number;
+  let customerId: number;
+
+  /** Two rows of everything that can be listed. */
+  beforeAll(async () => {
+    const done = async (method: string, path: string, body: object) => {
+      const answer = await service.call(method, path, body);
+      expect(answer.status, answer.text).toBeLessThan(300);
+      return answer.body.data;
+    };
+    customerId = (await newCustomer(service)).id;
+    accountId = (await newAccount(service, { customerId })).id;
+    await move(service, accountId, 'suspended');
+    for (const name of ['First', 'Second']) {
+      const { id: paymentId } = await pay(service, accountId, 10);
+      await done('POST', '/payments/reconcile', { paymentIds: [paymentId] });
+      await notify(service, { BillRefNumber: 'nobody' });
+      await done('PUT', `/customers/${customerId}/kyc`, {
+        verificationType: 'passport',
+        verificationStatus: 'pending',
+      });
+      await done('POST', '/invoices', {
+        accountId,
+        items: [{ description: name, quantity: 1, unitPrice: 1 }],
+      });
+      await done('POST', '/products/1/configurations', { name });
+      const { id: employeeId } = await done('POST', '/employees', { name });
+      await done('POST', '/commissions/calculate', { employeeId, period: '2026-03' });
+      await done('POST', '/commissions/rules', { rateBasisPoints: 1 });
+      const email = `${name}@lists.example`;
+      await done('POST', '/auth/register', {
+        email,
+        password: PASSWORD,
+        firstName: name,
+        lastName: 'Listed',
+      });
+    }
+  });
+
+  const LISTS = [
+    '/accounts',
+    '/accounts/{accountId}/payments',
+    '/accounts/{id}/history',
+    '/audit',
+    '/commissions/payments',
+    '/commissions/rules',
+    '/customers',
+    '/customers/{id}/kyc',
+    '/employees',
+    '/invoices',
+    '/notifications',
+    '/payment-methods',
+    '/payments',
+    '/payments/unmatched',
+    '/payplans',
+    '/products',
+    '/products/{id}/configurations',
+    '/reconciliations',
+    '/users',
+  ];
+
+  it('that the description has is tried below', () => {
+    const { paths } = service.app.swagger() as OpenAPIV3_1.Document;
+    const sorted = Object.entries(paths ?? {}).filter(([, path]) =>
+      path?.get?.parameters?.some((parameter) => 'name' in parameter && parameter.name === 'sort'),
+    );
+    expect(sorted.map(([path]) => path.replace('/api', '')).sort()).toEqual(LISTS);
+  });
+
+  it.each(LISTS)('takes page, limit, sort and a filter with gte: %s', async (name) => {
+    const id = name.startsWith('/accounts') ? accountId : name.startsWith('/customers') ? customerId : 1;
+    const path = name.replace(/{\w+}/, String(id));
+    const read = (query: string) => list(`${path}?limit=1&${query}`);
+    const first = await read('sort=id:asc&filter[createdAt][gte]=2020-01-01');
+    expect(first.data).toHaveLength(1);
+    const { total } = first.pagination;
+    expect(total).toBeGreaterThanOrEqual(2);
+    expect(first.pagination).toEqual({ page: 1, limit: 1, total, totalPages: total });
+    const second = await read('sort=id:asc&page=2');
+    expect(second.pagination.page).toBe(2);
+    expect(second.data[0].id).toBeGreaterThan(first.data[0].id);
+    expect((await read('sort=id:desc')).data[0].id).toBeGreaterThan(first.data[0].id);
+    expect((await read(`filter[id][gte]=${second.data[0].id}`)).pagination.total).toBe(total - 1);
+    expect((await read('filter[createdAt][gte]=2999-01-01')).pagination.total).toBe(0);
   });
 });

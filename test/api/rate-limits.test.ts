@@ -7,8 +7,7 @@ import {
   notify,
   PASSWORD,
   startInstance,
-  startTestService,
-  type TestService,
+  useService,
 } from '../harness.ts';
 
 /** The limits of the specification; the harness turns them off elsewhere. */
@@ -19,22 +18,21 @@ const DEFAULTS = {
   RATE_LIMIT_WEBHOOK: '6000',
 };
 
+const service = useService();
 const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close();
+  for (const close of closers.splice(0)) await close();
 });
 
-/** A service without limits and, on its database, an instance with them, whose counters are fresh. */
+/** An instance with the limits, whose counters are fresh; the service beside it has none. */
 async function limited(environment: Record<string, string> = {}) {
-  const { service, close } = await startTestService();
-  closers.push(close);
-  return { service, ...(await instance(service, environment)) };
-}
-
-async function instance(service: TestService, environment: Record<string, string> = {}) {
-  const started = await startInstance(service, { ...DEFAULTS, TRUST_PROXY: '127.0.0.1', ...environment });
-  closers.push(started.close);
-  return started;
+  const instance = await startInstance(service, {
+    ...DEFAULTS,
+    TRUST_PROXY: '127.0.0.1',
+    ...environment,
+  });
+  closers.push(instance.close);
+  return instance;
 }
 
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
@@ -55,7 +53,34 @@ function expectRefused(answer: Answer): void {
   expect(wait).toBeLessThanOrEqual(60);
 }
 
+/** Uses up each limit of an instance on which none is set. */
+async function expectDefaults(environment: Record<string, string> = {}): Promise<void> {
+  const unset = { RATE_LIMIT_AUTH: '', RATE_LIMIT_BULK: '', RATE_LIMIT_GENERAL: '', RATE_LIMIT_WEBHOOK: '' };
+  const { call, redis } = await limited({ ...unset, ...environment });
+  if (redis) await expect.poll(() => redis.usable(), { timeout: 5_000 }).toBe(true);
+  const token = await service.signInAs('manager');
+  const me = (await service.call('GET', '/auth/me', undefined, { token })).body.data.id;
+  const address = `203.0.113.${me}`;
+  // Users of several test databases have equal ids, so the counters of earlier runs are cleared first.
+  await redis?.client.del(
+    ...[`auth:login ${address}`, `bulk:user ${me}`, `general:user ${me}`].map((key) => `ams:limit:${key}`),
+  );
+  const reconcile = () => call('POST', '/payments/reconcile', { paymentIds: [1] }, { token });
+  const read = () => call('GET', '/products', undefined, { token });
+  for (const [limit, ask, status] of [
+    [5, () => login(call, address), 401],
+    [10, reconcile, 200],
+    [100, read, 200],
+  ] as const) {
+    expect(await times(limit, ask)).toEqual(Array(limit).fill(status));
+    expectRefused(await ask());
+  }
+}
+
 describe('without Redis', () => {
+  it('five credential calls, ten bulk operations and a hundred others a minute are the defaults', () =>
+    expectDefaults());
+
   it('each credential endpoint takes five calls a minute of an address', async () => {
     const { call } = await limited();
     expect(await times(5, () => login(call))).toEqual([401, 401, 401, 401, 401]);
@@ -69,7 +94,7 @@ describe('without Redis', () => {
   });
 
   it('all else takes a hundred a minute of a user, from wherever, and says how many are left', async () => {
-    const { call, service } = await limited();
+    const { call } = await limited();
     const token = service.adminToken;
     const first = await call('GET', '/customers', undefined, { token });
     expect(first.headers.get('ratelimit-policy')).toBe('"general";q=100;w=60');
@@ -92,7 +117,7 @@ describe('without Redis', () => {
   });
 
   it('bulk operations take ten a minute, and count in no other class', async () => {
-    const { call, service } = await limited({ RATE_LIMIT_GENERAL: '2' });
+    const { call } = await limited({ RATE_LIMIT_GENERAL: '2' });
     const bulk = () =>
       call('POST', '/payments/reconcile', { paymentIds: [1] }, { token: service.adminToken });
     expect(new Set(await times(10, bulk))).toEqual(new Set([200]));
@@ -114,7 +139,7 @@ describe('without Redis', () => {
   });
 
   it('health and documentation are not counted', async () => {
-    const { origin, call, service } = await limited({ RATE_LIMIT_GENERAL: '1' });
+    const { origin, call } = await limited({ RATE_LIMIT_GENERAL: '1' });
     for (const path of ['/health', '/livez', '/readyz', '/api-docs/openapi.json']) {
       for (let i = 0; i < 3; i++) {
         const response = await fetch(`${origin}${path}`);
@@ -141,7 +166,7 @@ describe('without Redis', () => {
   });
 
   it('a refused request does nothing', async () => {
-    const { call, service } = await limited({ RATE_LIMIT_GENERAL: '1' });
+    const { call } = await limited({ RATE_LIMIT_GENERAL: '1' });
     const { id } = await newCustomer(service, { firstName: 'Before' });
     const change = () =>
       call('PUT', `/customers/${id}`, { firstName: 'After' }, { token: service.adminToken });
@@ -158,12 +183,14 @@ describe.skipIf(redisUrl === '')(title, () => {
   const ready = async ({ redis }: { redis: { usable(): boolean } | undefined }) =>
     expect.poll(() => redis?.usable(), { timeout: 5_000 }).toBe(true);
 
+  it('the defaults are the same', () => expectDefaults({ REDIS_URL: redisUrl }));
+
   it('two instances share every limit exactly', async () => {
     const one = await limited({ REDIS_URL: redisUrl });
-    const other = await instance(one.service, { REDIS_URL: redisUrl });
+    const other = await limited({ REDIS_URL: redisUrl });
     await Promise.all([ready(one), ready(other)]);
     const email = `shared-${randomUUID()}@example.com`;
-    const registered = await one.service.call('POST', '/auth/register', {
+    const registered = await service.call('POST', '/auth/register', {
       email,
       password: PASSWORD,
       firstName: 'A',
@@ -193,7 +220,7 @@ describe.skipIf(redisUrl === '')(title, () => {
 
   it('ten failures at one e-mail lock it on every instance', async () => {
     const one = await limited({ REDIS_URL: redisUrl, RATE_LIMIT_AUTH: '0' });
-    const other = await instance(one.service, { REDIS_URL: redisUrl, RATE_LIMIT_AUTH: '0' });
+    const other = await limited({ REDIS_URL: redisUrl, RATE_LIMIT_AUTH: '0' });
     await Promise.all([ready(one), ready(other)]);
     const email = `${randomUUID()}@example.com`;
     for (let i = 0; i < 10; i++) {

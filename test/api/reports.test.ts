@@ -716,6 +716,18 @@ describe('a long export', () => {
     await until(async () => (await exportsRunning(service)) === 1);
     request.destroy();
     await until(async () => (await exportsRunning(service)) === 0);
+    // Nor does one stay behind whose reader left before the first byte.
+    for (let i = 0; i < 6; i += 1) {
+      const hasty = http.get(`${service.origin}${QUERY}`, {
+        headers: { authorization: `Bearer ${service.adminToken}` },
+        agent: false,
+      });
+      hasty.on('error', () => {});
+      await delay(15 * i);
+      hasty.destroy();
+    }
+    await until(async () => (await exportsRunning(service)) === 0);
+    await until(async () => (await service.call('GET', SHORT)).status === 200);
   });
 
   it('runs beside one other; a third is told when to come back', async () => {
@@ -746,7 +758,7 @@ describe('a long export', () => {
     await pool.close();
   });
 
-  it('whose statement is wrong fails before anything is sent, and leaves its connection usable', async () => {
+  it('whose statement is wrong fails before anything is sent, and takes no place', async () => {
     const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(
       service.context.db,
     );

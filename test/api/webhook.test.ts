@@ -173,6 +173,41 @@ describe('a notification', () => {
   });
 });
 
+describe('what the provider promises', () => {
+  it('is seven texts, each of which staff can see', async () => {
+    const { accountNumber } = await newAccount(service);
+    const sent = notification({
+      BillRefNumber: accountNumber,
+      TransAmount: '1250.50',
+      MSISDN: '254722111222',
+    });
+    expect(Object.keys(sent)).toHaveLength(7);
+    const { paymentId } = accepted(await notify(service, sent));
+    const { body } = await service.call('GET', `/notifications?filter[paymentId]=${paymentId}`);
+    expect(body.data).toMatchObject([
+      {
+        status: 'processed',
+        transactionRef: sent.TransID,
+        amount: 1250.5,
+        businessShortCode: sent.BusinessShortCode,
+        reference: accountNumber,
+        payer: sent.MSISDN,
+      },
+    ]);
+    expect(JSON.parse(body.data[0].rawBody)).toEqual(sent);
+  });
+
+  it.each(['Pay Bill', 'CustomerPayBillOnline', 'Buy Goods', ''])(
+    'of the kind "%s" makes a payment like any other',
+    async (TransactionType) => {
+      const { id, accountNumber } = await newAccount(service);
+      const answer = await notify(service, { TransactionType, BillRefNumber: accountNumber });
+      expect(accepted(answer).outcome).toBe('matched');
+      expect((await accountNow(service, id)).paid).toBe(400);
+    },
+  );
+});
+
 describe('a repeat', () => {
   it('that says the same is acknowledged and changes nothing', async () => {
     const account = await newAccount(service);

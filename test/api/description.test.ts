@@ -1,0 +1,296 @@
+import { writeFileSync } from 'node:fs';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Description, examplesOfMedia, type Operation, readDescription } from '../description.ts';
+import { createCaller, setToday, startTestService, type TestService } from '../harness.ts';
+import { createBrowser, passProvider, providerSettings, startRealProvider } from '../oidc.ts';
+
+/** The API description tells a story, and the story is true: its examples are sent here in their order. */
+
+/** The day of the examples. */
+const DAY = '2026-11-02';
+
+/**
+ * The writes in the order in which a newcomer could send them on a new service with the demo catalogue.
+ * They make customer 1, account 1, payments 1 (by hand), 2 and 3 (notifications), invoice 1, commission 1.
+ */
+const WRITES = [
+  'PUT /api/test/clock',
+  'POST /api/auth/register',
+  'POST /api/auth/login',
+  'POST /api/auth/refresh',
+  'POST /api/users',
+  'PUT /api/users/{id}',
+  'POST /api/customers',
+  'PUT /api/customers/{id}',
+  'PUT /api/customers/{id}/kyc',
+  'POST /api/accounts',
+  'POST /api/payments',
+  'POST /api/webhooks/payments/mobilemoney',
+  'POST /api/payments/{id}/assign',
+  'POST /api/payments/reconcile',
+  'POST /api/invoices',
+  'POST /api/products',
+  'PUT /api/products/{id}',
+  'POST /api/products/{id}/configurations',
+  'POST /api/payplans',
+  'PUT /api/payplans/{id}',
+  'POST /api/payment-methods',
+  'POST /api/employees',
+  'PUT /api/employees/{id}',
+  'POST /api/commissions/rules',
+  'POST /api/commissions/calculate',
+  'PUT /api/commissions/payments/{id}',
+];
+/** What ends something comes after everything was read. */
+const ENDINGS = [
+  'PUT /api/accounts/{id}',
+  'POST /api/payments/{id}/reverse',
+  'POST /api/invoices/{id}/void',
+  'PUT /api/auth/password',
+  'POST /api/auth/logout',
+];
+/** A person with a browser, at a provider, is needed between the two. */
+const BROWSER = ['GET /api/auth/{provider}', 'GET /api/auth/{provider}/callback'];
+
+const PROVIDER = 'google';
+const PUBLIC_FORMATS = ['date', 'date-time', 'email', 'binary'];
+
+let service: TestService;
+let description: Description;
+const closers: (() => Promise<void>)[] = [];
+const seen: Record<string, unknown> = {};
+
+beforeAll(async () => {
+  const provider = await startRealProvider({
+    otto: { email: 'otto@example.org', email_verified: true, name: 'Otto' },
+  });
+  const started = await startTestService(providerSettings(PROVIDER.toUpperCase(), provider.issuer));
+  service = started.service;
+  await provider.open(`${service.origin}/api/auth/${PROVIDER}/callback`);
+  closers.push(started.close, provider.close);
+  const answer = await createCaller(service.origin)('GET', '/api-docs/openapi.json');
+  description = readDescription(answer.body as OpenAPIV3_1.Document);
+  setToday(service, DAY);
+});
+afterAll(async () => {
+  for (const close of closers) await close();
+  if (process.env.SEEN) writeFileSync(process.env.SEEN, JSON.stringify(seen));
+});
+
+function operationOf(name: string): Operation {
+  const found = description.operations.find((operation) => operation.name === name);
+  if (!found) throw new Error(`${name} is not described.`);
+  return found;
+}
+
+/** The answer that tells of success: the only one below 300, or a redirect where there is none. */
+function successOf({ responses }: Operation): number {
+  return Math.min(...Object.keys(responses).map(Number));
+}
+
+function namesOf(operations: Operation[]): string[] {
+  return operations.map(({ name }) => name);
+}
+
+/** Every schema in a part of the document, at any depth. */
+function schemasIn(part: unknown): Record<string, unknown>[] {
+  if (typeof part !== 'object' || part === null) return [];
+  const inner = Object.entries(part)
+    .filter(([key]) => key !== 'example' && key !== 'examples')
+    .flatMap(([, value]) => schemasIn(value));
+  return Array.isArray(part) ? inner : [part as Record<string, unknown>, ...inner];
+}
+
+describe('every operation', () => {
+  it('has a summary, one tag that is described, and says what it needs', () => {
+    const tags = new Map(description.document.tags?.map((tag) => [tag.name, tag.description]));
+    for (const operation of description.operations) {
+      expect(operation.summary, operation.name).toMatch(/^[A-Z].*\S$/);
+      expect(operation.tags, operation.name).toHaveLength(1);
+      expect(tags.get(operation.tags[0] ?? ''), operation.name).toMatch(/\.$/);
+      expect(operation.description, operation.name).toMatch(/Needs (no token|a token|the permission)/);
+    }
+  });
+
+  it('has an example of its body and of every parameter that it needs', () => {
+    for (const { name, body, parameters } of description.operations) {
+      if (body && Object.keys(body.schema).length > 0) expect(examplesOfMedia(body), name).not.toEqual([]);
+      for (const parameter of parameters.filter(({ required }) => required)) {
+        expect(parameter.example, `${name}: ${parameter.name}`).toBeDefined();
+      }
+    }
+  });
+
+  it('says in a sentence what success is, and shows it', () => {
+    for (const operation of description.operations) {
+      const response = operation.responses[successOf(operation)];
+      expect(response?.description, operation.name).toMatch(/^[A-Z].*\.$/);
+      expect(response?.description, operation.name).not.toContain('Default');
+      for (const [type, media] of Object.entries(response?.content ?? {})) {
+        if (type !== 'application/pdf') expect(examplesOfMedia(media), operation.name).not.toEqual([]);
+      }
+    }
+  });
+
+  it('shows every error that it can answer, in the envelope', () => {
+    for (const { name, responses } of description.operations) {
+      const errors = Object.entries(responses).filter(([status]) => Number(status) >= 400);
+      expect(errors.length, name).toBeGreaterThan(2);
+      for (const [status, { content = {} }] of errors) {
+        const examples = Object.values(content).flatMap(examplesOfMedia);
+        expect(examples, `${name} ${status}`).not.toEqual([]);
+      }
+    }
+  });
+
+  it('names the errors of what it takes: a body, a key, a budget', () => {
+    for (const { name, body, parameters, responses } of description.operations) {
+      const statuses = Object.keys(responses);
+      const takesKey = parameters.some((parameter) => parameter.name === 'Idempotency-Key');
+      expect(statuses.includes('413') && statuses.includes('415'), name).toBe(body !== undefined);
+      expect(statuses.includes('422'), name).toBe(takesKey);
+      const uncounted = /^\/(health|livez|readyz|api\/test)/.test(name.split(' ')[1] ?? '');
+      expect(statuses.includes('429'), name).toBe(!uncounted);
+    }
+  });
+
+  it('refuses unknown fields in words too, but for the provider’s', () => {
+    const open = description.operations.filter(({ body }) => {
+      const reference = (body?.schema as { $ref?: string } | undefined)?.$ref?.split('/').at(-1) ?? '';
+      const schema = (description.document.components?.schemas?.[reference] ?? body?.schema) as
+        | { additionalProperties?: unknown }
+        | undefined;
+      return body && schema?.additionalProperties !== false;
+    });
+    expect(namesOf(open)).toEqual(['POST /api/webhooks/payments/mobilemoney']);
+  });
+});
+
+describe('the examples', () => {
+  it('are what their schemas ask for', () => {
+    const problems = description.operations.flatMap(({ name, body, parameters, responses }) => [
+      ...parameters
+        .filter(({ example }) => example !== undefined)
+        .map(({ schema, example }) => [name, description.problemOf(schema, example)]),
+      ...[body, ...Object.values(responses).flatMap(({ content = {} }) => Object.values(content))].flatMap(
+        (media) =>
+          media
+            ? examplesOfMedia(media).map((example) => [name, description.problemOf(media.schema, example)])
+            : [],
+      ),
+    ]);
+    expect(problems.length).toBeGreaterThan(300);
+    expect(problems.filter(([, problem]) => problem !== undefined)).toEqual([]);
+  });
+
+  it('of named schemas are what those ask for', () => {
+    for (const [name, schema] of Object.entries(description.document.components?.schemas ?? {})) {
+      const { examples = [], ...rest } = schema as { examples?: unknown[] };
+      for (const example of examples) expect(description.problemOf(rest, example), name).toBeUndefined();
+    }
+  });
+});
+
+describe('the schemas', () => {
+  it('use words that every tool knows', () => {
+    for (const schema of schemasIn([description.document.paths, description.document.components])) {
+      if (typeof schema.format === 'string') expect(PUBLIC_FORMATS).toContain(schema.format);
+      if (Array.isArray(schema.enum)) expect(schema.type, JSON.stringify(schema)).toBeDefined();
+      expect(Object.keys(schema).filter((key) => key.startsWith('x-'))).toEqual([]);
+    }
+  });
+});
+
+describe('sent in their order, the examples', () => {
+  it('are all in the story', () => {
+    const writes = description.operations.filter(({ method }) => method !== 'GET');
+    expect(namesOf(writes).sort()).toEqual([...WRITES, ...ENDINGS].sort());
+  });
+
+  it('write', async () => {
+    for (const name of WRITES) await replay(operationOf(name));
+  });
+
+  it('read', async () => {
+    const reads = description.operations.filter(
+      ({ name, method }) => method === 'GET' && !BROWSER.includes(name),
+    );
+    for (const operation of reads) await replay(operation);
+  });
+
+  it('sign in through a provider', async () => {
+    const browser = createBrowser();
+    const [start, callback] = BROWSER.map(operationOf) as [Operation, Operation];
+    expect(start.parameters.find(({ name }) => name === 'provider')?.example).toBe(PROVIDER);
+    const redirect = await browser.send(`${service.origin}${pathOf(start)}`);
+    expect(redirect.status).toBe(successOf(start));
+    const back = await passProvider(browser, redirect.headers.get('location') ?? '', 'otto');
+    const answer = await browser.send(back);
+    expect(answer.status).toBe(successOf(callback));
+    expectAsShown(callback, await answer.json());
+  });
+
+  it('end what they began', async () => {
+    for (const name of ENDINGS) await replay(operationOf(name));
+  });
+});
+
+/** Sends every example of a request; where a key makes it safe to repeat, twice. */
+async function replay(operation: Operation): Promise<void> {
+  const { name, method, parameters, body } = operation;
+  const takesKey = parameters.some((parameter) => parameter.name === 'Idempotency-Key');
+  for (const [index, sent] of (body ? examplesOfMedia(body) : [undefined]).entries()) {
+    const headers: Record<string, string> = takesKey ? { 'idempotency-key': `${name} ${index}` } : {};
+    const call = () =>
+      createCaller(service.origin)(method, pathOf(operation), withLiveToken(sent), {
+        headers,
+        token: operation.security.some((scheme) => 'bearer' in scheme) ? service.adminToken : null,
+      });
+    const answer = await call();
+    expect(answer.status, `${name}: ${answer.text}`).toBe(successOf(operation));
+    if (answer.body) {
+      seen[`${name} ${index}`] = answer.body;
+      expectAsShown(operation, answer.body);
+    }
+    if (takesKey) {
+      const again = await call();
+      expect(again.headers.get('idempotent-replayed'), name).toBe('true');
+      expect(again.body, name).toEqual(answer.body);
+    }
+  }
+}
+
+/** The address with the example of each parameter that has one. */
+function pathOf({ path, parameters }: Operation): string {
+  const query = new URLSearchParams();
+  let concrete = path;
+  for (const { name, in: place, example } of parameters) {
+    if (example === undefined) continue;
+    if (place === 'path') concrete = concrete.replace(`{${name}}`, String(example));
+    if (place === 'query') query.set(name, String(example));
+  }
+  return query.size > 0 ? `${concrete}?${query}` : concrete;
+}
+
+/** No example can know the refresh token that was answered a moment ago. */
+function withLiveToken(body: unknown): unknown {
+  const login = seen['POST /api/auth/login 0'] as { data: { refreshToken: string } } | undefined;
+  const asksForToken = typeof body === 'object' && body !== null && 'refreshToken' in body;
+  return asksForToken ? { refreshToken: login?.data.refreshToken } : body;
+}
+
+/** The answer fits its schema, says what the example says, and has the fields that it shows. */
+function expectAsShown(operation: Operation, body: unknown): void {
+  const media = operation.responses[successOf(operation)]?.content?.['application/json'];
+  expect(description.problemOf(media?.schema ?? {}, body), operation.name).toBeUndefined();
+  const [example] = media ? examplesOfMedia(media) : [];
+  if (!process.env.SEEN) expect(outlineOf(body), operation.name).toEqual(outlineOf(example));
+}
+
+function outlineOf(body: unknown) {
+  const { message, data } = body as { message?: string; data?: object | object[] };
+  const fields = Object.keys(body as object).sort();
+  const row = Array.isArray(data) ? data[0] : data;
+  return { fields, message, ...(row && { data: Object.keys(row).sort() }) };
+}

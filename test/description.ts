@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { FORMATS } from '../src/core/validation.ts';
+
+/** The API description as a measure: which answers it allows. */
+
+type Media = { schema: object; example?: unknown; examples?: Record<string, { value: unknown }> };
+
+export interface Response {
+  description: string;
+  content?: Record<string, Media>;
+}
+
+export interface Operation {
+  /** As in `POST /api/accounts`, with parameters as {name}. */
+  name: string;
+  method: string;
+  path: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  security: Record<string, string[]>[];
+  parameters: { name: string; in: string; required?: boolean; example?: unknown; schema: object }[];
+  body: Media | undefined;
+  responses: Record<string, Response>;
+}
+
+export interface Description {
+  document: OpenAPIV3_1.Document;
+  operations: Operation[];
+  /** What is wrong with a value by a schema of the description; undefined when nothing is. */
+  problemOf(schema: object, value: unknown): string | undefined;
+  /** What is wrong with an answer; undefined when it is as described. */
+  problemOfAnswer(answer: GivenAnswer): string | undefined;
+}
+
+export interface GivenAnswer {
+  method: string;
+  /** Of the whole address, without the query. */
+  path: string;
+  status: number;
+  contentType: string | null;
+  /** Parsed, when it is JSON. */
+  body: unknown;
+}
+
+export function examplesOfMedia({ example, examples = {} }: Media): unknown[] {
+  const named = Object.values(examples).map(({ value }) => value);
+  return example === undefined ? named : [example, ...named];
+}
+
+export function readDescription(document: OpenAPIV3_1.Document): Description {
+  const ajv = newAjv();
+  const compiled = new Map<object, ValidateFunction>();
+  const operations = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
+    Object.entries(methods ?? {}).map(([method, operation]) =>
+      readOperation(document, method.toUpperCase(), path, operation as OpenAPIV3_1.OperationObject),
+    ),
+  );
+  const patterns = operations
+    .map((operation) => ({ operation, pattern: patternOf(operation.path) }))
+    // As in the router, a name that stands there goes before a parameter.
+    .sort((a, b) => a.operation.path.split('{').length - b.operation.path.split('{').length);
+
+  function problemOf(schema: object, value: unknown): string | undefined {
+    let validate = compiled.get(schema);
+    if (!validate) {
+      validate = ajv.compile({ ...schema, components: document.components });
+      compiled.set(schema, validate);
+    }
+    if (validate(value)) return undefined;
+    return ajv.errorsText(validate.errors, { dataVar: 'answer', separator: '; ' });
+  }
+
+  function problemOfAnswer({ method, path, status, contentType, body }: GivenAnswer): string | undefined {
+    const documented = path.replace(/^\/api\/v1(?=\/)/, '/api');
+    const asked = method === 'HEAD' ? 'GET' : method;
+    const operation = patterns.find(
+      (one) => one.operation.method === asked && one.pattern.test(documented),
+    )?.operation;
+    if (!operation) return undefined;
+    const said = `The description of ${operation.name}`;
+    const response = operation.responses[status];
+    if (!response) return `${said} names no answer ${status}.`;
+    if (method === 'HEAD') return undefined;
+    const type = contentType?.split(';', 1)[0] ?? '';
+    const media = response.content?.[type];
+    if (!media)
+      return response.content || type !== '' ? `${said} names no ${type} for ${status}.` : undefined;
+    const problem = type === 'application/json' ? problemOf(media.schema, body) : undefined;
+    return problem && `${said} is not what ${status} answered: ${problem}.`;
+  }
+
+  return { document, operations, problemOf, problemOfAnswer };
+}
+
+let committed: Description | undefined;
+
+/** openapi.json as it stands in the repository. */
+export function committedDescription(): Description {
+  committed ??= readDescription(
+    JSON.parse(readFileSync(join(import.meta.dirname, '..', 'openapi.json'), 'utf8')),
+  );
+  return committed;
+}
+
+function newAjv(): Ajv2020 {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  const formats = { date: 'calendar-date', 'date-time': 'date-time', email: 'mail-address' };
+  for (const [name, ours] of Object.entries(formats)) ajv.addFormat(name, FORMATS[ours]?.check ?? /^$/);
+  ajv.addFormat('binary', true);
+  return ajv;
+}
+
+function readOperation(
+  document: OpenAPIV3_1.Document,
+  method: string,
+  path: string,
+  operation: OpenAPIV3_1.OperationObject,
+): Operation {
+  const {
+    summary = '',
+    description = '',
+    tags = [],
+    security = [],
+    parameters = [],
+    requestBody,
+  } = operation;
+  const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => [
+    status,
+    '$ref' in response ? resolve(document, response.$ref) : response,
+  ]);
+  const content = (requestBody as { content?: Record<string, Media> } | undefined)?.content;
+  return {
+    name: `${method} ${path}`,
+    method,
+    path,
+    summary,
+    description,
+    tags,
+    security: security as Operation['security'],
+    parameters: parameters as Operation['parameters'],
+    body: content?.['application/json'],
+    responses: Object.fromEntries(responses),
+  };
+}
+
+export function resolve(document: OpenAPIV3_1.Document, reference: string): unknown {
+  return reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((value, key) => (value as Record<string, unknown>)?.[key], document);
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`);
+}
