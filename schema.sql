@@ -517,6 +517,7 @@ CREATE OR REPLACE FUNCTION public.csv_text(value text)
 AS $function$
   select case
     when value ~ '^[[:space:]\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]'
+      or value ~ '^[[:space:]]*(0[0-9]+|[0-9]{16,})[[:space:]]*$'
       then '''' || translate(value, e'\r\n', '  ')
     else translate(value, e'\r\n', '  ')
   end

@@ -11,6 +11,7 @@ import { createLog } from '../src/core/log.ts';
 import { openRedis } from '../src/core/redis.ts';
 import { currencyOf } from '../src/database.ts';
 import { createSettableClock, type SettableClock } from '../src/test-clock/routes.ts';
+import { committedDescription } from './description.ts';
 import { databaseOn, TEMPLATE } from './global-setup.ts';
 
 export interface Answer {
@@ -159,7 +160,7 @@ export async function startInstance(service: TestService, environment: Record<st
 
 export type Caller = (method: string, path: string, body?: unknown, options?: CallOptions) => Promise<Answer>;
 
-/** A plain HTTP client of one address. */
+/** A plain HTTP client of one address; every answer is held against the API description. */
 export function createCaller(base: string): Caller {
   return async (method, path, body, { token, headers } = {}) => {
     const response = await fetch(`${base}${path}`, {
@@ -174,13 +175,22 @@ export function createCaller(base: string): Caller {
     });
     const text = await response.text();
     const isJson = text !== '' && response.headers.get('content-type')?.includes('json');
-    return {
+    const answer: Answer = {
       status: response.status,
       headers: response.headers,
       text,
       body: isJson ? JSON.parse(text) : undefined,
     };
+    expectDescribed(method, new URL(`${base}${path}`).pathname, answer);
+    return answer;
   };
+}
+
+/** No answer that any test gets may be one that openapi.json does not promise. */
+function expectDescribed(method: string, path: string, { status, headers, body, text }: Answer): void {
+  const contentType = headers.get('content-type');
+  const problem = committedDescription().problemOfAnswer({ method, path, status, contentType, body });
+  if (problem) throw new Error(`${problem}\n${method} ${path} answered ${status}: ${text.slice(0, 2_000)}`);
 }
 
 async function register(call: Caller, email: string): Promise<string> {

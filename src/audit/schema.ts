@@ -2,18 +2,37 @@ import { Type } from 'typebox';
 import { Id, Nullable, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 
-export const AuditEntry = Type.Object({
-  id: Id,
-  actor: Type.String({ description: 'The e-mail of the user, "system", or the provider.' }),
-  userId: Nullable(Type.Integer()),
-  action: Type.String(),
-  resource: Type.String(),
-  resourceId: Nullable(Type.Integer()),
-  before: Type.Any({ description: 'The fields as they were; null for what is new.' }),
-  after: Type.Any({ description: 'The fields as they were set; amounts in minor units.' }),
-  requestId: Nullable(Type.String()),
-  createdAt: Timestamp,
-}, { title: 'AuditEntry', examples: [{ id: 12, actor: 'amina@example.com', userId: 1, action: 'payplan.change', resource: 'payplan', resourceId: 1, before: { name: 'Daily, one year', active: true, autoSuspend: false }, after: { name: 'Daily, one year (closed)', active: false }, requestId: '6e0efe94-2ee1-4f4a-9db0-17174646b18b', createdAt: '2026-11-02T08:15:30.000Z' }] });
+export const AuditEntry = Type.Object(
+  {
+    id: Id,
+    actor: Type.String({ description: 'The e-mail of the user, "system", or the provider.' }),
+    userId: Nullable(Type.Integer()),
+    action: Type.String(),
+    resource: Type.String(),
+    resourceId: Nullable(Type.Integer()),
+    before: Type.Any({ description: 'The fields as they were; null for what is new.' }),
+    after: Type.Any({ description: 'The fields as they were set; amounts in minor units.' }),
+    requestId: Nullable(Type.String()),
+    createdAt: Timestamp,
+  },
+  {
+    title: 'AuditEntry',
+    examples: [
+      {
+        id: 12,
+        actor: 'amina@example.com',
+        userId: 1,
+        action: 'payplan.change',
+        resource: 'payplan',
+        resourceId: 1,
+        before: { name: 'Daily, one year', active: true, autoSuspend: false },
+        after: { name: 'Daily, one year (closed)', active: false },
+        requestId: '6e0efe94-2ee1-4f4a-9db0-17174646b18b',
+        createdAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const auditList = defineList(
   {

@@ -38,29 +38,59 @@ export const CommissionChanges = Type.Object(
   { title: 'CommissionChanges', examples: [{ status: 'approved' }] },
 );
 
-export const Commission = Type.Object({
-  id: Id,
-  employeeId: Id,
-  period: Type.String(),
-  status: Status,
-  total: Money,
-  currency: Type.String(),
-  paidAt: Nullable(Timestamp),
-  lines: Type.Array(
-    Type.Object({
-      accountId: Nullable(Type.Integer()),
-      productId: Nullable(Type.Integer()),
-      saleDate: Nullable(DateText),
-      quantity: Type.Integer(),
-      base: Money,
-      ruleId: Nullable(Type.Integer({ description: 'null: the built-in default of 0.' })),
-      rateBasisPoints: Type.Integer(),
-      amount: Money,
-    }),
-  ),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'Commission', examples: [{ id: 1, employeeId: 1, period: '2026-11', status: 'calculated', total: 570, currency: 'KES', paidAt: null, lines: [{ accountId: 1, productId: 1, saleDate: null, quantity: 1, base: 22800, ruleId: 3, rateBasisPoints: 250, amount: 570 }], createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const Commission = Type.Object(
+  {
+    id: Id,
+    employeeId: Id,
+    period: Type.String(),
+    status: Status,
+    total: Money,
+    currency: Type.String(),
+    paidAt: Nullable(Timestamp),
+    lines: Type.Array(
+      Type.Object({
+        accountId: Nullable(Type.Integer()),
+        productId: Nullable(Type.Integer()),
+        saleDate: Nullable(DateText),
+        quantity: Type.Integer(),
+        base: Money,
+        ruleId: Nullable(Type.Integer({ description: 'null: the built-in default of 0.' })),
+        rateBasisPoints: Type.Integer(),
+        amount: Money,
+      }),
+    ),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'Commission',
+    examples: [
+      {
+        id: 1,
+        employeeId: 1,
+        period: '2026-11',
+        status: 'calculated',
+        total: 570,
+        currency: 'KES',
+        paidAt: null,
+        lines: [
+          {
+            accountId: 1,
+            productId: 1,
+            saleDate: null,
+            quantity: 1,
+            base: 22800,
+            ruleId: 3,
+            rateBasisPoints: 250,
+            amount: 570,
+          },
+        ],
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const NewRule = Type.Object(
   {
@@ -71,14 +101,29 @@ export const NewRule = Type.Object(
 );
 export type NewRule = Static<typeof NewRule>;
 
-export const Rule = Type.Object({
-  id: Id,
-  category: Nullable(Type.String({ description: 'null: the default for categories without a rule.' })),
-  version: Type.Integer(),
-  rateBasisPoints: Type.Integer(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'CommissionRule', examples: [{ id: 3, category: 'home_system', version: 1, rateBasisPoints: 250, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const Rule = Type.Object(
+  {
+    id: Id,
+    category: Nullable(Type.String({ description: 'null: the default for categories without a rule.' })),
+    version: Type.Integer(),
+    rateBasisPoints: Type.Integer(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'CommissionRule',
+    examples: [
+      {
+        id: 3,
+        category: 'home_system',
+        version: 1,
+        rateBasisPoints: 250,
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const commissionList = defineList(
   {

@@ -24,7 +24,7 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Above the 60 s that load balancers commonly keep an idle connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
-/** What is under way when the service stops may take so long; a statement of the database may not either. */
+/** For what is under way when the service stops; as long as the longest statement of the database. */
 const LONGEST_DRAIN_MS = 5_000;
 
 export type HttpServer = ReturnType<typeof createHttpServer>;

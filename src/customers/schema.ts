@@ -40,17 +40,35 @@ export const CustomerChanges = Type.Object(
 );
 export type CustomerChanges = Static<typeof CustomerChanges>;
 
-export const Customer = Type.Object({
-  id: Id,
-  firstName: Type.String(),
-  lastName: Type.String(),
-  email: Nullable(Type.String()),
-  phone: Type.String({ description: 'E.164' }),
-  nationalId: Nullable(Type.String()),
-  kycStatus: Nullable(Type.String({ description: 'Of the newest KYC record; null when there is none.' })),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'Customer', examples: [{ id: 1, firstName: 'Wanjiru', lastName: 'Kamau', email: 'wanjiru@example.com', phone: '+254712345678', nationalId: '23456789', kycStatus: 'verified', createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const Customer = Type.Object(
+  {
+    id: Id,
+    firstName: Type.String(),
+    lastName: Type.String(),
+    email: Nullable(Type.String()),
+    phone: Type.String({ description: 'E.164' }),
+    nationalId: Nullable(Type.String()),
+    kycStatus: Nullable(Type.String({ description: 'Of the newest KYC record; null when there is none.' })),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'Customer',
+    examples: [
+      {
+        id: 1,
+        firstName: 'Wanjiru',
+        lastName: 'Kamau',
+        email: 'wanjiru@example.com',
+        phone: '+254712345678',
+        nationalId: '23456789',
+        kycStatus: 'verified',
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const customerList = defineList(
   {

@@ -66,6 +66,7 @@ const TAGS = {
   Webhook: 'What the mobile-money provider calls.',
   Users: 'Who signs in, and as what. For admins.',
   Audit: 'Every change: who, what, from, to. For admins.',
+  Test: 'Only with the setting TEST_CLOCK.',
   Health: 'For load balancers and people; outside /api and the envelope.',
 };
 
@@ -93,6 +94,10 @@ const SECURITY_SCHEMES: Record<string, OpenAPIV3_1.SecuritySchemeObject> = {
 const HEADERS: Record<string, OpenAPIV3_1.HeaderObject> = {
   RequestId: {
     description: 'Names the request in the log and in the audit list.',
+    schema: { type: 'string' },
+  },
+  IdempotentReplayed: {
+    description: '"true" on an answer that was stored at the first request with the Idempotency-Key.',
     schema: { type: 'string' },
   },
   RetryAfter: { description: 'Seconds to wait before trying again.', schema: { type: 'integer' } },

@@ -28,11 +28,17 @@ export function finishDocument(document: OpenAPIV3_1.Document): OpenAPIV3_1.Docu
     ]),
   );
   for (const [name, schema] of Object.entries(schemas)) schemas[name] = translate(schema as Schema);
+  const used = new Set(operationsOf(paths).flatMap(({ tags = [] }) => tags));
   return {
     ...document,
+    tags: (document.tags ?? []).filter(({ name }) => used.has(name)),
     paths,
     components: { ...document.components, schemas: sorted(schemas), responses: sorted(responses) },
   } as OpenAPIV3_1.Document;
+}
+
+function operationsOf(paths: Record<string, Record<string, object>>): Operation[] {
+  return Object.values(paths).flatMap((methods) => Object.values(methods)) as Operation[];
 }
 
 function finishOperation(
@@ -40,7 +46,13 @@ function finishOperation(
   toSchema: (schema: unknown) => unknown,
   components: Named,
 ): object {
-  const headers = { 'X-Request-Id': { $ref: '#/components/headers/RequestId' } };
+  const takesKey = parameters.some(
+    (parameter) => 'name' in parameter && parameter.name === 'Idempotency-Key',
+  );
+  const headers = {
+    'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+    ...(takesKey && { 'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' } }),
+  };
   const own = Object.entries(responses).map(([status, response]) => [
     status,
     { ...response, headers, ...withContent(response, toSchema) },
@@ -52,10 +64,17 @@ function finishOperation(
   return {
     ...operation,
     parameters: parameters.map((parameter) => finishParameter(parameter as Schema, toSchema)),
-    ...(requestBody && { requestBody: { ...requestBody, ...withContent(requestBody, toSchema) } }),
+    ...(requestBody && { requestBody: finishBody(requestBody, toSchema) }),
     // An answer of the route's own, such as that of /health, goes before the common one of its status.
     responses: Object.fromEntries([...failures, ...own]),
   };
+}
+
+/** A request without a body counts as one with `{}`: it is needed where a field is. */
+function finishBody(body: object, toSchema: (schema: unknown) => unknown): object {
+  const media = Object.values((body as OpenAPIV3_1.RequestBodyObject).content)[0];
+  const { required, minProperties } = media?.schema as { required?: string[]; minProperties?: number };
+  return { ...body, required: Boolean(required?.length || minProperties), ...withContent(body, toSchema) };
 }
 
 /** `filter[status]` holds an object of operators: OpenAPI calls that style deepObject. */
@@ -68,8 +87,8 @@ function withContent(part: object, toSchema: (schema: unknown) => unknown): obje
   const { content } = part as { content?: Record<string, { schema?: unknown }> };
   if (!content) return {};
   const translated = Object.entries(content).map(([type, media]) => {
-    const { examples, ...schema } = media.schema as Schema & { examples?: unknown[] };
-    // A schema inside `content` keeps its example, which tools look for beside it.
+    // The description of an answer stands at the answer; tools look for the example beside the schema.
+    const { examples, description: _said, ...schema } = media.schema as Schema & { examples?: unknown[] };
     const example = examples?.[0] !== undefined && { example: examples[0] };
     return [type, { ...media, ...example, schema: toSchema(schema) }];
   });

@@ -26,14 +26,29 @@ export const EmployeeChanges = Type.Partial(Type.Object(fields), {
 export type EmployeeChanges = Static<typeof EmployeeChanges>;
 
 /** Who earns commission; not necessarily someone who signs in. */
-export const Employee = Type.Object({
-  id: Id,
-  name: Type.String(),
-  phone: Nullable(Type.String()),
-  active: Type.Boolean(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'Employee', examples: [{ id: 1, name: 'Field agent North', phone: '+254733000222', active: true, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const Employee = Type.Object(
+  {
+    id: Id,
+    name: Type.String(),
+    phone: Nullable(Type.String()),
+    active: Type.Boolean(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'Employee',
+    examples: [
+      {
+        id: 1,
+        name: 'Field agent North',
+        phone: '+254733000222',
+        active: true,
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const employeeList = defineList(
   {

@@ -6,15 +6,25 @@ import type { SharedRedis } from '../core/redis.ts';
 
 const PROBE_TIMEOUT_MS = 2_000;
 
-const Health = Type.Object({
-  status: Type.Enum(['ok', 'degraded', 'down']),
-  timestamp: Type.String({ format: 'date-time' }),
-  uptime: Type.Number({ description: 'Seconds since the process started.' }),
-  database: Type.Enum(['up', 'down']),
-  redis: Type.Enum(['up', 'down', 'disabled']),
-}, { title: 'Health', examples: [{ status: 'ok', timestamp: '2026-11-02T08:15:30.000Z', uptime: 86400.5, database: 'up', redis: 'disabled' }] });
+const Health = Type.Object(
+  {
+    status: Type.Enum(['ok', 'degraded', 'down']),
+    timestamp: Type.String({ format: 'date-time' }),
+    uptime: Type.Number({ description: 'Seconds since the process started.' }),
+    database: Type.Enum(['up', 'down']),
+    redis: Type.Enum(['up', 'down', 'disabled']),
+  },
+  { title: 'Health' },
+);
+const HEALTHY = {
+  status: 'ok',
+  timestamp: '2026-11-02T08:15:30.000Z',
+  uptime: 86_400.5,
+  database: 'up',
+  redis: 'disabled',
+};
 
-const Probe = Type.Object({ status: Type.String() });
+const Probe = Type.Object({ status: Type.String() }, { title: 'Probe' });
 
 interface HealthOptions {
   redis: SharedRedis | undefined;
@@ -34,7 +44,18 @@ export function healthRoutes(app: Api, context: Context, { redis, accepting }: H
       schema: {
         tags,
         summary: 'The service and the parts that it depends on',
-        response: { 200: Health, 503: Health },
+        response: {
+          200: {
+            ...Health,
+            description: 'The service answers; degraded: without Redis.',
+            examples: [HEALTHY],
+          },
+          503: {
+            ...Health,
+            description: 'The database is down.',
+            examples: [{ ...HEALTHY, status: 'down', database: 'down' }],
+          },
+        },
       },
     },
     async (_request, reply) => {
@@ -52,13 +73,30 @@ export function healthRoutes(app: Api, context: Context, { redis, accepting }: H
 
   app.get(
     '/livez',
-    { config, schema: { tags, summary: 'The process is alive', response: { 200: Probe } } },
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'The process is alive',
+        response: { 200: { ...Probe, description: 'It is.', examples: [{ status: 'alive' }] } },
+      },
+    },
     async () => ({ status: 'alive' }),
   );
 
   app.get(
     '/readyz',
-    { config, schema: { tags, summary: 'The process takes requests', response: { 200: Probe, 503: Probe } } },
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'The process takes requests',
+        response: {
+          200: { ...Probe, description: 'It does.', examples: [{ status: 'ready' }] },
+          503: { ...Probe, description: 'It stops, or has no database.', examples: [{ status: 'stopping' }] },
+        },
+      },
+    },
     async (_request, reply) => {
       if (!accepting()) return reply.status(503).send({ status: 'stopping' });
       return (await databaseIsUp(context))

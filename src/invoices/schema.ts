@@ -50,29 +50,55 @@ export const Voiding = Type.Object(
   { title: 'Voiding', examples: [{ reason: 'Wrong account' }] },
 );
 
-export const Invoice = Type.Object({
-  id: Id,
-  number: Type.String({ description: 'Without gap within a year.', example: 'INV-2026-000001' }),
-  accountId: Id,
-  accountNumber: Type.String(),
-  customerName: Type.String({ description: 'As it was on the day of issue.' }),
-  items: Type.Array(
-    Type.Object({
-      description: Type.String(),
-      quantity: Type.Number(),
-      unitPrice: Money,
-      lineTotal: Type.Number({ description: 'quantity × unitPrice, rounded half up.' }),
-    }),
-  ),
-  total: Money,
-  currency: Type.String(),
-  status: Type.Enum([...INVOICE_STATUSES]),
-  issuedOn: DateText,
-  voidedAt: Nullable(Timestamp),
-  voidReason: Nullable(Type.String()),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'Invoice', examples: [{ id: 1, number: 'INV-2026-000001', accountId: 1, accountNumber: 'ACC10000012', customerName: 'Wanjiru Kamau', items: [{ description: 'Deposit, home system 40 W', quantity: 1, unitPrice: 2000, lineTotal: 2000 }, { description: 'Cable, metres', quantity: 2.5, unitPrice: 80, lineTotal: 200 }], total: 2200, currency: 'KES', status: 'issued', issuedOn: '2026-11-02', voidedAt: null, voidReason: null, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const Invoice = Type.Object(
+  {
+    id: Id,
+    number: Type.String({ description: 'Without gap within a year.', example: 'INV-2026-000001' }),
+    accountId: Id,
+    accountNumber: Type.String(),
+    customerName: Type.String({ description: 'As it was on the day of issue.' }),
+    items: Type.Array(
+      Type.Object({
+        description: Type.String(),
+        quantity: Type.Number(),
+        unitPrice: Money,
+        lineTotal: Type.Number({ description: 'quantity × unitPrice, rounded half up.' }),
+      }),
+    ),
+    total: Money,
+    currency: Type.String(),
+    status: Type.Enum([...INVOICE_STATUSES]),
+    issuedOn: DateText,
+    voidedAt: Nullable(Timestamp),
+    voidReason: Nullable(Type.String()),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'Invoice',
+    examples: [
+      {
+        id: 1,
+        number: 'INV-2026-000001',
+        accountId: 1,
+        accountNumber: 'ACC10000012',
+        customerName: 'Wanjiru Kamau',
+        items: [
+          { description: 'Deposit, home system 40 W', quantity: 1, unitPrice: 2000, lineTotal: 2000 },
+          { description: 'Cable, metres', quantity: 2.5, unitPrice: 80, lineTotal: 200 },
+        ],
+        total: 2200,
+        currency: 'KES',
+        status: 'issued',
+        issuedOn: '2026-11-02',
+        voidedAt: null,
+        voidReason: null,
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const invoiceList = defineList(
   {

@@ -62,16 +62,33 @@ export const KycUpdate = Type.Object(
 );
 export type KycUpdate = Static<typeof KycUpdate>;
 
-export const KycRecord = Type.Object({
-  id: Id,
-  customerId: Id,
-  verificationType: Type.Enum([...VERIFICATION_TYPES]),
-  verificationStatus: Type.Enum([...VERIFICATION_STATUSES]),
-  documents: Type.Array(Type.Any()),
-  actor: Type.String({ description: 'The e-mail of the user who submitted it.' }),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'KycRecord', examples: [{ id: 1, customerId: 1, verificationType: 'national_id', verificationStatus: 'verified', documents: [{ type: 'national_id', number: '23456789', issuedAt: '2019-05-06' }], actor: 'amina@example.com', createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const KycRecord = Type.Object(
+  {
+    id: Id,
+    customerId: Id,
+    verificationType: Type.Enum([...VERIFICATION_TYPES]),
+    verificationStatus: Type.Enum([...VERIFICATION_STATUSES]),
+    documents: Type.Array(Type.Any()),
+    actor: Type.String({ description: 'The e-mail of the user who submitted it.' }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'KycRecord',
+    examples: [
+      {
+        id: 1,
+        customerId: 1,
+        verificationType: 'national_id',
+        verificationStatus: 'verified',
+        documents: [{ type: 'national_id', number: '23456789', issuedAt: '2019-05-06' }],
+        actor: 'amina@example.com',
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const kycList = defineList(
   {

@@ -50,20 +50,41 @@ export const PayPlanChanges = Type.Object(
 );
 export type PayPlanChanges = Static<typeof PayPlanChanges>;
 
-export const PayPlan = Type.Object({
-  id: Id,
-  name: Type.String(),
-  productId: Nullable(Type.Integer({ description: 'The one product that the plan is for; null: any.' })),
-  deposit: Money,
-  instalmentAmount: Money,
-  instalmentCount: Type.Integer(),
-  frequency: Type.Enum([...FREQUENCIES]),
-  graceDays: Type.Integer(),
-  autoSuspend: Type.Boolean(),
-  active: Type.Boolean(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'PayPlan', examples: [{ id: 2, name: 'Weekly, one year', productId: null, deposit: 2000, instalmentAmount: 400, instalmentCount: 52, frequency: 'weekly', graceDays: 7, autoSuspend: false, active: true, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const PayPlan = Type.Object(
+  {
+    id: Id,
+    name: Type.String(),
+    productId: Nullable(Type.Integer({ description: 'The one product that the plan is for; null: any.' })),
+    deposit: Money,
+    instalmentAmount: Money,
+    instalmentCount: Type.Integer(),
+    frequency: Type.Enum([...FREQUENCIES]),
+    graceDays: Type.Integer(),
+    autoSuspend: Type.Boolean(),
+    active: Type.Boolean(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'PayPlan',
+    examples: [
+      {
+        id: 2,
+        name: 'Weekly, one year',
+        productId: null,
+        deposit: 2000,
+        instalmentAmount: 400,
+        instalmentCount: 52,
+        frequency: 'weekly',
+        graceDays: 7,
+        autoSuspend: false,
+        active: true,
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const payPlanList = defineList(
   {

@@ -15,14 +15,29 @@ export const NewPaymentMethod = Type.Object(
 );
 export type NewPaymentMethod = Static<typeof NewPaymentMethod>;
 
-export const PaymentMethod = Type.Object({
-  id: Id,
-  code: Type.String(),
-  name: Type.String(),
-  active: Type.Boolean(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'PaymentMethod', examples: [{ id: 2, code: 'cash', name: 'Cash', active: true, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const PaymentMethod = Type.Object(
+  {
+    id: Id,
+    code: Type.String(),
+    name: Type.String(),
+    active: Type.Boolean(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'PaymentMethod',
+    examples: [
+      {
+        id: 2,
+        code: 'cash',
+        name: 'Cash',
+        active: true,
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const paymentMethodList = defineList(
   {

@@ -73,46 +73,132 @@ const paymentProperties = {
   updatedAt: Timestamp,
 };
 
-export const Payment = Type.Object(paymentProperties, { title: 'Payment', examples: [{ id: 1, accountId: 1, accountNumber: 'ACC10000012', amount: 400, currency: 'KES', paymentMethodId: 2, transactionRef: 'RECEIPT-0001', paymentDate: '2026-11-02', status: 'matched', source: 'manual', matchMethod: null, reconciliationId: null, reconciliationDate: null, reversedAt: null, reversalReason: null, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const Payment = Type.Object(paymentProperties, {
+  title: 'Payment',
+  examples: [
+    {
+      id: 1,
+      accountId: 1,
+      accountNumber: 'ACC10000012',
+      amount: 400,
+      currency: 'KES',
+      paymentMethodId: 2,
+      transactionRef: 'RECEIPT-0001',
+      paymentDate: '2026-11-02',
+      status: 'matched',
+      source: 'manual',
+      matchMethod: null,
+      reconciliationId: null,
+      reconciliationDate: null,
+      reversedAt: null,
+      reversalReason: null,
+      createdAt: '2026-11-02T08:15:30.000Z',
+      updatedAt: '2026-11-02T08:15:30.000Z',
+    },
+  ],
+});
 
 /** A payment whose account is not known yet, with what the payer typed and whose it may be. */
-export const UnmatchedPayment = Type.Object({
-  ...paymentProperties,
-  reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
-  payer: Nullable(Type.String({ description: 'The payer’s number as the provider sent it.' })),
-  flags: Type.Array(Type.String()),
-  suggestions: Type.Array(
-    Type.Object({
-      accountId: Id,
-      accountNumber: Type.String(),
-      customerName: Type.String(),
-      reason: Type.String(),
-    }),
-  ),
-}, { title: 'UnmatchedPayment', examples: [{ id: 3, accountId: null, accountNumber: null, amount: 800, currency: 'KES', paymentMethodId: 1, transactionRef: 'SKB7MD40PL', paymentDate: '2026-11-02', status: 'unmatched', source: 'webhook', matchMethod: null, reconciliationId: null, reconciliationDate: null, reversedAt: null, reversalReason: null, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z', reference: 'SOLAR', payer: '254701000000', flags: [], suggestions: [{ accountId: 1, accountNumber: 'ACC10000012', customerName: 'Wanjiru Kamau', reason: 'The payer’s number is that of the customer' }] }] });
+export const UnmatchedPayment = Type.Object(
+  {
+    ...paymentProperties,
+    reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
+    payer: Nullable(Type.String({ description: 'The payer’s number as the provider sent it.' })),
+    flags: Type.Array(Type.String()),
+    suggestions: Type.Array(
+      Type.Object({
+        accountId: Id,
+        accountNumber: Type.String(),
+        customerName: Type.String(),
+        reason: Type.String(),
+      }),
+    ),
+  },
+  {
+    title: 'UnmatchedPayment',
+    examples: [
+      {
+        id: 3,
+        accountId: null,
+        accountNumber: null,
+        amount: 800,
+        currency: 'KES',
+        paymentMethodId: 1,
+        transactionRef: 'SKB7MD40PL',
+        paymentDate: '2026-11-02',
+        status: 'unmatched',
+        source: 'webhook',
+        matchMethod: null,
+        reconciliationId: null,
+        reconciliationDate: null,
+        reversedAt: null,
+        reversalReason: null,
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+        reference: 'SOLAR',
+        payer: '254701000000',
+        flags: [],
+        suggestions: [
+          {
+            accountId: 1,
+            accountNumber: 'ACC10000012',
+            customerName: 'Wanjiru Kamau',
+            reason: 'the customer’s phone paid',
+          },
+        ],
+      },
+    ],
+  },
+);
 
 export const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const;
 export const NOTIFICATION_OUTCOMES = ['matched', 'unmatched', 'linked', 'conflict', 'differs'] as const;
 
 /** What the provider posted, and what it led to. */
-export const Notification = Type.Object({
-  id: Id,
-  status: Type.Enum([...NOTIFICATION_STATUSES]),
-  outcome: Nullable(Type.Enum([...NOTIFICATION_OUTCOMES])),
-  flags: Type.Array(Type.String()),
-  transactionRef: Nullable(Type.String()),
-  amount: Nullable(Money),
-  reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
-  payer: Nullable(Type.String({ description: 'The payer’s number as the provider sent it.' })),
-  businessShortCode: Nullable(Type.String()),
-  paymentId: Nullable(Type.Integer()),
-  conflictingPaymentId: Nullable(Type.Integer()),
-  failure: Nullable(Type.String({ description: 'Why it was rejected, or could not be processed yet.' })),
-  attempts: Type.Integer(),
-  rawBody: Type.String(),
-  processedAt: Nullable(Timestamp),
-  createdAt: Timestamp,
-}, { title: 'Notification', examples: [{ id: 1, status: 'processed', outcome: 'matched', flags: [], transactionRef: 'SKB2XQ19ZT', amount: 2400, reference: 'ACC10000012', payer: '254712345678', businessShortCode: '600638', paymentId: 2, conflictingPaymentId: null, failure: null, attempts: 1, rawBody: '{"TransactionType":"Pay Bill","TransID":"SKB2XQ19ZT","TransTime":"20261102101530","TransAmount":"2400.00","BusinessShortCode":"600638","BillRefNumber":"ACC10000012","MSISDN":"254712345678"}', processedAt: '2026-11-02T08:15:30.000Z', createdAt: '2026-11-02T08:15:30.000Z' }] });
+export const Notification = Type.Object(
+  {
+    id: Id,
+    status: Type.Enum([...NOTIFICATION_STATUSES]),
+    outcome: Nullable(Type.Enum([...NOTIFICATION_OUTCOMES])),
+    flags: Type.Array(Type.String()),
+    transactionRef: Nullable(Type.String()),
+    amount: Nullable(Money),
+    reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
+    payer: Nullable(Type.String({ description: 'The payer’s number as the provider sent it.' })),
+    businessShortCode: Nullable(Type.String()),
+    paymentId: Nullable(Type.Integer()),
+    conflictingPaymentId: Nullable(Type.Integer()),
+    failure: Nullable(Type.String({ description: 'Why it was rejected, or could not be processed yet.' })),
+    attempts: Type.Integer(),
+    rawBody: Type.String(),
+    processedAt: Nullable(Timestamp),
+    createdAt: Timestamp,
+  },
+  {
+    title: 'Notification',
+    examples: [
+      {
+        id: 1,
+        status: 'processed',
+        outcome: 'matched',
+        flags: [],
+        transactionRef: 'SKB2XQ19ZT',
+        amount: 2400,
+        reference: 'ACC10000012',
+        payer: '254712345678',
+        businessShortCode: '600638',
+        paymentId: 2,
+        conflictingPaymentId: null,
+        failure: null,
+        attempts: 1,
+        rawBody:
+          '{"TransactionType":"Pay Bill","TransID":"SKB2XQ19ZT","TransTime":"20261102101530","TransAmount":"2400.00","BusinessShortCode":"600638","BillRefNumber":"ACC10000012","MSISDN":"254712345678"}',
+        processedAt: '2026-11-02T08:15:30.000Z',
+        createdAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const paymentList = defineList(
   {

@@ -72,30 +72,67 @@ export const NewConfiguration = Type.Object(
 );
 export type NewConfiguration = Static<typeof NewConfiguration>;
 
-export const Configuration = Type.Object({
-  id: Id,
-  productId: Id,
-  name: Type.String(),
-  attributes: Type.Object({}, { additionalProperties: true }),
-  price: Nullable(Type.Number({ description: 'null: the price of the product.' })),
-  currency: Type.String(),
-  isDefault: Type.Boolean(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'Configuration', examples: [{ id: 1, productId: 1, name: 'With radio', attributes: { radio: true, panelWatts: 40 }, price: 19500, currency: 'KES', isDefault: true, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const Configuration = Type.Object(
+  {
+    id: Id,
+    productId: Id,
+    name: Type.String(),
+    attributes: Type.Object({}, { additionalProperties: true }),
+    price: Nullable(Type.Number({ description: 'null: the price of the product.' })),
+    currency: Type.String(),
+    isDefault: Type.Boolean(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'Configuration',
+    examples: [
+      {
+        id: 1,
+        productId: 1,
+        name: 'With radio',
+        attributes: { radio: true, panelWatts: 40 },
+        price: 19500,
+        currency: 'KES',
+        isDefault: true,
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
-export const Product = Type.Object({
-  id: Id,
-  sku: Type.String(),
-  name: Type.String(),
-  category: Type.String(),
-  description: Type.String(),
-  price: Money,
-  currency: Type.String(),
-  active: Type.Boolean(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'Product', examples: [{ id: 1, sku: 'SHS-40', name: 'Home system 40 W', category: 'home_system', description: 'Panel, battery, three lamps, phone charging', price: 18000, currency: 'KES', active: true, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const Product = Type.Object(
+  {
+    id: Id,
+    sku: Type.String(),
+    name: Type.String(),
+    category: Type.String(),
+    description: Type.String(),
+    price: Money,
+    currency: Type.String(),
+    active: Type.Boolean(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'Product',
+    examples: [
+      {
+        id: 1,
+        sku: 'SHS-40',
+        name: 'Home system 40 W',
+        category: 'home_system',
+        description: 'Panel, battery, three lamps, phone charging',
+        price: 18000,
+        currency: 'KES',
+        active: true,
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const productList = defineList(
   {

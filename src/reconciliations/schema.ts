@@ -19,38 +19,72 @@ export const ReconcileBody = Type.Object(
 );
 export type ReconcileBody = Static<typeof ReconcileBody>;
 
-export const Reconciliation = Type.Object({
-  id: Id,
-  reconciliationDate: DateText,
-  paymentCount: Type.Integer(),
-  total: Money,
-  currency: Type.String(),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'Reconciliation', examples: [{ id: 1, reconciliationDate: '2026-11-02', paymentCount: 2, total: 2800, currency: 'KES', createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const Reconciliation = Type.Object(
+  {
+    id: Id,
+    reconciliationDate: DateText,
+    paymentCount: Type.Integer(),
+    total: Money,
+    currency: Type.String(),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'Reconciliation',
+    examples: [
+      {
+        id: 1,
+        reconciliationDate: '2026-11-02',
+        paymentCount: 2,
+        total: 2800,
+        currency: 'KES',
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
-export const ReconciliationResult = Type.Object({
-  reconciliationId: Nullable(
-    Type.Integer({ description: 'The batch; null when no payment was reconciled now.' }),
-  ),
-  reconciliationDate: DateText,
-  currency: Type.String(),
-  counts: Type.Object({
-    reconciled: Type.Integer(),
-    already_reconciled: Type.Integer(),
-    not_found: Type.Integer(),
-    not_reconcilable: Type.Integer(),
-  }),
-  totals: Type.Object({ reconciled: Money, already_reconciled: Money, not_reconcilable: Money }),
-  results: Type.Array(
-    Type.Object({
-      paymentId: Id,
-      result: Type.Enum([...RESULTS]),
-      amount: Nullable(Money),
-      reconciliationId: Nullable(Type.Integer()),
+export const ReconciliationResult = Type.Object(
+  {
+    reconciliationId: Nullable(
+      Type.Integer({ description: 'The batch; null when no payment was reconciled now.' }),
+    ),
+    reconciliationDate: DateText,
+    currency: Type.String(),
+    counts: Type.Object({
+      reconciled: Type.Integer(),
+      already_reconciled: Type.Integer(),
+      not_found: Type.Integer(),
+      not_reconcilable: Type.Integer(),
     }),
-  ),
-}, { title: 'ReconciliationResult', examples: [{ reconciliationId: 1, reconciliationDate: '2026-11-02', currency: 'KES', counts: { reconciled: 2, already_reconciled: 0, not_found: 0, not_reconcilable: 0 }, totals: { reconciled: 2800, already_reconciled: 0, not_reconcilable: 0 }, results: [{ paymentId: 1, result: 'reconciled', amount: 400, reconciliationId: 1 }, { paymentId: 2, result: 'reconciled', amount: 2400, reconciliationId: 1 }] }] });
+    totals: Type.Object({ reconciled: Money, already_reconciled: Money, not_reconcilable: Money }),
+    results: Type.Array(
+      Type.Object({
+        paymentId: Id,
+        result: Type.Enum([...RESULTS]),
+        amount: Nullable(Money),
+        reconciliationId: Nullable(Type.Integer()),
+      }),
+    ),
+  },
+  {
+    title: 'ReconciliationResult',
+    examples: [
+      {
+        reconciliationId: 1,
+        reconciliationDate: '2026-11-02',
+        currency: 'KES',
+        counts: { reconciled: 2, already_reconciled: 0, not_found: 0, not_reconcilable: 0 },
+        totals: { reconciled: 2800, already_reconciled: 0, not_reconcilable: 0 },
+        results: [
+          { paymentId: 1, result: 'reconciled', amount: 400, reconciliationId: 1 },
+          { paymentId: 2, result: 'reconciled', amount: 2400, reconciliationId: 1 },
+        ],
+      },
+    ],
+  },
+);
 
 export const reconciliationList = defineList(
   {

@@ -7,13 +7,7 @@ import { Envelope, examplesOf, ok, PagedEnvelope } from '../core/envelope.ts';
 import { invalid } from '../core/errors.ts';
 import { DEFAULT_LIMIT } from '../core/list-query.ts';
 import { type Period, readPeriod } from './rules.ts';
-import {
-  AccountSummary,
-  CsvFile,
-  PaymentsQuery,
-  PaymentsReport,
-  SummaryQuery,
-} from './schema.ts';
+import { AccountSummary, CsvFile, PaymentsQuery, PaymentsReport, SummaryQuery } from './schema.ts';
 import { paymentsCsv, reportPayments, summarizeAccounts, TEXT_COLUMNS } from './store.ts';
 
 export function reportRoutes(api: Api, context: Context, exports: CopyPool): void {
@@ -54,7 +48,9 @@ export function reportRoutes(api: Api, context: Context, exports: CopyPool): voi
           200: {
             description: 'The report.',
             content: {
-              'application/json': { schema: PagedEnvelope(PaymentsReport, examplesOf(PaymentsReport), 'Report made.') },
+              'application/json': {
+                schema: PagedEnvelope(PaymentsReport, examplesOf(PaymentsReport), 'Report made.'),
+              },
               'text/csv': { schema: CsvFile },
             },
           },

@@ -23,7 +23,10 @@ export function createSettableClock(catchUp: () => Promise<void>): SettableClock
   };
 }
 
-const Moment = Type.Object({ now: Nullable(Type.String({ format: 'date-time' })) });
+const Moment = Type.Object(
+  { now: Nullable(Type.String({ format: 'date-time' })) },
+  { examples: [{ now: '2026-11-02T09:00:00Z' }] },
+);
 
 /** Registered with TEST_CLOCK=on alone. The clock is this instance's; signing in keeps to real time. */
 export function testClockRoutes(api: Api, clock: SettableClock): void {
@@ -35,7 +38,12 @@ export function testClockRoutes(api: Api, clock: SettableClock): void {
         tags: ['Test'],
         summary: 'Set the business clock; null for the real time',
         body: Moment,
-        response: { 200: Envelope(Type.Object({ now: Type.String() }), 'Clock set.') },
+        response: {
+          200: Envelope(
+            Type.Object({ now: Type.String() }, { examples: [{ now: '2026-11-02T09:00:00.000Z' }] }),
+            'Clock set.',
+          ),
+        },
       },
     },
     async (request) => {

@@ -42,17 +42,35 @@ export const UserChanges = Type.Object(
 );
 export type UserChanges = Static<typeof UserChanges>;
 
-export const User = Type.Object({
-  id: Id,
-  email: Type.String(),
-  firstName: Type.String(),
-  lastName: Type.String({ description: 'May be empty where an identity provider knew none.' }),
-  role: Role,
-  active: Type.Boolean(),
-  employeeId: Nullable(Type.Integer()),
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-}, { title: 'User', examples: [{ id: 1, email: 'amina@example.com', firstName: 'Amina', lastName: 'Otieno', role: 'admin', active: true, employeeId: null, createdAt: '2026-11-02T08:15:30.000Z', updatedAt: '2026-11-02T08:15:30.000Z' }] });
+export const User = Type.Object(
+  {
+    id: Id,
+    email: Type.String(),
+    firstName: Type.String(),
+    lastName: Type.String({ description: 'May be empty where an identity provider knew none.' }),
+    role: Role,
+    active: Type.Boolean(),
+    employeeId: Nullable(Type.Integer()),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'User',
+    examples: [
+      {
+        id: 1,
+        email: 'amina@example.com',
+        firstName: 'Amina',
+        lastName: 'Otieno',
+        role: 'admin',
+        active: true,
+        employeeId: null,
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
 
 export const userList = defineList(
   {

@@ -52,19 +52,34 @@ const NotificationBody = Type.Object(
 );
 
 /** The envelope plus what the provider's gateway reads. */
-const Acknowledgement = Type.Object({
-  success: Type.Literal(true),
-  data: Type.Object({
-    outcome: Type.String({
-      description:
-        'matched, unmatched, linked (to a payment entered by hand), conflict, differs (from an earlier notification of the transaction), repeated, pending',
+const Acknowledgement = Type.Object(
+  {
+    success: Type.Literal(true),
+    data: Type.Object({
+      outcome: Type.String({
+        description:
+          'matched, unmatched, linked (to a payment entered by hand), conflict, differs (from an earlier notification of the transaction), repeated, pending',
+      }),
+      paymentId: Nullable(Type.Integer()),
     }),
-    paymentId: Nullable(Type.Integer()),
-  }),
-  message: Type.String(),
-  ResultCode: Type.Integer(),
-  ResultDesc: Type.String(),
-}, { title: 'Acknowledgement', description: 'Notification accepted.', examples: [{ success: true, data: { outcome: 'matched', paymentId: 2 }, message: 'Notification accepted.', ResultCode: 0, ResultDesc: 'Accepted' }] });
+    message: Type.String(),
+    ResultCode: Type.Integer(),
+    ResultDesc: Type.String(),
+  },
+  {
+    title: 'Acknowledgement',
+    description: 'Notification accepted.',
+    examples: [
+      {
+        success: true,
+        data: { outcome: 'matched', paymentId: 2 },
+        message: 'Notification accepted.',
+        ResultCode: 0,
+        ResultDesc: 'Accepted',
+      },
+    ],
+  },
+);
 
 export function webhookRoutes(api: Api, context: Context): void {
   const { config, currency } = context;

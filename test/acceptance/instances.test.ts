@@ -63,13 +63,27 @@ describe('three instances', () => {
     const account = await openAccount(instance(0), token);
     const amounts = Array.from({ length: 2_000 }, (_, n) => 1 + ((n * 7_919) % 2_999));
     const began = Date.now();
+    let again = 0;
     await inParallel(40, amounts, async (amount, n) => {
-      const body = { accountId: account.id, amount: amount / 100, paymentMethodId: 1 + (n % 4) };
-      const answer = await instance(n).call('POST', '/payments', body, { token });
-      expect(answer.status, answer.text).toBe(201);
+      const body = {
+        accountId: account.id,
+        amount: amount / 100,
+        paymentMethodId: 1 + (n % 4),
+        transactionRef: `ODD-${n}`,
+      };
+      // A busy machine may let the queue for the account grow too long: 503 asks to send the same again.
+      for (let attempt = 1; ; attempt++) {
+        const answer = await instance(n).call('POST', '/payments', body, { token });
+        if (answer.status !== 503 || attempt === 5) {
+          expect(attempt === 1 ? [201] : [201, 409], answer.text).toContain(answer.status);
+          return;
+        }
+        again += 1;
+        await sleep(1_000);
+      }
     });
     const sum = sumOf(amounts);
-    report(`instances: 2,000 payments in ${Date.now() - began} ms, ${sum / 100} in all`);
+    report(`instances: 2,000 payments in ${Date.now() - began} ms, ${sum / 100} in all, ${again} sent again`);
 
     for (const service of instances) {
       const { paid, balance, credit, status } = await read(service, token, `/accounts/${account.id}`);

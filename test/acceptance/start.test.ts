@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { inParallel, openAccount, PASSWORD, read, registerAdmin } from './client.ts';
@@ -83,7 +84,11 @@ describe('a first start', () => {
     expect((await read(again, token, '/auth/me')).email).toBe('admin@example.com');
 
     await inParallel(20, Array.from({ length: 20 }), () => fetch(`${again.origin}/health`)); // stay connected
+    const silent = await openConnection(again.port);
+    const halfWay = await openConnection(again.port);
+    halfWay.write('POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{');
     const ended = await again.stop('SIGINT');
+    for (const connection of [silent, halfWay]) connection.destroy();
     expect(ended).toMatchObject({ status: 0, signal: null });
     expect(await processesIn(dataDir)).toEqual([]);
   });
@@ -273,6 +278,13 @@ async function firstLines(service: RunningService): Promise<string[]> {
   const lines = () => linesOf(service.output()).filter((line) => !/"method":"\w+"/.test(line));
   await expect.poll(() => lines().at(-1), { timeout: 5_000 }).toContain('/api-docs');
   return lines();
+}
+
+async function openConnection(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {}); // The service may well reset it: that is what the test is about.
+  await once(socket, 'connect');
+  return socket;
 }
 
 /** npm builds first, and is told not to look for newer versions of itself. */

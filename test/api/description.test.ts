@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Description, examplesOfMedia, type Operation, readDescription } from '../description.ts';
@@ -14,7 +13,7 @@ const DAY = '2026-11-02';
  * The writes in the order in which a newcomer could send them on a new service with the demo catalogue.
  * They make customer 1, account 1, payments 1 (by hand), 2 and 3 (notifications), invoice 1, commission 1.
  */
-const WRITES = [
+const STORY = [
   'PUT /api/test/clock',
   'POST /api/auth/register',
   'POST /api/auth/login',
@@ -27,6 +26,7 @@ const WRITES = [
   'POST /api/accounts',
   'POST /api/payments',
   'POST /api/webhooks/payments/mobilemoney',
+  'GET /api/payments/unmatched',
   'POST /api/payments/{id}/assign',
   'POST /api/payments/reconcile',
   'POST /api/invoices',
@@ -75,7 +75,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   for (const close of closers) await close();
-  if (process.env.SEEN) writeFileSync(process.env.SEEN, JSON.stringify(seen));
 });
 
 function operationOf(name: string): Operation {
@@ -205,16 +204,17 @@ describe('the schemas', () => {
 describe('sent in their order, the examples', () => {
   it('are all in the story', () => {
     const writes = description.operations.filter(({ method }) => method !== 'GET');
-    expect(namesOf(writes).sort()).toEqual([...WRITES, ...ENDINGS].sort());
+    const told = [...STORY, ...ENDINGS].filter((name) => !name.startsWith('GET '));
+    expect(namesOf(writes).sort()).toEqual(told.sort());
   });
 
-  it('write', async () => {
-    for (const name of WRITES) await replay(operationOf(name));
+  it('do what the story tells', async () => {
+    for (const name of STORY) await replay(operationOf(name));
   });
 
-  it('read', async () => {
+  it('read what there is then', async () => {
     const reads = description.operations.filter(
-      ({ name, method }) => method === 'GET' && !BROWSER.includes(name),
+      ({ name }) => ![...STORY, ...ENDINGS, ...BROWSER].includes(name),
     );
     for (const operation of reads) await replay(operation);
   });
@@ -285,7 +285,7 @@ function expectAsShown(operation: Operation, body: unknown): void {
   const media = operation.responses[successOf(operation)]?.content?.['application/json'];
   expect(description.problemOf(media?.schema ?? {}, body), operation.name).toBeUndefined();
   const [example] = media ? examplesOfMedia(media) : [];
-  if (!process.env.SEEN) expect(outlineOf(body), operation.name).toEqual(outlineOf(example));
+  expect(outlineOf(body), operation.name).toEqual(outlineOf(example));
 }
 
 function outlineOf(body: unknown) {

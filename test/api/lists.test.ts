@@ -257,7 +257,7 @@ describe('filters of numbers, amounts, dates, values and flags', () => {
 
   it.each([
     ['filter[nmae]', 'x', 'filter[nmae]'],
-    ['filter[status][gt]', 'matched', 'filter[status].gt'],
+    ['filter[status][gt]', 'matched', 'filter[status][gt]'],
     ['filter[status]', 'lost', 'filter[status][eq]'],
     ['filter[amount]', '1,5', 'filter[amount][eq]'],
     ['filter[paymentDate][gte]', 'yesterday', 'filter[paymentDate][gte]'],
