@@ -1,7 +1,7 @@
 /**
  * Writes the files that are made from others: src/core/tables.ts and schema.sql from the migrations,
- * openapi.json from the routes, .env.example from the configuration. With --check it writes nothing
- * and fails when one of them differs.
+ * openapi.json from the routes, the types of a client from openapi.json, .env.example from the
+ * configuration. With --check it writes nothing and fails when one of them differs.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -25,10 +25,12 @@ const dataDir = await mkdtemp(join(tmpdir(), 'ams-generate-'));
 const embedded = await startEmbeddedPostgres({ dataDir, log: { info: () => {}, warn: console.error } });
 try {
   await prepareDatabase(embedded.connection, config, currencyOf(config));
+  const description = await generateDescription();
   const files = {
     'src/core/tables.ts': generateTables(),
     'schema.sql': await generateSchema(),
-    'openapi.json': await generateDescription(),
+    'openapi.json': description,
+    'test/client/api.d.ts': await generateClientTypes(description),
     '.env.example': generateEnvironment(),
   };
   await writeOrCheck(files, process.argv.includes('--check'));
@@ -104,6 +106,15 @@ async function generateDescription(): Promise<string> {
   await exports.close();
   await database.close();
   return text;
+}
+
+async function generateClientTypes(description: string): Promise<string> {
+  const file = join(dataDir, 'openapi.json');
+  await writeFile(file, description);
+  return execFileSync('test/client/node_modules/.bin/openapi-typescript', [file], {
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'], // it greets on the other
+  });
 }
 
 function generateEnvironment(): string {

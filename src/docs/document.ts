@@ -13,7 +13,12 @@ type Operation = OpenAPIV3_1.OperationObject & { 'x-errors'?: ErrorName[] };
 type Named = Record<string, unknown>;
 
 export function finishDocument(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
-  const schemas: Named = { ...document.components?.schemas };
+  const schemas: Named = Object.fromEntries(
+    Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [
+      name,
+      translate(schema as Schema),
+    ]),
+  );
   const responses: Named = {};
   const toSchema = (schema: unknown) => hoist(translate(schema as Schema), schemas);
   const paths = Object.fromEntries(
@@ -27,7 +32,6 @@ export function finishDocument(document: OpenAPIV3_1.Document): OpenAPIV3_1.Docu
       ),
     ]),
   );
-  for (const [name, schema] of Object.entries(schemas)) schemas[name] = translate(schema as Schema);
   const used = new Set(operationsOf(paths).flatMap(({ tags = [] }) => tags));
   return {
     ...document,
@@ -72,9 +76,12 @@ function finishOperation(
 
 /** A request without a body counts as one with `{}`: it is needed where a field is. */
 function finishBody(body: object, toSchema: (schema: unknown) => unknown): object {
-  const media = Object.values((body as OpenAPIV3_1.RequestBodyObject).content)[0];
-  const { required, minProperties } = media?.schema as { required?: string[]; minProperties?: number };
-  return { ...body, required: Boolean(required?.length || minProperties), ...withContent(body, toSchema) };
+  const [media] = Object.values((body as OpenAPIV3_1.RequestBodyObject).content);
+  const { required = [], minProperties = 0 } = { ...(media?.schema as Schema) } as {
+    required?: string[];
+    minProperties?: number;
+  };
+  return { ...body, required: required.length + minProperties > 0, ...withContent(body, toSchema) };
 }
 
 /** `filter[status]` holds an object of operators: OpenAPI calls that style deepObject. */
@@ -124,7 +131,8 @@ function publicFormat(format: string, description: unknown): Schema {
   const known = PUBLIC_FORMATS[format];
   if (known) return { format: known };
   if (typeof description === 'string' || format === 'query-text') return {};
-  const meaning = FORMATS[format]?.meaning ?? PHONE_MEANING;
+  const meaning = format === 'phone' ? PHONE_MEANING : FORMATS[format]?.meaning;
+  if (meaning === undefined) throw new Error(`The API description has no words for the format ${format}.`);
   return { description: `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.` };
 }
 

@@ -24,6 +24,7 @@ export function describeOperation(route: RouteOptions): FastifySchema {
       type: 'object',
       properties: { ...REQUEST_ID, ...(repeatable && IDEMPOTENCY_KEY) },
     },
+    ...(schema.querystring !== undefined && { querystring: closed(schema.querystring) }),
     ...(schema.body !== undefined && { body: closed(schema.body) }),
     'x-errors': errorsOf(route),
   };

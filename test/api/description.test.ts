@@ -54,7 +54,7 @@ const ENDINGS = [
 const BROWSER = ['GET /api/auth/{provider}', 'GET /api/auth/{provider}/callback'];
 
 const PROVIDER = 'google';
-const PUBLIC_FORMATS = ['date', 'date-time', 'email', 'binary'];
+const PUBLIC_FORMATS = ['binary', 'date', 'date-time', 'email'];
 
 let service: TestService;
 let description: Description;
@@ -193,11 +193,36 @@ describe('the examples', () => {
 
 describe('the schemas', () => {
   it('use words that every tool knows', () => {
-    for (const schema of schemasIn([description.document.paths, description.document.components])) {
-      if (typeof schema.format === 'string') expect(PUBLIC_FORMATS).toContain(schema.format);
+    const schemas = schemasIn([description.document.paths, description.document.components]);
+    const formats = new Set(
+      schemas.map(({ format }) => format).filter((format) => typeof format === 'string'),
+    );
+    expect([...formats].sort()).toEqual(PUBLIC_FORMATS);
+    for (const schema of schemas) {
       if (Array.isArray(schema.enum)) expect(schema.type, JSON.stringify(schema)).toBeDefined();
       expect(Object.keys(schema).filter((key) => key.startsWith('x-'))).toEqual([]);
     }
+  });
+});
+
+describe('as a measure of answers, the description', () => {
+  const answer = (fields: object) =>
+    description.problemOfAnswer({
+      method: 'GET',
+      path: '/api/v1/customers/1',
+      status: 404,
+      contentType: 'application/json; charset=utf-8',
+      body: { success: false, error: { code: 'NOT_FOUND', message: 'None.', details: {} } },
+      ...fields,
+    });
+
+  it('finds what it does not promise', () => {
+    expect(answer({})).toBeUndefined();
+    expect(answer({ status: 409 })).toMatch(/names no answer 409/);
+    expect(answer({ contentType: 'text/html' })).toMatch(/names no text\/html/);
+    expect(answer({ body: { success: false } })).toMatch(/must have required property 'error'/);
+    expect(answer({ status: 200 })).toMatch(/must have required property 'data'/);
+    expect(answer({ path: '/api/payments/unmatched', status: 404 })).toMatch(/names no answer 404/);
   });
 });
 
