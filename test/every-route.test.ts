@@ -117,7 +117,7 @@ const RIGHT_BODY: Record<string, object> = {
   'POST /commissions/rules': { rateBasisPoints: 0 },
 };
 
-/** Beside the API, at the root: design 3.3 names them among what needs no token. */
+/** Beside the API, at the root; they need no token. */
 const ROOT = ['GET /health', 'GET /livez', 'GET /readyz'];
 const DOCUMENTATION = '/api-docs';
 
@@ -229,11 +229,26 @@ describe('the routes of the running application', () => {
     const expected = [...Object.keys(WHO_MAY).map((route) => route.replace(' /', ' /api/')), ...ROOT];
     expect(described.sort()).toEqual(expected.sort());
   });
+
+  it('take an Idempotency-Key on every POST but those of sign-in and the webhook', () => {
+    const paths = Object.entries(service.app.swagger().paths ?? {});
+    const posts = paths.flatMap(([path, methods]) => (methods?.post ? [{ path, post: methods.post }] : []));
+    const withoutKey = posts
+      .filter(({ post }) => !JSON.stringify(post.parameters ?? []).includes('"Idempotency-Key"'))
+      .map(({ path }) => path);
+    expect(withoutKey.sort()).toEqual([
+      '/api/auth/login',
+      '/api/auth/logout',
+      '/api/auth/refresh',
+      '/api/auth/register',
+      '/api/webhooks/payments/mobilemoney',
+    ]);
+  });
 });
 
 describe('without a token', () => {
   it('only sign-in, the webhook, health, documentation and the test clock are open', () => {
-    // Design 3.3, word for word.
+    // The whole list, so that a route does not become public by accident.
     const open = routes.filter(({ who }) => who === PUBLIC).map(({ route }) => route);
     expect(open).toEqual([
       'POST /auth/register',

@@ -16,7 +16,7 @@ import {
 } from './rules.ts';
 import { ACCOUNT_STATUSES } from './schema.ts';
 
-/** Design 3.5, word for word. */
+/** The moves that staff may make, written out once more: the rules are held against this. */
 const LEGAL: Record<AccountStatus, AccountStatus[]> = {
   pending: ['active', 'suspended', 'cancelled'],
   active: ['suspended', 'defaulted', 'cancelled'],

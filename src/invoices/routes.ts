@@ -5,6 +5,7 @@ import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
 import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
 import { issueInvoice, voidInvoice } from './commands.ts';
 import type { InvoicePrinter } from './pdf/printer.ts';
 import { matchesEtag } from './rules.ts';
@@ -34,7 +35,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinte
   api.post(
     '/invoices',
     {
-      config: { access: 'invoices:create', errors: ['NOT_FOUND'] },
+      config: { access: 'invoices:create', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Invoices'],
         summary: 'Issue an invoice for an account',
@@ -44,10 +45,12 @@ export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinte
         response: { 201: Envelope(Invoice, 'Invoice issued.') },
       },
     },
-    async (request, reply) => {
-      const issued = await issueInvoice(context, actorOf(request), request.body);
-      return reply.status(201).send(ok(toInvoice(issued, currency), 'Invoice issued.'));
-    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const issued = await issueInvoice(once, actorOf(request), request.body);
+        reply.status(201);
+        return ok(toInvoice(issued, currency), 'Invoice issued.');
+      }),
   );
 
   api.get(
@@ -111,7 +114,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinte
   api.post(
     '/invoices/:id/void',
     {
-      config: { access: 'invoices:void', errors: ['NOT_FOUND'] },
+      config: { access: 'invoices:void', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Invoices'],
         summary: 'Declare an invoice void',
@@ -121,9 +124,10 @@ export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinte
         response: { 200: Envelope(Invoice, 'Invoice is void.') },
       },
     },
-    async (request) => {
-      const voided = await voidInvoice(context, actorOf(request), request.params.id, request.body.reason);
-      return ok(toInvoice(voided, currency), 'Invoice is void.');
-    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const voided = await voidInvoice(once, actorOf(request), request.params.id, request.body.reason);
+        return ok(toInvoice(voided, currency), 'Invoice is void.');
+      }),
   );
 }

@@ -30,7 +30,7 @@ const STATUSES = [
 ] as const;
 type Status = (typeof STATUSES)[number];
 
-/** Design 3.5, word for word. */
+/** The moves that staff may make, written out once more: the rules are held against this. */
 const LEGAL: Record<Status, Status[]> = {
   pending: ['active', 'suspended', 'cancelled'],
   active: ['suspended', 'defaulted', 'cancelled'],

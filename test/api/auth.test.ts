@@ -12,7 +12,7 @@ import {
 } from '../harness.ts';
 
 const service = useService();
-/** Design 3.3: sign-out, disabling and a change of role or password hold everywhere within this. */
+/** Sign-out, disabling and a change of role or password hold on every instance within this. */
 const HOLDS_WITHIN = { timeout: 5_000, interval: 250 };
 
 let newcomers = 0;

@@ -129,7 +129,7 @@ function instalmentDates(account: Any): string[] {
   });
 }
 
-/** The summary as the design's formulas say it, from raw accounts and payments, account by account. */
+/** The summary as the formulas of its decision page say it, from raw accounts and payments, account by account. */
 function naiveSummary(raw: Raw, startDate: string, endDate: string) {
   const asOf = endDate < TODAY ? endDate : TODAY;
   const past = asOf < TODAY;
