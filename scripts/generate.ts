@@ -94,6 +94,7 @@ async function generateDescription(): Promise<string> {
   const app = buildApp({
     context,
     exports,
+    pool: database.pool,
     log: createLog(config),
     jwtSecret: 'no token is made here, but one could be',
     redis: undefined,

@@ -1,3 +1,4 @@
+import type { Pool } from 'pg';
 import { accountRoutes } from './accounts/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import type { AuthParts } from './auth/commands.ts';
@@ -18,6 +19,7 @@ import type { SharedRedis } from './core/redis.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { DOCS_PATH, describeApi } from './docs/description.ts';
 import { employeeRoutes } from './employees/routes.ts';
+import { metricsRoutes } from './health/metrics.ts';
 import { healthRoutes } from './health/routes.ts';
 import { createInvoicePrinter } from './invoices/pdf/printer.ts';
 import { invoiceRoutes } from './invoices/routes.ts';
@@ -38,6 +40,8 @@ const GUESS_WINDOW_SECONDS = 15 * 60;
 export interface AppParts {
   context: Context;
   exports: CopyPool;
+  /** Its figures are shown at /metrics. */
+  pool: Pool;
   log: Log;
   jwtSecret: string;
   redis: SharedRedis | undefined;
@@ -52,6 +56,7 @@ export interface AppParts {
 export function buildApp({
   context,
   exports,
+  pool,
   log,
   jwtSecret,
   redis,
@@ -79,6 +84,8 @@ export function buildApp({
   app.setNotFoundHandler((request) => {
     throw unknownAddress(request.method, request.url);
   });
+
+  if (config.METRICS_TOKEN !== '') metricsRoutes(app, config.METRICS_TOKEN, pool);
 
   function v1(api: Api): void {
     authRoutes(api, context, { parts, sessions });

@@ -151,6 +151,11 @@ export const settingsSchema = Type.Object({
     'Notifications a minute from one address; 0: no limit.',
   ),
 
+  METRICS_TOKEN: setting(
+    Type.String(),
+    '',
+    'Bearer token that /metrics answers to; empty: there is no /metrics.',
+  ),
   CORS_ORIGINS: setting(Type.String(), '', 'Web origins that browsers may call from, by comma; empty: none.'),
   TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'on adds PUT /api/test/clock; refused in production.'),
 });

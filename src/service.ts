@@ -47,6 +47,7 @@ export async function startService(config: Config): Promise<Service> {
   const app = buildApp({
     context,
     exports,
+    pool: database.pool,
     log,
     jwtSecret: await getJwtSecret(database.db, config),
     redis,

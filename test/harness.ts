@@ -88,6 +88,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const parts: AppParts = {
     context,
     exports,
+    pool: opened.pool,
     log,
     jwtSecret,
     redis,

@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIPv6 } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
@@ -9,6 +8,7 @@ import { ok } from '../core/envelope.ts';
 import { AppError, invalid } from '../core/errors.ts';
 import { Nullable } from '../core/fields.ts';
 import { parseJson } from '../core/http.ts';
+import { sameSecret } from '../core/secret.ts';
 import { createValidatorCompiler } from '../core/validation.ts';
 import { receiveNotification } from '../payments/inbox.ts';
 import { insertRejected } from '../payments/inbox-store.ts';
@@ -152,12 +152,6 @@ function authenticateProvider(request: FastifyRequest, config: Config): void {
   ) {
     throw new AppError('FORBIDDEN', 'This address may not post notifications.');
   }
-}
-
-/** Compares digests, so that neither the length nor the first difference shows in the time taken. */
-function sameSecret(given: string, secret: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(given), digest(secret));
 }
 
 /** The body as text that PostgreSQL can store: NUL is written as JSON would escape it. */
