@@ -74,7 +74,6 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
         path: request.url.split('?', 1)[0],
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
-        requestId: request.id,
       },
       'request',
     );
@@ -141,10 +140,7 @@ const UNREADABLE: Record<string, [status: number, text: string]> = {
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = knownError(error);
   if (!known || known.status >= 500) {
-    request.log[known ? 'warn' : 'error'](
-      { err: known?.cause ?? error, requestId: request.id },
-      'request failed',
-    );
+    request.log[known ? 'warn' : 'error']({ err: known?.cause ?? error }, 'request failed');
   }
   const answer = known ?? new AppError('INTERNAL_ERROR', 'Something went wrong on our side.');
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);

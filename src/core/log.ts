@@ -8,5 +8,5 @@ export type Log = Logger;
 export function createLog({ LOG_LEVEL, production }: Pick<Config, 'LOG_LEVEL' | 'production'>): Log {
   const options = { level: LOG_LEVEL, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (production) return pino(options);
-  return pino(options, pretty({ translateTime: 'SYS:HH:MM:ss', ignore: 'requestId', singleLine: true }));
+  return pino(options, pretty({ translateTime: 'SYS:HH:MM:ss', ignore: 'reqId', singleLine: true }));
 }
