@@ -139,6 +139,12 @@ async function priceSales(tx: Tx, { currency }: Context, sales: readonly Sale[])
     const product = sale.productId === undefined ? undefined : products.get(sale.productId);
     if (product) {
       const baseMinor = given ?? BigInt(product.price_minor) * BigInt(quantity);
+      if (baseMinor > maxAmountMinor(currency.decimals)) {
+        throw invalidField(
+          `salesData[${index}].quantity`,
+          'makes a sale beyond the largest amount that the books hold',
+        );
+      }
       return {
         accountId: null,
         productId: product.id,

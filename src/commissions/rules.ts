@@ -20,14 +20,22 @@ export function checkCommissionMove(from: CommissionStatus, to: CommissionStatus
   });
 }
 
-/** @throws AppError VALIDATION_ERROR naming each sale without a source, or dated outside the period. */
+/** @throws AppError VALIDATION_ERROR naming each sale without a source, sold twice, or dated outside the period. */
 export function checkSales(sales: readonly Sale[], period: string): void {
   const problems: FieldProblem[] = [];
+  const sold = new Set<number>();
   sales.forEach((sale, index) => {
     const path = `salesData[${index}]`;
     if ((sale.accountId === undefined) === (sale.productId === undefined)) {
       problems.push({ path, message: 'must name either accountId or productId' });
     }
+    if (sale.accountId !== undefined && (sale.quantity ?? 1) !== 1) {
+      problems.push({ path: `${path}.quantity`, message: 'must be 1 for an account' });
+    }
+    if (sale.accountId !== undefined && sold.has(sale.accountId)) {
+      problems.push({ path: `${path}.accountId`, message: 'must not come twice: an account is sold once' });
+    }
+    if (sale.accountId !== undefined) sold.add(sale.accountId);
     if (sale.saleDate !== undefined && !sale.saleDate.startsWith(`${period}-`)) {
       problems.push({ path: `${path}.saleDate`, message: `must lie in ${period}` });
     }

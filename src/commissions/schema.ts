@@ -1,10 +1,11 @@
+import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { AmountFromZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 
 const MAX_SALES = 1_000;
 
-const Period = Type.String({ pattern: '^[0-9]{4}-(0[1-9]|1[0-2])$', description: 'YYYY-MM' });
+const Period = Type.String({ format: 'calendar-month', description: 'YYYY-MM' });
 export const COMMISSION_STATUSES = ['calculated', 'approved', 'paid'] as const;
 const Status = Type.Enum([...COMMISSION_STATUSES]);
 
@@ -146,7 +147,7 @@ export const commissionList = defineList(
 export const ruleList = defineList(
   {
     id: { kind: 'id', column: column('r.id') },
-    category: { kind: 'text', column: column('r.category') },
+    category: { kind: 'text', column: sql`nullif(r.category, '')` },
     version: { kind: 'integer', column: column('r.version') },
     rateBasisPoints: { kind: 'integer', column: column('r.rate_basis_points') },
     createdAt: { kind: 'timestamp', column: column('r.created_at') },

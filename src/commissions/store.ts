@@ -1,8 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
-import { type Db, type Tx, violatedUnique } from '../core/db.ts';
-import { duplicate } from '../core/errors.ts';
+import { type Db, LostRace, type Tx, violatedUnique } from '../core/db.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { CommissionLines, CommissionRules, CommissionStatus, Commissions } from '../core/tables.ts';
@@ -142,7 +141,7 @@ export async function findCurrentRules(db: Db): Promise<Map<string, CurrentRule>
   return new Map(rows.map((row) => [row.category, { id: row.id, rateBasisPoints: row.rate_basis_points }]));
 }
 
-/** @throws AppError DUPLICATE_ENTRY when another version was added at the same moment. */
+/** @throws LostRace when another version was added at the same moment. */
 export async function insertRule(
   tx: Tx,
   category: string,
@@ -156,7 +155,7 @@ export async function insertRule(
     returning *`
     .execute(tx)
     .catch((error: unknown) => {
-      throw violatedUnique(error) ? duplicate('commission rule', 'version') : error;
+      throw violatedUnique(error) ? new LostRace('another version of the rule was faster') : error;
     });
   const [row] = rows;
   if (!row) throw new Error('insert … returning gives a row');

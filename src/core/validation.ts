@@ -42,7 +42,11 @@ export const FORMATS: Record<string, TextFormat> = {
   },
   'calendar-date': {
     check: (text) => parsePlainDate(text) !== undefined,
-    meaning: 'must be a date of the calendar as YYYY-MM-DD',
+    meaning: 'must be a date of the calendar as YYYY-MM-DD, from 1900 to 2999',
+  },
+  'calendar-month': {
+    check: (text) => /^\d{4}-\d{2}$/.test(text) && parsePlainDate(`${text}-01`) !== undefined,
+    meaning: 'must be a month as YYYY-MM, from 1900 to 2999',
   },
   'date-time': {
     check: (text) => parseTimestamp(text) !== undefined,
@@ -225,7 +229,14 @@ function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): Fie
     case 'maxLength':
       return { path: at, message: `must have at most ${params.limit} characters` };
     case 'type':
-      return { path: at, message: `must be ${article(String(params.type).replace(',null', ' or null'))}` };
+      return {
+        path: at,
+        message: `must be ${article(
+          String(params.type)
+            .replace(/,(\w+)$/, ' or $1')
+            .replaceAll(',', ', '),
+        )}`,
+      };
     default:
       return { path: at, message: error.message ?? 'is wrong' };
   }

@@ -38,6 +38,9 @@ const KycDocument = Type.Unsafe<KycDocument>({
   },
   additionalProperties: {
     type: ['string', 'number', 'boolean', 'null'],
+    // A number beyond this would be stored as another one.
+    minimum: -Number.MAX_SAFE_INTEGER,
+    maximum: Number.MAX_SAFE_INTEGER,
     maxLength: 1000,
     format: 'query-text',
   },

@@ -45,6 +45,9 @@ export type ProductChanges = Static<typeof ProductChanges>;
 
 const Attribute = Type.Unsafe<string | number | boolean | null>({
   type: ['string', 'number', 'boolean', 'null'],
+  // A number beyond this would be stored as another one.
+  minimum: -Number.MAX_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
   maxLength: 500,
   format: 'query-text',
 });

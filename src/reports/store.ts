@@ -126,9 +126,10 @@ function addUp(figures: Figures[], sum: Sum): bigint {
  * One pass over the accounts. What an account had paid by a day is what it has paid less what came later,
  * so that the cost grows with the accounts and the payments since the period's start.
  *
- * Formulas: design, section 4, "Portfolio figures". What staff set (cancelled, written off, …) counts as it
+ * The formulas stand in docs/decisions/0022-reports.md. What staff set (cancelled, written off, …) counts as it
  * is known now, like reversals; what follows from payments and dates is taken back to asOf: an account paid
- * in full since is where it was before, and one that begins later is pending.
+ * in full since is where it was before, and one that begins later is pending. Money that came before its
+ * account did counts on its own day, so that months add up to a year.
  */
 async function accountFigures(
   tx: Tx,
@@ -150,9 +151,12 @@ async function accountFigures(
     paid as (
       select a.*,
         a.paid_minor - coalesce(r.after_end, 0) as paid_end,
-        a.paid_minor - coalesce(r.since_start, 0) as paid_before
-      from accounts a left join received r on r.account_id = a.id
-      where ${isToday} or a.activation_date <= ${asOf}::date or a.created_at < ${startOf(addDays(asOf, 1))}
+        a.paid_minor - coalesce(r.since_start, 0) as paid_before,
+        there.is_there
+      from accounts a left join received r on r.account_id = a.id,
+        lateral (select ${isToday} or a.activation_date <= ${asOf}::date
+          or a.created_at < ${startOf(addDays(asOf, 1))} as is_there) there
+      where there.is_there or r.since_start <> r.after_end
     ),
     standings as (
       select p.*,
@@ -190,8 +194,8 @@ async function accountFigures(
       from standings s
     )
     select standing, product_id, bucket,
-      count(*) as accounts,
-      sum(total_minor)::text as contract,
+      count(*) filter (where is_there) as accounts,
+      coalesce(sum(total_minor) filter (where is_there), 0)::text as contract,
       coalesce(sum(balance) filter (where receivable), 0)::text as outstanding,
       coalesce(sum(arrears) filter (where receivable), 0)::text as arrears,
       count(*) filter (where is_opened) as opened,

@@ -53,6 +53,35 @@ describe('POST /commissions/calculate', () => {
     expect(other.lines).toHaveLength(1);
   });
 
+  it('pays an account once, and no sale that the books cannot hold', async () => {
+    const employeeId = await newEmployee();
+    const { id: accountId } = await newAccount(service);
+    const twice = await calculate({
+      employeeId,
+      period: '2026-05',
+      salesData: [{ accountId }, { accountId }],
+    });
+    expect(twice.body.error.details.fields[0].path).toBe('salesData[1].accountId');
+    const thrice = await calculate({
+      employeeId,
+      period: '2026-05',
+      salesData: [{ accountId, quantity: 3 }],
+    });
+    expect(thrice.body.error.details.fields[0].path).toBe('salesData[0].quantity');
+    const dear = { sku: 'DEAR', name: 'Dear', category: 'lamp', price: 999_999_999_999.99 };
+    const { id: productId } = (await service.call('POST', '/products', dear)).body.data;
+    const huge = await calculate({
+      employeeId,
+      period: '2026-05',
+      salesData: [{ productId, quantity: 10_000 }],
+    });
+    expect(huge.status).toBe(400);
+  });
+
+  it.each(['0000-01', '1899-12', '3000-01'])('refuses the period %s', async (period) => {
+    expect((await calculate({ employeeId: await newEmployee(), period })).status).toBe(400);
+  });
+
   it('never changes what is paid, and asks for a new approval of what was approved', async () => {
     const employeeId = await newEmployee();
     const body = { employeeId, period: '2026-07', salesData: [{ productId: 1 }] };
@@ -116,6 +145,18 @@ describe('GET /commissions/payments', () => {
 });
 
 describe('commission rules', () => {
+  it('are added one after the other when many come at once', async () => {
+    const rules = await Promise.all(
+      [1, 2, 3, 4].map((rateBasisPoints) =>
+        service.call('POST', '/commissions/rules', { category: 'radio', rateBasisPoints }),
+      ),
+    );
+    expect(rules.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
+    expect(rules.map(({ body }) => body.data.version).sort()).toEqual([1, 2, 3, 4]);
+    const defaults = await service.call('GET', '/commissions/rules?filter[category][isnull]=true');
+    expect(defaults.body.data).toMatchObject([{ category: null, version: 1 }]);
+  });
+
   it('are versions: the newest counts, earlier results keep theirs', async () => {
     const employeeId = await newEmployee();
     const lamp = { employeeId, period: '2024-01', salesData: [{ productId: 5 }] };

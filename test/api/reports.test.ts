@@ -774,3 +774,21 @@ describe('a long export', () => {
     await pool.close();
   });
 });
+
+describe('a payment from before its account', () => {
+  const early = useService();
+
+  it('is collected in its own month, so that months add up', async () => {
+    const { id: accountId } = await newAccount(early, { activationDate: '2026-11-02' });
+    const body = { accountId, amount: 1000, paymentMethodId: 2, paymentDate: '2026-10-30' };
+    expect((await early.call('POST', '/payments', body)).status).toBe(201);
+    const collected = async (period: string) => {
+      const { body: answer } = await early.call('GET', `/reports/accounts/summary?${period}`);
+      return [answer.data.collected, answer.data.contractValue];
+    };
+    // The money was there in October; the account, made on the day of this test, was not.
+    expect(await collected('startDate=2026-10-01&endDate=2026-10-31')).toEqual([1000, 0]);
+    expect((await collected('startDate=2026-11-01&endDate=2026-11-30'))[0]).toBe(0);
+    expect((await collected('startDate=2026-10-01&endDate=2026-11-30'))[0]).toBe(1000);
+  });
+});
