@@ -378,6 +378,7 @@ create table payments (
   amount_minor bigint not null,
   payment_method_id bigint not null,
   transaction_ref text,
+  reference_key text,
   payment_date date not null,
   status payment_status not null,
   source payment_source not null,
@@ -396,6 +397,7 @@ create table payments (
   constraint payments_check1 CHECK (((status <> 'matched'::payment_status) OR (account_id IS NOT NULL))),
   constraint payments_check2 CHECK (((status <> 'unmatched'::payment_status) OR (account_id IS NULL))),
   constraint payments_check3 CHECK (((provider IS NULL) = (provider_trans_id IS NULL))),
+  constraint payments_check4 CHECK (((transaction_ref IS NULL) = (reference_key IS NULL))),
   constraint payments_reconciled_wholly CHECK (((reconciliation_id IS NULL) = (reconciliation_date IS NULL))),
   constraint payments_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint payments_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
@@ -407,8 +409,8 @@ create table payments (
 CREATE INDEX payments_account ON public.payments USING btree (account_id, payment_date, id);
 CREATE INDEX payments_created ON public.payments USING btree (created_at, id);
 CREATE INDEX payments_date ON public.payments USING btree (payment_date, id);
-CREATE INDEX payments_hand_entry ON public.payments USING btree (upper(replace(transaction_ref, ' '::text, ''::text))) WHERE ((provider IS NULL) AND (status <> 'reversed'::payment_status) AND (transaction_ref IS NOT NULL));
 CREATE INDEX payments_reconciliation ON public.payments USING btree (reconciliation_id) WHERE (reconciliation_id IS NOT NULL);
+CREATE INDEX payments_reference_key ON public.payments USING btree (reference_key) WHERE ((status <> 'reversed'::payment_status) AND (reference_key IS NOT NULL));
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
 CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (payment_method_id, upper(transaction_ref)) WHERE ((status <> 'reversed'::payment_status) AND (transaction_ref IS NOT NULL));
 

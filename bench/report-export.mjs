@@ -176,9 +176,9 @@ async function fill() {
   );
   await client.query(
     `
-    insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, payment_date, status,
+    insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key, payment_date, status,
       source, reversed_at)
-    select a.account_id, 10000 + n % 9000, 1 + n % 4, 'QK' || n, day, s.status::payment_status, 'manual',
+    select a.account_id, 10000 + n % 9000, 1 + n % 4, 'QK' || n, 'QK' || n, day, s.status::payment_status, 'manual',
       case when s.status = 'reversed' then now() end
     from generate_series(1, $1::bigint) n,
       lateral (select current_date - 364 + (n * 365 / ($1::bigint + 1))::int as day) d,

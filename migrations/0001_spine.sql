@@ -182,6 +182,7 @@ create table payments (
   amount_minor bigint not null check (amount_minor > 0),
   payment_method_id bigint not null references payment_methods,
   transaction_ref text,
+  reference_key text, -- its letters in upper case, without white space: spelt like a provider's TransID
   payment_date date not null,
   status payment_status not null,
   source payment_source not null,
@@ -197,12 +198,12 @@ create table payments (
   check (status <> 'matched' or account_id is not null),
   check (status <> 'unmatched' or account_id is null),
   check ((provider is null) = (provider_trans_id is null)),
+  check ((transaction_ref is null) = (reference_key is null)),
   constraint payments_trans_id_unique unique (provider, provider_trans_id)
 );
 create unique index payments_transaction_ref_unique on payments (payment_method_id, upper(transaction_ref))
   where status <> 'reversed' and transaction_ref is not null;
-create index payments_hand_entry on payments (upper(replace(transaction_ref, ' ', '')))
-  where provider is null and status <> 'reversed' and transaction_ref is not null;
+create index payments_reference_key on payments (reference_key) where status <> 'reversed' and reference_key is not null;
 create index payments_account on payments (account_id, payment_date, id);
 create index payments_created on payments (created_at, id);
 create index payments_date on payments (payment_date, id);

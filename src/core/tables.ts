@@ -284,6 +284,7 @@ export interface Payments {
   provider_trans_id: string | null;
   reconciliation_date: PlainDate | null;
   reconciliation_id: Int8 | null;
+  reference_key: string | null;
   reversal_reason: string | null;
   reversed_at: Timestamp | null;
   source: PaymentSource;

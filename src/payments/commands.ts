@@ -3,12 +3,20 @@ import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { inTransaction, LostRace, type Tx } from '../core/db.ts';
-import { AppError, invalidField, notFound } from '../core/errors.ts';
+import { AppError, duplicate, invalidField, notFound } from '../core/errors.ts';
 import { findPaymentMethodRow } from '../payment-methods/store.ts';
 import { bookAssignment, bookPayment, bookReversal, checkRoom } from './booking.ts';
 import { bookWaitingConflict, findAccountsOfConflicts } from './inbox.ts';
 import type { NewPayment } from './schema.ts';
-import { findPaymentRow, lockPayment, type PaymentRow, setAssigned, setReversed } from './store.ts';
+import {
+  findPaymentRow,
+  findProviderPaymentNamed,
+  lockPayment,
+  lockReference,
+  type PaymentRow,
+  setAssigned,
+  setReversed,
+} from './store.ts';
 
 /** Records money that was received and whose account is known. */
 export async function recordPayment(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
@@ -17,9 +25,13 @@ export async function recordPayment(context: Context, actor: Actor, body: NewPay
   if (!method) throw notFound('payment method', body.paymentMethodId, 'paymentMethodId');
   if (!method.active) throw invalidField('paymentMethodId', 'must be a payment method that is active');
   return inTransaction(context.db, async (tx) => {
+    if (transactionRef !== null) await lockReference(tx, transactionRef);
     const account = await lockAccount(tx, body.accountId);
     if (!account) throw notFound('account', body.accountId, 'accountId');
     checkRoom(account, amountMinor, 'amount');
+    if (transactionRef !== null && (await findProviderPaymentNamed(tx, transactionRef))) {
+      throw duplicate('payment', 'transactionRef');
+    }
     return bookPayment(tx, actor, account, {
       amountMinor,
       paymentMethodId: method.id,
@@ -88,12 +100,13 @@ export async function reversePayment(
 }
 
 /**
- * Locks the payment and its account, and any account that a waiting notification will be booked on:
- * accounts first, ids ascending, as everyone does. Which ones has to be read before.
+ * Locks the payment and its account, and any account that a waiting notification will be booked on: the
+ * reference first, then accounts, ids ascending, as everyone does. Which ones has to be read before.
  */
 async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
+  if (seen.transaction_ref !== null) await lockReference(tx, seen.transaction_ref);
   const waiting = await findAccountsOfConflicts(tx, context, id);
   const ids = [...new Set([...(seen.account_id === null ? [] : [seen.account_id]), ...waiting])];
   const accounts = new Map<number, AccountRow>();

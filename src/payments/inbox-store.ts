@@ -9,6 +9,10 @@ import type { PaymentRow } from './store.ts';
 
 export type NotificationRow = Selectable<Notifications>;
 
+// Written out, so that a plan made for any value still sees that a partial index covers it.
+const IS_PENDING = sql<boolean>`status = 'pending'`;
+const IS_CONFLICT = sql<boolean>`outcome = 'conflict'`;
+
 /** A notification whose transaction id and amount could be read. */
 export interface ReadNotification {
   provider: string;
@@ -110,7 +114,7 @@ export function findConflictsWith(tx: Tx, paymentId: number): Promise<Notificati
     .selectFrom('notifications')
     .selectAll()
     .where('conflict_payment_id', '=', paymentId)
-    .where('outcome', '=', 'conflict')
+    .where(IS_CONFLICT)
     .execute();
 }
 
@@ -119,7 +123,7 @@ export function lockConflictsWith(tx: Tx, paymentId: number): Promise<Notificati
     .selectFrom('notifications')
     .selectAll()
     .where('conflict_payment_id', '=', paymentId)
-    .where('outcome', '=', 'conflict')
+    .where(IS_CONFLICT)
     .orderBy('id')
     .forUpdate()
     .execute();
@@ -129,7 +133,7 @@ export async function findPendingIds(db: Db, limit: number): Promise<number[]> {
   const rows = await db
     .selectFrom('notifications')
     .select('id')
-    .where('status', '=', 'pending')
+    .where(IS_PENDING)
     .orderBy('attempts')
     .orderBy('id')
     .limit(limit)

@@ -26,6 +26,7 @@ import {
   findProviderPayment,
   linkToProvider,
   lockHandEntry,
+  lockReference,
   type PaymentRow,
   type ProviderTransaction,
 } from './store.ts';
@@ -135,7 +136,8 @@ async function findSettlement(tx: Tx, context: Context, row: NotificationRow): P
   if (transId === null || amount === null) throw new Error(`Notification ${row.id} was never readable.`);
   const provider = { name: row.provider, transId };
 
-  // The hand entry's lock comes first: of several notifications about it, one at a time looks further.
+  // The reference's lock comes first: of all who tell of this transaction, one at a time looks further.
+  await lockReference(tx, transId);
   const handEntry = await lockHandEntry(tx, transId, amount);
 
   // One payment per transaction, for ever: whatever comes later under its id credits nothing.

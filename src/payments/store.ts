@@ -7,8 +7,12 @@ import { duplicate, notFound } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { MatchMethod, PaymentSource, Payments } from '../core/tables.ts';
+import { referenceKey } from './rules.ts';
 
 export type PaymentRow = Selectable<Payments>;
+
+/** Written out, so that a plan made for any value still sees that a partial index covers it. */
+const NOT_REVERSED = sql<boolean>`status <> 'reversed'`;
 
 export interface ProviderTransaction {
   name: string;
@@ -38,6 +42,7 @@ export async function insertPayment(tx: Tx, payment: NewPaymentRow): Promise<Pay
         amount_minor: payment.amountMinor,
         payment_method_id: payment.paymentMethodId,
         transaction_ref: payment.transactionRef,
+        reference_key: payment.transactionRef === null ? null : referenceKey(payment.transactionRef),
         payment_date: payment.paymentDate,
         status: payment.accountId === null ? 'unmatched' : 'matched',
         source: payment.source,
@@ -101,6 +106,28 @@ export function findProviderPayment(
 }
 
 /**
+ * Until the transaction ends, whoever else books money under the same reference waits: staff and the
+ * provider may tell of one transaction at the same moment, and no constraint spans payment methods. It
+ * comes before every other lock.
+ */
+export async function lockReference(tx: Tx, reference: string): Promise<void> {
+  const key = `payment reference ${referenceKey(reference)}`;
+  await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(tx);
+}
+
+/** The provider's payment, not reversed, of the transaction that a reference names, however it is spelt. */
+export function findProviderPaymentNamed(tx: Tx, reference: string): Promise<PaymentRow | undefined> {
+  return tx
+    .selectFrom('payments')
+    .selectAll()
+    .where('reference_key', '=', referenceKey(reference))
+    .where(NOT_REVERSED)
+    .where('provider', 'is not', null)
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/**
  * A payment that staff entered by hand with the provider's transaction id, under whichever method, not
  * reversed; locked. Where there are several, one of the same amount comes first.
  */
@@ -108,9 +135,8 @@ export function lockHandEntry(tx: Tx, transId: string, amountMinor: number): Pro
   return tx
     .selectFrom('payments')
     .selectAll()
-    .where(sql<string>`upper(replace(transaction_ref, ' ', ''))`, '=', transId)
-    .where('transaction_ref', 'is not', null)
-    .where('status', '!=', 'reversed')
+    .where('reference_key', '=', referenceKey(transId))
+    .where(NOT_REVERSED)
     .where('provider', 'is', null)
     .orderBy(sql`amount_minor = ${amountMinor}::bigint`, 'desc')
     .orderBy('id')

@@ -5,6 +5,7 @@ import type { FieldProblem } from '../core/errors.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../core/money.ts';
 import { amountRule } from '../core/validation.ts';
 import type { ReadNotification } from '../payments/inbox-store.ts';
+import { referenceKey } from '../payments/rules.ts';
 
 /** The provider whose notifications come in under /webhooks/payments/mobilemoney. */
 export const PROVIDER = 'mobilemoney';
@@ -35,7 +36,7 @@ export function readNotification(
   rules: ReadingRules,
 ): Reading {
   const fields = isRecord(body) ? body : {};
-  const transId = textOf(fields, 'TransID', rawBody)?.replace(/\s/g, '').toUpperCase() ?? '';
+  const transId = referenceKey(textOf(fields, 'TransID', rawBody) ?? '');
   const amountMinor = amountOf(textOf(fields, 'TransAmount'), rules.currency);
   const problems: FieldProblem[] = [];
   if (transId === '' || transId.length > MAX_TRANS_ID_LENGTH) {

@@ -659,9 +659,11 @@ describe('a long export', () => {
     for (let first = 1; first <= ROWS; first += 10_000) {
       await sql`
         insert into payments
-          (account_id, amount_minor, payment_method_id, transaction_ref, payment_date, status, source)
-        select ${id}, 100 + n, 1, lpad(n::text, ${REF_LENGTH}::int, 'X'), date '2026-01-01' + (n % 300)::int, 'matched', 'manual'
-        from generate_series(${first}::int, ${first + 9_999}::int) n`.execute(service.context.db);
+          (account_id, amount_minor, payment_method_id, transaction_ref, reference_key, payment_date, status, source)
+        select ${id}, 100 + n, 1, ref, ref, date '2026-01-01' + (n % 300)::int, 'matched', 'manual'
+        from generate_series(${first}::int, ${first + 9_999}::int) n, lpad(n::text, ${REF_LENGTH}::int, 'X') ref`.execute(
+        service.context.db,
+      );
     }
   });
 

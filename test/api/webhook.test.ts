@@ -381,17 +381,47 @@ describe('a transaction that staff had entered by hand', () => {
     expect((await accountNow(service, y.id)).paid).toBe(36);
   });
 
-  it('cannot be entered any more once the provider told of it', async () => {
+  it.each([
+    ['as it is', MOBILE_MONEY, (ref: string) => ref],
+    ['under another method', CASH, (ref: string) => ref],
+    [
+      'with spaces and small letters',
+      CASH,
+      (ref: string) => ` ${ref.slice(0, 4).toLowerCase()} \u00a0${ref.slice(4)}`,
+    ],
+  ])(
+    'cannot be entered any more once the provider told of it, %s',
+    async (_how, paymentMethodId, spelling) => {
+      const account = await newAccount(service);
+      const sent = notification({ BillRefNumber: account.accountNumber });
+      const { paymentId } = accepted(await notify(service, sent));
+      const transactionRef = spelling(sent.TransID);
+      const body = { accountId: account.id, amount: 400, paymentMethodId, transactionRef };
+      const refused = await service.call('POST', '/payments', body);
+      expect(refused.status).toBe(409);
+      expect(refused.body.error.details.field).toBe('transactionRef');
+      expect((await accountNow(service, account.id)).paid).toBe(400);
+
+      await reverse(service, paymentId);
+      expect((await service.call('POST', '/payments', body)).status).toBe(201);
+      expect((await accountNow(service, account.id)).paid).toBe(400);
+      expect(accepted(await notify(service, { ...sent, BillRefNumber: 'again' })).outcome).toBe('differs');
+      expect((await accountNow(service, account.id)).paid).toBe(400);
+    },
+  );
+
+  it('and told by the provider at the same moment is counted once, whoever was first', async () => {
     const account = await newAccount(service);
-    const sent = notification({ BillRefNumber: account.accountNumber });
-    accepted(await notify(service, sent));
-    const body = {
-      accountId: account.id,
-      amount: 400,
-      paymentMethodId: MOBILE_MONEY,
-      transactionRef: sent.TransID,
-    };
-    expect((await service.call('POST', '/payments', body)).status).toBe(409);
+    const rounds = 15;
+    for (let round = 0; round < rounds; round++) {
+      const sent = notification({ BillRefNumber: account.accountNumber, TransAmount: '10' });
+      const body = { accountId: account.id, amount: 10, paymentMethodId: CASH, transactionRef: sent.TransID };
+      const enter = () => service.call('POST', '/payments', body);
+      const tell = () => notify(service, sent);
+      const calls = round % 2 ? [enter(), tell(), tell()] : [tell(), enter(), tell()];
+      for (const answer of await Promise.all(calls)) expect([200, 201, 409]).toContain(answer.status);
+    }
+    expect((await accountNow(service, account.id)).paid).toBe(10 * rounds);
   });
 });
 
