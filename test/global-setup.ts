@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,10 +14,10 @@ declare module 'vitest' {
     /** Where databases can be created: settings of a connection to the server's maintenance database. */
     server: pg.ClientConfig;
     redisUrl: string;
+    /** The migrated database that each test file clones; of this run alone. */
+    template: string;
   }
 }
-
-export const TEMPLATE = 'ams_test_template';
 
 /**
  * One PostgreSQL for the whole run, TEST_DATABASE_URL or an embedded one of its own, with a migrated
@@ -34,12 +35,17 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     redisUrl ? 'and TEST_REDIS_URL.\n' : '; tests of Redis are skipped (TEST_REDIS_URL is not set).\n',
   );
 
-  await recreate(server, TEMPLATE);
+  const template = `ams_test_template_${randomUUID().replaceAll('-', '')}`;
+  await onServer(server, `create database ${template}`);
   const config = readConfig({ NODE_ENV: 'test' });
-  await prepareDatabase(databaseOn(server, TEMPLATE), config, currencyOf(config));
+  await prepareDatabase(databaseOn(server, template), config, currencyOf(config));
   project.provide('server', server);
   project.provide('redisUrl', redisUrl);
-  return stop;
+  project.provide('template', template);
+  return async () => {
+    await onServer(server, `drop database ${template} with (force)`);
+    await stop();
+  };
 }
 
 async function startEmbedded() {
@@ -53,11 +59,10 @@ async function startEmbedded() {
   return { server: { ...embedded.connection }, stop };
 }
 
-async function recreate(server: pg.ClientConfig, database: string): Promise<void> {
+async function onServer(server: pg.ClientConfig, statement: string): Promise<void> {
   const client = new pg.Client(server);
   await client.connect();
-  await client.query(`drop database if exists ${database} with (force)`);
-  await client.query(`create database ${database}`);
+  await client.query(statement);
   await client.end();
 }
 

@@ -12,7 +12,7 @@ import { openRedis } from '../src/core/redis.ts';
 import { currencyOf } from '../src/database.ts';
 import { createSettableClock, type SettableClock } from '../src/test-clock/routes.ts';
 import { committedDescription } from './description.ts';
-import { databaseOn, TEMPLATE } from './global-setup.ts';
+import { databaseOn } from './global-setup.ts';
 
 export interface Answer {
   status: number;
@@ -71,7 +71,7 @@ export function useService(environment: Record<string, string> = {}): TestServic
 export async function startTestService(environment: Record<string, string> = {}) {
   const config: Config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', ...NO_LIMITS, ...environment });
   const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
-  await onServer(`create database ${database} template ${TEMPLATE}`);
+  await onServer(`create database ${database} template ${inject('template')}`);
   const connection = databaseOn(inject('server'), database);
   const exports = openCopyPool({ connection, onConnectionLost: () => {} });
   const opened = openDatabase({
