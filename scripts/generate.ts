@@ -17,6 +17,7 @@ import { openDatabase } from '../src/core/db.ts';
 import { createLog } from '../src/core/log.ts';
 import { currencyOf, prepareDatabase } from '../src/database.ts';
 import { startEmbeddedPostgres } from '../src/embedded-postgres/supervisor.ts';
+import { openDatabaseProbe } from '../src/health/probe.ts';
 import { dumpSchema } from './dump-schema.ts';
 
 const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'off' });
@@ -91,10 +92,12 @@ async function generateDescription(): Promise<string> {
   const context: Context = { db: database.db, clock: systemClock, config, currency: currencyOf(config) };
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const exports = openCopyPool({ connection: embedded.connection, onConnectionLost: () => {} });
+  const probe = openDatabaseProbe({ connection: embedded.connection, onConnectionLost: () => {} });
   const app = buildApp({
     context,
     exports,
     pool: database.pool,
+    probe,
     log: createLog(config),
     jwtSecret: 'no token is made here, but one could be',
     redis: undefined,
@@ -105,6 +108,7 @@ async function generateDescription(): Promise<string> {
   const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;
   await app.close();
   await exports.close();
+  await probe.close();
   await database.close();
   return text;
 }

@@ -7,6 +7,7 @@ import { createIdentityProviders } from './auth/identity-providers.ts';
 import { authRoutes } from './auth/routes.ts';
 import { createAccessTokens } from './auth/tokens.ts';
 import { commissionRoutes } from './commissions/routes.ts';
+import { admitRequests } from './core/admission.ts';
 import type { Api } from './core/api.ts';
 import type { Context } from './core/context.ts';
 import type { CopyPool } from './core/copy.ts';
@@ -20,6 +21,7 @@ import { customerRoutes } from './customers/routes.ts';
 import { DOCS_PATH, describeApi } from './docs/description.ts';
 import { employeeRoutes } from './employees/routes.ts';
 import { metricsRoutes } from './health/metrics.ts';
+import type { DatabaseProbe } from './health/probe.ts';
 import { healthRoutes } from './health/routes.ts';
 import { createInvoicePrinter } from './invoices/pdf/printer.ts';
 import { invoiceRoutes } from './invoices/routes.ts';
@@ -42,6 +44,7 @@ export interface AppParts {
   exports: CopyPool;
   /** Its figures are shown at /metrics. */
   pool: Pool;
+  probe: DatabaseProbe;
   log: Log;
   jwtSecret: string;
   redis: SharedRedis | undefined;
@@ -57,6 +60,7 @@ export function buildApp({
   context,
   exports,
   pool,
+  probe,
   log,
   jwtSecret,
   redis,
@@ -75,6 +79,7 @@ export function buildApp({
   const printer = createInvoicePrinter(config, context.currency);
 
   const app = createHttpServer(context, log);
+  admitRequests(app);
   guardRoutes(app, { identify: sessions.identify, config, redis, docsPath: DOCS_PATH });
   describeApi(app, version);
   app.addHook('onReady', async () => {
@@ -107,7 +112,7 @@ export function buildApp({
     if (testClock) testClockRoutes(api, testClock);
   }
 
-  app.register(async (root) => healthRoutes(root, context, { redis, accepting }));
+  app.register(async (root) => healthRoutes(root, { probe, redis, accepting }));
   // A second version is one more line here: its own list of features under its own prefix.
   app.register(async (api) => v1(api), { prefix: '/api' });
   app.register(async (api) => v1(undocumented(api)), { prefix: '/api/v1' });

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import type { Context } from './core/context.ts';
@@ -11,8 +12,11 @@ import { openRedis } from './core/redis.ts';
 import { type Connection, currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
 import { DOCS_PATH } from './docs/description.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/supervisor.ts';
+import { openDatabaseProbe } from './health/probe.ts';
 import { runMinuteJobs, startMinuteJobs } from './jobs.ts';
 import { createSettableClock } from './test-clock/routes.ts';
+
+const BALANCERS_LOOK_AWAY_MS = 1_500;
 
 export interface Service {
   address: string;
@@ -39,6 +43,10 @@ export async function startService(config: Config): Promise<Service> {
     connection,
     onConnectionLost: (error) => log.warn(`An export's connection was lost: ${error.message}`),
   });
+  const probe = openDatabaseProbe({
+    connection,
+    onConnectionLost: () => {}, // The pool tells of it.
+  });
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   let accepting = true;
   const testClock =
@@ -48,6 +56,7 @@ export async function startService(config: Config): Promise<Service> {
     context,
     exports,
     pool: database.pool,
+    probe,
     log,
     jwtSecret: await getJwtSecret(database.db, config),
     redis,
@@ -64,9 +73,12 @@ export async function startService(config: Config): Promise<Service> {
     log,
     async stop() {
       accepting = false;
+      // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
+      if (config.production) await sleep(BALANCERS_LOOK_AWAY_MS);
       await exports.close(); // an export may take minutes; its reader sees that it broke
       await app.close();
       await jobs.stop();
+      await probe.close();
       await database.close();
       redis?.close();
       await embedded?.stop();

@@ -10,6 +10,7 @@ import type { HttpServer } from '../src/core/http.ts';
 import { createLog } from '../src/core/log.ts';
 import { openRedis } from '../src/core/redis.ts';
 import { currencyOf } from '../src/database.ts';
+import { openDatabaseProbe } from '../src/health/probe.ts';
 import { createSettableClock, type SettableClock } from '../src/test-clock/routes.ts';
 import { committedDescription } from './description.ts';
 import { databaseOn } from './global-setup.ts';
@@ -29,6 +30,8 @@ export interface TestService {
   /** What the app was built from. */
   parts: AppParts;
   clock: SettableClock;
+  /** Of the database behind it. */
+  connection: ReturnType<typeof databaseOn>;
   /** http://127.0.0.1:port */
   origin: string;
   /** The admin's token: the first user who registered. */
@@ -80,6 +83,7 @@ export async function startTestService(environment: Record<string, string> = {})
     prepare: config.DATABASE_PREPARE === 'on',
     onConnectionLost: () => {},
   });
+  const probe = openDatabaseProbe({ connection, onConnectionLost: () => {} });
   const log = createLog(config);
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   const clock = createSettableClock(async () => {});
@@ -89,6 +93,7 @@ export async function startTestService(environment: Record<string, string> = {})
     context,
     exports,
     pool: opened.pool,
+    probe,
     log,
     jwtSecret,
     redis,
@@ -107,6 +112,7 @@ export async function startTestService(environment: Record<string, string> = {})
     app,
     parts,
     clock,
+    connection,
     origin,
     adminToken,
     call: (method, path, body, options = {}) =>
@@ -127,6 +133,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const close = async () => {
     await exports.close();
     await app.close();
+    await probe.close();
     await opened.close();
     redis?.close();
     await onServer(`drop database ${database} with (force)`);

@@ -30,7 +30,7 @@ export interface CopyPoolOptions extends Pick<DatabaseOptions, 'connection' | 'o
 
 const CONNECTIONS = 2;
 const CONNECT_TIMEOUT_MS = 3_000;
-const EXPORT_TIMEOUT_MS = 10 * 60_000;
+export const EXPORT_TIMEOUT_MS = 10 * 60_000;
 const STALL_MS = 60_000;
 const RETRY_AFTER_SECONDS = 5;
 

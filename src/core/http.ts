@@ -13,7 +13,7 @@ import fastify, {
 } from 'fastify';
 import { asUnavailable, sqlState } from './db.ts';
 import { ErrorBody } from './envelope.ts';
-import { AppError, type ErrorCode } from './errors.ts';
+import { AppError, type ErrorCode, unavailable } from './errors.ts';
 import { parseQueryString } from './list-query.ts';
 import type { Log } from './log.ts';
 import { type CompanyFormats, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
@@ -21,6 +21,8 @@ import { type CompanyFormats, createValidatorCompiler, FORMAT_NAMES } from './va
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
+/** For the whole of an answer; a route that needs longer says so. What was begun ends by the database's own limits. */
+const ANSWER_TIMEOUT_MS = 5_500;
 /** Above the 60 s that load balancers commonly keep an idle connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
@@ -40,6 +42,7 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
     trustProxy: config.trustedProxies ?? false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    handlerTimeout: ANSWER_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS },
     routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PARAM_LENGTH },
@@ -153,7 +156,8 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
 
 function knownError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
-  const status = error instanceof Error ? (error as FastifyError).statusCode : undefined;
+  const { statusCode: status, code } = error instanceof Error ? (error as FastifyError) : {};
+  if (code === 'FST_ERR_HANDLER_TIMEOUT') return unavailable(error);
   if (status !== undefined && status >= 400 && status < 500) {
     const message =
       status === 415 ? 'Send the body with Content-Type: application/json.' : (error as Error).message;

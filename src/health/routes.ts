@@ -1,10 +1,7 @@
-import { sql } from 'kysely';
 import { Type } from 'typebox';
 import type { Api } from '../core/api.ts';
-import type { Context } from '../core/context.ts';
 import type { SharedRedis } from '../core/redis.ts';
-
-const PROBE_TIMEOUT_MS = 2_000;
+import type { DatabaseProbe } from './probe.ts';
 
 const Health = Type.Object(
   {
@@ -27,13 +24,14 @@ const HEALTHY = {
 const Probe = Type.Object({ status: Type.String() }, { title: 'Probe' });
 
 interface HealthOptions {
+  probe: DatabaseProbe;
   redis: SharedRedis | undefined;
   /** False once the process has begun to stop. */
   accepting(): boolean;
 }
 
 /** At the root of the service, outside /api and the envelope: for load balancers and people. */
-export function healthRoutes(app: Api, context: Context, { redis, accepting }: HealthOptions): void {
+export function healthRoutes(app: Api, { probe, redis, accepting }: HealthOptions): void {
   const config = { access: 'public', rate: 'none' } as const;
   const tags = ['Health'];
 
@@ -59,7 +57,7 @@ export function healthRoutes(app: Api, context: Context, { redis, accepting }: H
       },
     },
     async (_request, reply) => {
-      const [database, redisState] = await Promise.all([databaseIsUp(context), stateOfRedis(redis)]);
+      const [database, redisState] = await Promise.all([probe.isUp(), stateOfRedis(redis)]);
       const status = !database ? 'down' : redisState === 'down' ? 'degraded' : 'ok';
       return reply.status(database ? 200 : 503).send({
         status,
@@ -99,20 +97,11 @@ export function healthRoutes(app: Api, context: Context, { redis, accepting }: H
     },
     async (_request, reply) => {
       if (!accepting()) return reply.status(503).send({ status: 'stopping' });
-      return (await databaseIsUp(context))
+      return (await probe.isUp())
         ? { status: 'ready' }
         : reply.status(503).send({ status: 'waiting for the database' });
     },
   );
-}
-
-async function databaseIsUp({ db }: Context): Promise<boolean> {
-  const asked = sql`select 1`.execute(db).then(
-    () => true,
-    () => false, // Which way it fails does not matter to the question.
-  );
-  const late = new Promise<false>((resolve) => setTimeout(resolve, PROBE_TIMEOUT_MS, false).unref());
-  return Promise.race([asked, late]);
 }
 
 async function stateOfRedis(redis: SharedRedis | undefined): Promise<'up' | 'down' | 'disabled'> {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { Api } from '../core/api.ts';
 import { type Context, today } from '../core/context.ts';
-import type { CopyPool } from '../core/copy.ts';
+import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/copy.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { Envelope, examplesOf, ok, PagedEnvelope } from '../core/envelope.ts';
 import { invalid } from '../core/errors.ts';
@@ -35,6 +35,7 @@ export function reportRoutes(api: Api, context: Context, exports: CopyPool): voi
   api.get(
     '/reports/payments',
     {
+      handlerTimeout: EXPORT_TIMEOUT_MS,
       config: { access: 'reports:read' },
       schema: {
         tags: ['Reports'],

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { openDatabase } from '../../src/core/db.ts';
-import { createCaller, startInstance, useService } from '../harness.ts';
+import { openDatabaseProbe } from '../../src/health/probe.ts';
+import { type Answer, createCaller, startInstance, useService } from '../harness.ts';
 
 const service = useService();
 const NOT_THERE = 'redis://127.0.0.1:1';
@@ -62,7 +64,8 @@ describe('GET /health', () => {
       prepare: true,
       onConnectionLost: () => {},
     });
-    const app = buildApp({ ...service.parts, context: { ...service.context, db: lost.db } });
+    const probe = openDatabaseProbe({ connection: nowhere, onConnectionLost: () => {} });
+    const app = buildApp({ ...service.parts, probe, context: { ...service.context, db: lost.db } });
     try {
       const health = await app.inject('/health');
       expect(health.statusCode).toBe(503);
@@ -77,6 +80,7 @@ describe('GET /health', () => {
       expect(answer.body).not.toContain('ECONNREFUSED');
     } finally {
       await app.close();
+      await probe.close();
       await lost.close();
     }
   });
@@ -88,6 +92,46 @@ describe('GET /health', () => {
     const statusOf = async () => (await service.call('GET', '/products')).status;
     await expect.poll(statusOf, { timeout: 5_000 }).toBe(200);
     expect((await createCaller(service.origin)('GET', '/health')).body.status).toBe('ok');
+  });
+});
+
+describe('under overload', () => {
+  it('refuses what it cannot answer soon at once, goes on with the rest, and lives', async () => {
+    const blocker = new pg.Client(service.connection);
+    await blocker.connect();
+    try {
+      await blocker.query('begin; lock table products in access exclusive mode');
+      const refused: Answer[] = [];
+      const waiting = Array.from({ length: 200 }, async () => {
+        const answer = await service.call('GET', '/products');
+        if (answer.status === 503) refused.push(answer);
+        return answer.status;
+      });
+      await expect.poll(() => refused.length, { timeout: 2_500 }).toBe(200 - 128);
+      expect((await createCaller(service.origin)('GET', '/livez')).status).toBe(200);
+      expect((await createCaller(service.origin)('GET', '/health')).body.status).toBe('ok');
+      await blocker.query('rollback');
+      for (const answer of refused) expect(answer.headers.get('retry-after')).toBe('1');
+      const statuses = await Promise.all(waiting);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(128);
+      expect((await service.call('GET', '/products')).status).toBe(200);
+    } finally {
+      await blocker.end();
+    }
+  });
+
+  it('ends every request within six seconds, whatever holds it up', async () => {
+    const blocker = new pg.Client(service.connection);
+    await blocker.connect();
+    try {
+      await blocker.query('begin; lock table customers in access exclusive mode');
+      const began = performance.now();
+      const answers = await Promise.all(Array.from({ length: 100 }, () => service.call('GET', '/customers')));
+      expect(performance.now() - began).toBeLessThan(6_500);
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    } finally {
+      await blocker.end();
+    }
   });
 });
 
