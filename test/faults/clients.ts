@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto';
+import http from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { cents, inParallel, openAccount, readPayments, sumOf } from '../acceptance/client.ts';
+import type { RunningService } from '../acceptance/process.ts';
+
+/** What came of one request: no status where the connection broke. */
+export interface Outcome {
+  status: number | undefined;
+  ms: number;
+  retryAfter: string | undefined;
+  body: string;
+}
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
+const GIVE_UP_MS = 60_000;
+const PAUSE_MS = 50;
+
+/** A bare request, so that the client costs little beside the service: the answer's body stays text. */
+export function send(
+  origin: string,
+  method: string,
+  path: string,
+  { token, body, headers }: { token?: string; body?: unknown; headers?: Record<string, string> } = {},
+): Promise<Outcome> {
+  const began = performance.now();
+  const payload = body === undefined ? undefined : JSON.stringify(body);
+  return new Promise((resolve) => {
+    const done = (status: number | undefined, retryAfter?: string, text = '') =>
+      resolve({ status, ms: performance.now() - began, retryAfter, body: text });
+    const request = http.request(
+      `${origin}${path}`,
+      {
+        method,
+        agent,
+        headers: {
+          ...(payload !== undefined && {
+            'content-type': 'application/json',
+            'content-length': Buffer.byteLength(payload),
+          }),
+          ...(token && { authorization: `Bearer ${token}` }),
+          ...headers,
+        },
+      },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8');
+        response.on('data', (chunk: string) => {
+          text += chunk;
+        });
+        response.on('end', () => done(response.statusCode, response.headers['retry-after'], text));
+        response.on('error', () => done(undefined));
+      },
+    );
+    request.on('error', () => done(undefined));
+    request.end(payload);
+  });
+}
+
+interface Entry {
+  reference: string;
+  cents: number;
+  /** Undefined until the service said that it has it. */
+  paymentId: number | undefined;
+}
+
+/** Clients that pay all the time, and write down each request before it goes and each answer when it is there. */
+export interface PayingClients {
+  /** What every request came to. */
+  readonly outcomes: Outcome[];
+  /** When a payment was last acknowledged, by `performance.now()`. */
+  lastSuccess(): number;
+  /** Lets no new payment begin, and waits until every one that was begun is acknowledged. */
+  stop(): Promise<void>;
+  /** Compares what was written down with what the API shows; the figures in words. */
+  compare(service: RunningService): Promise<string>;
+}
+
+/**
+ * Each client pays on one of a few accounts, half of them as staff with an Idempotency-Key, half as the
+ * provider, and repeats a payment with the same key until it is acknowledged. Instances are taken in turn.
+ */
+export async function startPaying(
+  origins: readonly string[],
+  service: RunningService,
+  token: string,
+  { clients, accounts = 5 }: { clients: number; accounts?: number },
+): Promise<PayingClients> {
+  const targets = await inParallel(5, Array.from({ length: accounts }), () => openAccount(service, token));
+  const journal = new Map<number, Entry[]>(targets.map(({ id }) => [id, []]));
+  const outcomes: Outcome[] = [];
+  let stopping = false;
+  let lastSuccess = performance.now();
+  let sent = 0;
+
+  async function pay(client: number): Promise<void> {
+    const target = targets[client % targets.length];
+    if (!target) throw new Error('There is no account to pay on.');
+    for (let n = 1; !stopping; n++) {
+      const reference =
+        `${client % 2 ? 'STAFF' : 'PHONE'}-${client}-${n}-${randomUUID().slice(0, 8)}`.toUpperCase();
+      const entry: Entry = { reference, cents: 1 + ((client * 7 + n * 13) % 499), paymentId: undefined };
+      journal.get(target.id)?.push(entry);
+      await untilAcknowledged(entry, target, client);
+    }
+  }
+
+  async function untilAcknowledged(
+    entry: Entry,
+    target: { id: number; accountNumber: string },
+    client: number,
+  ): Promise<void> {
+    const amount = entry.cents / 100;
+    const byStaff = client % 2 === 1;
+    const request = byStaff
+      ? {
+          token,
+          headers: { 'idempotency-key': entry.reference },
+          body: { accountId: target.id, amount, paymentMethodId: 1, transactionRef: entry.reference },
+        }
+      : {
+          body: {
+            TransID: entry.reference,
+            TransAmount: amount.toFixed(2),
+            BillRefNumber: target.accountNumber,
+            TransTime: '20260105101500',
+          },
+        };
+    const path = byStaff ? '/api/payments' : '/api/webhooks/payments/mobilemoney';
+    const began = performance.now();
+    for (;;) {
+      sent += 1;
+      const outcome = await send(origins[sent % origins.length] ?? '', 'POST', path, request);
+      outcomes.push(outcome);
+      if (outcome.status === 200 || outcome.status === 201) {
+        const { data } = JSON.parse(outcome.body) as { data: { id?: number; paymentId?: number | null } };
+        entry.paymentId = data.id ?? data.paymentId ?? 0; // 0: stored, to be booked by the minute job
+        lastSuccess = performance.now();
+        return;
+      }
+      if (performance.now() - began > GIVE_UP_MS) {
+        throw new Error(`${entry.reference} is not acknowledged: ${outcome.status} ${outcome.body}`);
+      }
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  const running = Promise.all(Array.from({ length: clients }, (_, client) => pay(client)));
+  running.catch(() => {}); // Told by stop.
+  return {
+    outcomes,
+    lastSuccess: () => lastSuccess,
+    async stop() {
+      stopping = true;
+      await running;
+    },
+    async compare(reader) {
+      let payments = 0;
+      for (const { id, total } of targets) {
+        const entries = journal.get(id) ?? [];
+        const wanted = new Map(entries.map((entry) => [entry.reference, entry.cents]));
+        // What was stored as pending is booked by the minute job.
+        await expect
+          .poll(async () => (await readPayments(reader, token, id)).length, {
+            timeout: 90_000,
+            interval: 1_000,
+          })
+          .toBe(entries.length);
+        const seen = await readPayments(reader, token, id);
+        const found = seen.map((payment) => [payment.transactionRef, cents(payment.amount)]);
+        expect(found.sort()).toEqual([...wanted].sort());
+        const { body } = await reader.call('GET', `/accounts/${id}`, undefined, { token });
+        const sum = sumOf(wanted.values());
+        expect(cents(body.data.paid)).toBe(sum);
+        expect(cents(body.data.balance)).toBe(Math.max(0, cents(total) - sum));
+        payments += entries.length;
+      }
+      return `${payments} payments acknowledged, ${payments} there, 0 lost, 0 doubled, ${sent} requests`;
+    },
+  };
+}
+
+/** Requests that were neither done nor refused as a 503 that says when to come again. */
+export function strangeOf(outcomes: readonly Outcome[]): Outcome[] {
+  return outcomes.filter(({ status, retryAfter }) => {
+    if (status === 200 || status === 201 || status === undefined) return false;
+    return !(status === 503 && retryAfter !== undefined);
+  });
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);
+}

@@ -1,0 +1,123 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { findProgram } from '../../src/embedded-postgres/program.ts';
+import { chooseAccount, giveTo, programEnvironment } from '../../src/embedded-postgres/run-as.ts';
+import { freePort, newFolder } from '../acceptance/process.ts';
+
+/** A PostgreSQL server that a test may stop, freeze and kill as it likes. */
+export interface FragilePostgres {
+  /** A new, empty database. */
+  newDatabase(): Promise<string>;
+  start(): Promise<void>;
+  /** fast: breaks connections and writes all down; immediate: as if the power went. */
+  stop(mode: 'fast' | 'immediate'): Promise<void>;
+  /** Every process of the server stands still: connections stay open and nothing answers. */
+  freeze(): void;
+  thaw(): void;
+}
+
+const USER = 'ams';
+const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
+
+/** Made from the embedded server's programs, listening on a free port of the loopback. */
+export async function createPostgres(): Promise<FragilePostgres> {
+  const folder = await newFolder();
+  const data = join(folder, 'data');
+  const port = await freePort();
+  const program = await findProgram(folder);
+  const account = await chooseAccount(program, folder);
+  await giveTo(account, folder);
+  const options = {
+    cwd: folder,
+    env: programEnvironment,
+    ...(account.uid !== undefined && { uid: account.uid }),
+    ...(account.gid !== undefined && { gid: account.gid }),
+  };
+  const [initdb = '', ...initdbArgs] = [
+    ...account.prefix,
+    ...[program.initdb, '-D', data, `--username=${USER}`, '--encoding=UTF8', '--auth=trust', '--no-sync'],
+    ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+  ];
+  execFileSync(initdb, initdbArgs, { ...options, stdio: 'ignore' });
+  const address = (name: string) => `postgres://${USER}@127.0.0.1:${port}/${name}`;
+  let server: ChildProcess;
+  let frozen: number[] = [];
+  let databases = 0;
+
+  async function start(): Promise<void> {
+    const [postgres = '', ...args] = [
+      ...account.prefix,
+      ...[program.postgres, '-D', data, '-p', String(port), '-k', folder],
+      ...['-c', 'listen_addresses=127.0.0.1', '-c', 'max_connections=100'],
+    ];
+    server = spawn(postgres, args, { ...options, stdio: 'ignore' });
+    while (!(await accepts(address('postgres')))) {
+      if (server.exitCode !== null) throw new Error(`PostgreSQL ended with ${server.exitCode}.`);
+      await sleep(25);
+    }
+  }
+
+  return {
+    start,
+    async newDatabase() {
+      databases += 1;
+      const name = `faults_${databases}`;
+      await runStatement(address('postgres'), `create database ${name}`);
+      return address(name);
+    },
+    async stop(mode) {
+      const ended = once(server, 'exit');
+      server.kill(SIGNALS[mode]);
+      await ended;
+    },
+    freeze() {
+      frozen = familyOf(server.pid ?? 0);
+      for (const pid of frozen) process.kill(pid, 'SIGSTOP');
+    },
+    thaw() {
+      for (const pid of frozen) process.kill(pid, 'SIGCONT');
+    },
+  };
+}
+
+async function accepts(connectionString: string): Promise<boolean> {
+  try {
+    await runStatement(connectionString, 'select 1');
+    return true;
+  } catch {
+    return false; // It is still starting.
+  }
+}
+
+/** One statement on a connection of its own. */
+export async function runStatement(connectionString: string, statement: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
+  client.on('error', () => {}); // Told to the query, too.
+  await client.connect();
+  try {
+    return await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A process and its children: each of PostgreSQL's has a session of its own, so no group reaches them. */
+function familyOf(parent: number): number[] {
+  const children = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && parentOf(name) === parent)
+    .map(Number);
+  return [parent, ...children];
+}
+
+function parentOf(pid: string): number | undefined {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]);
+  } catch {
+    return undefined; // It has just ended.
+  }
+}

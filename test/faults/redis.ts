@@ -1,0 +1,70 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { freePort, newFolder } from '../acceptance/process.ts';
+
+/** A Redis that a test may kill, freeze and empty. */
+export interface FragileRedis {
+  readonly url: string;
+  start(): Promise<void>;
+  kill(): Promise<void>;
+  freeze(): void;
+  thaw(): void;
+  flush(): Promise<void>;
+}
+
+/** Whether `redis-server` is installed: the package brings none. */
+export function hasRedis(): boolean {
+  try {
+    execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export async function createRedis(): Promise<FragileRedis> {
+  const folder = await newFolder();
+  const port = await freePort();
+  const url = `redis://127.0.0.1:${port}`;
+  let server: ChildProcess;
+
+  return {
+    url,
+    async start() {
+      server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], {
+        cwd: folder,
+        stdio: 'ignore',
+      });
+      while (!(await answers(url))) await sleep(25);
+    },
+    async kill() {
+      const ended = once(server, 'exit');
+      server.kill('SIGKILL');
+      await ended;
+    },
+    freeze: () => void server.kill('SIGSTOP'),
+    thaw: () => void server.kill('SIGCONT'),
+    flush: () => ask(url, (client) => client.flushall()).then(() => {}),
+  };
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    return (await ask(url, (client) => client.ping())) === 'PONG';
+  } catch {
+    return false; // It is still starting.
+  }
+}
+
+async function ask<T>(url: string, question: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  client.on('error', () => {}); // Told to the question, too.
+  try {
+    await client.connect();
+    return await question(client);
+  } finally {
+    client.disconnect();
+  }
+}
