@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/faults/**/*.faults.ts'],
+    globalSetup: ['test/faults/build.ts'],
     testTimeout: 300_000,
     hookTimeout: 120_000,
     fileParallelism: false,

@@ -15,14 +15,22 @@ const RETRY_AFTER_SECONDS = 1;
  */
 export function admitRequests(app: HttpServer): void {
   const calls = { inFlight: 0, most: MOST_IN_FLIGHT };
+  let closing = false;
   const notifications = { inFlight: 0, most: MOST_NOTIFICATIONS_IN_FLIGHT };
 
+  app.addHook('preClose', async () => {
+    closing = true;
+  });
   app.addHook('onRequest', async (request, reply) => {
+    if (closing) {
+      reply.header('connection', 'close'); // The next attempt shall find another instance.
+      throw busy('The service is stopping. Try again shortly.');
+    }
     // Whether the service lives must be heard also, and above all, when it is overloaded.
     const { rate } = request.routeOptions.config;
     if (rate === 'none') return;
     const room = rate === 'webhook' ? notifications : calls;
-    if (room.inFlight >= room.most) throw overloaded();
+    if (room.inFlight >= room.most) throw busy('The service is busy. Try again shortly.');
     room.inFlight += 1;
     reply.raw.once('close', () => {
       room.inFlight -= 1;
@@ -30,9 +38,6 @@ export function admitRequests(app: HttpServer): void {
   });
 }
 
-function overloaded(): AppError {
-  return new AppError('INTERNAL_ERROR', 'The service is busy. Try again shortly.', {
-    status: 503,
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
+function busy(message: string): AppError {
+  return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: RETRY_AFTER_SECONDS });
 }

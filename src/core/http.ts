@@ -21,6 +21,8 @@ import { type CompanyFormats, createValidatorCompiler, FORMAT_NAMES } from './va
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
 const REQUEST_TIMEOUT_MS = 10_000;
+/** How often Node looks whether those two are over. */
+const CONNECTIONS_CHECK_MS = 1_000;
 /** For the whole of an answer; a route that needs longer says so. What was begun ends by the database's own limits. */
 const ANSWER_TIMEOUT_MS = 5_500;
 /** Above the 60 s that load balancers commonly keep an idle connection. */
@@ -44,7 +46,8 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
     requestTimeout: REQUEST_TIMEOUT_MS,
     handlerTimeout: ANSWER_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
+    return503OnClosing: false, // It knows no envelope; admission.ts does.
     routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PARAM_LENGTH },
     // No hook runs for an address that cannot be read.
     frameworkErrors: (error, request, reply) => {

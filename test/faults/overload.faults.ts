@@ -182,19 +182,24 @@ test('deadlocks that are provoked reach no client', async () => {
   });
 
   const half = paid.slice(0, 150);
-  const outcomes = await Promise.all([
+  const calls = [
     // The same ids in opposite orders, while money comes in and is taken back.
-    ...Array.from({ length: 6 }, (_, n) =>
-      post('/payments/reconcile', { paymentIds: n % 2 ? half : [...half].reverse() }),
+    ...Array.from(
+      { length: 6 },
+      (_, n) => () => post('/payments/reconcile', { paymentIds: n % 2 ? half : [...half].reverse() }),
     ),
-    ...paid.slice(150).map((id) => post(`/payments/${id}/reverse`, { reason: 'a test of locks' })),
+    ...paid.slice(150).map((id) => () => post(`/payments/${id}/reverse`, { reason: 'a test of locks' })),
     ...unmatched.flatMap((id, n) =>
-      [0, 1].map((other) => post(`/payments/${id}/assign`, { accountId: accounts[(n + other) % 6]?.id })),
+      [0, 1].map(
+        (other) => () => post(`/payments/${id}/assign`, { accountId: accounts[(n + other) % 6]?.id }),
+      ),
     ),
-    ...Array.from({ length: 60 }, (_, n) =>
-      post('/payments', { accountId: accounts[n % 6]?.id, amount: 3, paymentMethodId: 2 }),
+    ...Array.from(
+      { length: 60 },
+      (_, n) => () => post('/payments', { accountId: accounts[n % 6]?.id, amount: 3, paymentMethodId: 2 }),
     ),
-  ]);
+  ];
+  const outcomes = await inParallel(100, calls, (call) => call());
   // Of two who assign the same payment to different accounts one comes second: 400 says so.
   const strange = outcomes.filter(({ status }) => ![200, 201, 400, 503].includes(status ?? 0));
   expect(strange).toEqual([]);
