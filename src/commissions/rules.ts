@@ -1,9 +1,12 @@
-import { AppError, type FieldProblem, invalid } from '../core/errors.ts';
+import { type FieldProblem, illegalMove, invalid } from '../core/errors.ts';
 import { divideHalfUp, type Minor } from '../core/money.ts';
 import type { CommissionStatus } from '../core/tables.ts';
 import type { Sale } from './schema.ts';
 
 const BASIS_POINTS = 10_000n;
+
+/** The most lines of one commission; a whole one is calculated, stored and answered at once. */
+export const MAX_LINES = 10_000;
 
 const MOVES: Record<CommissionStatus, readonly CommissionStatus[]> = {
   calculated: ['approved'],
@@ -14,10 +17,7 @@ const MOVES: Record<CommissionStatus, readonly CommissionStatus[]> = {
 /** @throws AppError VALIDATION_ERROR with `{from, to, allowed}`. */
 export function checkCommissionMove(from: CommissionStatus, to: CommissionStatus): void {
   const allowed = MOVES[from];
-  if (allowed.includes(to)) return;
-  throw new AppError('VALIDATION_ERROR', `A commission cannot go from ${from} to ${to}.`, {
-    details: { from, to, allowed },
-  });
+  if (!allowed.includes(to)) throw illegalMove('A commission', from, to, allowed);
 }
 
 /** @throws AppError VALIDATION_ERROR naming each sale without a source, sold twice, or dated outside the period. */

@@ -2,11 +2,12 @@ import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { AmountFromZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import type { CommissionStatus } from '../core/tables.ts';
 
 const MAX_SALES = 1_000;
 
 const Period = Type.String({ format: 'calendar-month', description: 'YYYY-MM' });
-export const COMMISSION_STATUSES = ['calculated', 'approved', 'paid'] as const;
+export const COMMISSION_STATUSES = ['calculated', 'approved', 'paid'] as const satisfies CommissionStatus[];
 const Status = Type.Enum([...COMMISSION_STATUSES]);
 
 const Sale = Type.Object({

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
+import { emailKey } from '../core/email.ts';
 import { duplicate, notFound } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { UserRole, Users } from '../core/tables.ts';
@@ -24,11 +25,6 @@ export interface UserFields {
   active?: boolean | undefined;
   employeeId?: number | null | undefined;
   passwordHash?: string | undefined;
-}
-
-/** What makes two addresses the same. */
-export function emailKey(email: string): string {
-  return email.normalize('NFKC').toLowerCase();
 }
 
 /** @throws AppError DUPLICATE_ENTRY when the e-mail is taken, NOT_FOUND for an unknown employee. */

@@ -259,7 +259,7 @@ describe('login', () => {
 });
 
 describe('an access token', () => {
-  const key = () => new TextEncoder().encode(service.parts.jwtSecret);
+  const key = () => new TextEncoder().encode(service.context.secret);
   interface Forgery {
     header?: Record<string, unknown>;
     claims?: Record<string, unknown>;
