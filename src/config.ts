@@ -200,7 +200,7 @@ export interface Config extends Settings {
   readonly companyLogo: Logo | undefined;
 }
 
-export interface Logo {
+interface Logo {
   readonly format: 'png' | 'jpg' | 'svg';
   readonly bytes: Buffer;
 }

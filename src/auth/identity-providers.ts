@@ -13,7 +13,7 @@ const PAUSE_AFTER_FAILURE_MS = 2_000;
 const SCOPE = 'openid email profile';
 
 /** What binds the answer of a provider to the question. */
-export interface SignInSecrets {
+interface SignInSecrets {
   state: string;
   nonce: string;
   codeVerifier: string;

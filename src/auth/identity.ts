@@ -40,7 +40,7 @@ export async function startIdentitySignIn(
   return { location, browserSecret };
 }
 
-export interface Callback {
+interface Callback {
   state: string | undefined;
   /** From the cookie of the browser that comes back. */
   browserSecret: string | undefined;

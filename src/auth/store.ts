@@ -99,7 +99,7 @@ export async function extendSession(tx: Tx, sessionId: string, expiresAt: Date):
   await tx.updateTable('sessions').set({ expires_at: expiresAt }).where('id', '=', sessionId).execute();
 }
 
-export interface SignInState {
+interface SignInState {
   stateHash: Buffer;
   browserHash: Buffer;
   provider: string;

@@ -7,7 +7,7 @@ import type { CommissionStatus } from '../core/tables.ts';
 const MAX_SALES = 1_000;
 
 const Period = Type.String({ format: 'calendar-month', description: 'YYYY-MM' });
-export const COMMISSION_STATUSES = ['calculated', 'approved', 'paid'] as const satisfies CommissionStatus[];
+const COMMISSION_STATUSES = ['calculated', 'approved', 'paid'] as const satisfies CommissionStatus[];
 const Status = Type.Enum([...COMMISSION_STATUSES]);
 
 const Sale = Type.Object({

@@ -7,7 +7,7 @@ import type { Minor } from '../core/money.ts';
 import type { CommissionLines, CommissionRules, CommissionStatus, Commissions } from '../core/tables.ts';
 import type { CurrentRule } from './rules.ts';
 
-export type CommissionRow = Selectable<Commissions>;
+type CommissionRow = Selectable<Commissions>;
 type LineRow = Selectable<CommissionLines>;
 type RuleRow = Selectable<CommissionRules>;
 
@@ -81,7 +81,7 @@ export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus
     .executeTakeFirstOrThrow();
 }
 
-export interface SoldAccount {
+interface SoldAccount {
   id: number;
   activation_date: PlainDate;
   total_minor: number;
@@ -117,7 +117,7 @@ export async function findAccountsForSales(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-export interface SoldProduct {
+interface SoldProduct {
   id: number;
   price_minor: number;
   category: string;

@@ -30,7 +30,7 @@ export interface DatabaseOptions {
   onConnectionLost(error: Error): void;
 }
 
-export interface Database {
+interface Database {
   db: Db;
   pool: pg.Pool;
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-export const REDIS_TIMEOUT_MS = 200;
+const REDIS_TIMEOUT_MS = 200;
 const PAUSE_AFTER_FAILURE_MS = 2_000;
 
 /** A Redis that may go away: after a failure it is left alone for a while, so that nobody waits on it. */

@@ -10,7 +10,7 @@ import { nationalIdKey, type SearchableCustomer, searchText } from './rules.ts';
 type CustomerRow = Selectable<Customers>;
 
 /** The whole of a customer's own fields, phone in E.164. */
-export type CustomerFields = SearchableCustomer;
+type CustomerFields = SearchableCustomer;
 
 const COLUMNS = [
   'id',

@@ -13,7 +13,7 @@ import { column, defineList } from '../core/list-query.ts';
 import type { InvoiceStatus } from '../core/tables.ts';
 import { QUANTITY_DECIMALS } from './rules.ts';
 
-export const INVOICE_STATUSES = ['issued', 'void'] as const satisfies InvoiceStatus[];
+const INVOICE_STATUSES = ['issued', 'void'] as const satisfies InvoiceStatus[];
 
 /** With its three decimals it has twelve digits, so every quantity is an exact JSON number. */
 const MAX_QUANTITY = 999_999_999;

@@ -4,7 +4,7 @@ import { column, defineList } from '../core/list-query.ts';
 import type { VerificationType } from '../core/tables.ts';
 import { VERIFICATION_STATUSES } from '../customers/schema.ts';
 
-export const VERIFICATION_TYPES = [
+const VERIFICATION_TYPES = [
   'national_id',
   'passport',
   'alien_id',

@@ -9,7 +9,7 @@ import type { ProductConfigurations, Products } from '../core/tables.ts';
 type ProductRow = Selectable<Products>;
 type ConfigurationRow = Selectable<ProductConfigurations>;
 
-export interface ProductFields {
+interface ProductFields {
   sku: string;
   name: string;
   category: string;
@@ -73,7 +73,7 @@ export function lockProductRow(tx: Tx, id: number): Promise<ProductRow | undefin
   return tx.selectFrom('products').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
-export interface ConfigurationFields {
+interface ConfigurationFields {
   productId: number;
   name: string;
   attributes: Record<string, unknown>;

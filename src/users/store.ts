@@ -18,7 +18,7 @@ export interface NewUser {
 }
 
 /** The fields that an admin may change; those not there stay as they are. */
-export interface UserFields {
+interface UserFields {
   firstName?: string | undefined;
   lastName?: string | undefined;
   role?: UserRole | undefined;
