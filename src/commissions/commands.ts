@@ -6,15 +6,8 @@ import { AppError, invalidField, notFound } from '../core/errors.ts';
 import { type Minor, maxAmountMinor } from '../core/money.ts';
 import type { CommissionStatus } from '../core/tables.ts';
 import { findEmployee } from '../employees/store.ts';
-import {
-  type CurrentRule,
-  checkCommissionMove,
-  checkSales,
-  commissionOf,
-  MAX_LINES,
-  ruleFor,
-} from './rules.ts';
-import type { CalculateBody, NewRule, Sale } from './schema.ts';
+import { type CurrentRule, checkCommissionMove, checkSales, commissionOf, ruleFor } from './rules.ts';
+import { type CalculateBody, MAX_LINES, type NewRule, type Sale } from './schema.ts';
 import {
   findAccountsForSales,
   findCurrentRules,

@@ -5,9 +5,6 @@ import type { Sale } from './schema.ts';
 
 const BASIS_POINTS = 10_000n;
 
-/** The most lines of one commission; a whole one is calculated, stored and answered at once. */
-export const MAX_LINES = 10_000;
-
 const MOVES: Record<CommissionStatus, readonly CommissionStatus[]> = {
   calculated: ['approved'],
   approved: ['paid'],
