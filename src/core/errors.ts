@@ -89,7 +89,7 @@ export function unreachable(value: never): never {
   throw new Error(`Unexpected value: ${String(value)}`);
 }
 
-/** The error code of a failed system call (`EACCES`), statement (`57P03`) or library, if there is one. */
+/** The error code of a failed system call or library, if there is one. */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { codeOf } from '../core/errors.ts';
+import { codeOf } from './error.ts';
 import { type Account, programEnvironment } from './run-as.ts';
 
 /**

@@ -4,9 +4,8 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { codeOf } from '../core/errors.ts';
 import { databaseUser, readPassword } from './cluster.ts';
-import { EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
 import { sendSignal } from './guardian.ts';
 
 /** Settings for a node-postgres client. `host` is the socket's folder, or 127.0.0.1 with a password. */

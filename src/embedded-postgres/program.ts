@@ -1,8 +1,7 @@
 import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
-import { codeOf } from '../core/errors.ts';
-import { EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
 
 /** PostgreSQL's programs, ready to run. */
 export interface Program {

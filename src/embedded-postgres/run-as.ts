@@ -3,8 +3,7 @@ import { lchown, lstat, readdir, readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { codeOf } from '../core/errors.ts';
-import { EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
 import type { Program } from './program.ts';
 
 /** Under whom PostgreSQL's programs run. */

@@ -1,9 +1,8 @@
 import { mkdir, realpath } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { codeOf } from '../core/errors.ts';
 import { openCluster } from './cluster.ts';
-import { EmbeddedPostgresError } from './error.ts';
+import { codeOf, EmbeddedPostgresError } from './error.ts';
 import { askOwner, makeWay, readServerFile, type ServerSettings } from './owner.ts';
 import { findProgram } from './program.ts';
 import { chooseAccount } from './run-as.ts';
