@@ -89,7 +89,13 @@ async function generateDescription(): Promise<string> {
     prepare: false,
     onConnectionLost: () => {},
   });
-  const context: Context = { db: database.db, clock: systemClock, config, currency: currencyOf(config) };
+  const context: Context = {
+    db: database.db,
+    clock: systemClock,
+    config,
+    currency: currencyOf(config),
+    secret: 'no token is made here, but one could be',
+  };
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const exports = openCopyPool({ connection: embedded.connection, onConnectionLost: () => {} });
   const probe = openDatabaseProbe({ connection: embedded.connection, onConnectionLost: () => {} });
@@ -99,7 +105,6 @@ async function generateDescription(): Promise<string> {
     pool: database.pool,
     probe,
     log: createLog(config),
-    jwtSecret: 'no token is made here, but one could be',
     redis: undefined,
     version,
     accepting: () => true,

@@ -46,7 +46,6 @@ export interface AppParts {
   pool: Pool;
   probe: DatabaseProbe;
   log: Log;
-  jwtSecret: string;
   redis: SharedRedis | undefined;
   version: string;
   /** False once the process has begun to stop. */
@@ -62,7 +61,6 @@ export function buildApp({
   pool,
   probe,
   log,
-  jwtSecret,
   redis,
   version,
   accepting,
@@ -70,7 +68,7 @@ export function buildApp({
 }: AppParts): HttpServer {
   const { config } = context;
   const parts: AuthParts = {
-    tokens: createAccessTokens(jwtSecret, config.ACCESS_TOKEN_TTL),
+    tokens: createAccessTokens(context.secret, config.ACCESS_TOKEN_TTL),
     guesses: createLimiter('guesses', GUESSES_PER_EMAIL, GUESS_WINDOW_SECONDS, redis),
     providers: createIdentityProviders(log),
   };

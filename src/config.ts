@@ -9,6 +9,7 @@ import {
   providerVariable,
   RESERVED_PROVIDER_NAMES,
 } from './core/provider-variables.ts';
+import type { UserRole } from './core/tables.ts';
 
 const MAX_LOGO_BYTES = 1024 * 1024;
 
@@ -100,6 +101,12 @@ export const settingsSchema = Type.Object({
     'Role of whoever registers; empty: manager, but required in production where registration is open.',
   ),
 
+  ADMIN_PASSWORD: setting(
+    Type.String(),
+    '',
+    'For `npm run create-admin` alone: the password of the new admin; empty: it is asked for.',
+  ),
+
   PUBLIC_URL: setting(
     Type.String(),
     '',
@@ -184,7 +191,7 @@ export interface Config extends Settings {
   /** Without a slash at its end; undefined: take the request's own host. */
   readonly publicUrl: string | undefined;
   readonly production: boolean;
-  readonly registration: { readonly open: boolean; readonly role: string };
+  readonly registration: { readonly open: boolean; readonly role: UserRole };
   /** CIDR list for Fastify; undefined trusts nobody. */
   readonly trustedProxies: string[] | undefined;
   readonly webhookNetworks: BlockList | undefined;
@@ -193,7 +200,7 @@ export interface Config extends Settings {
   readonly companyLogo: Logo | undefined;
 }
 
-export interface Logo {
+interface Logo {
   readonly format: 'png' | 'jpg' | 'svg';
   readonly bytes: Buffer;
 }

@@ -5,7 +5,7 @@ import { Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Config } from './config.ts';
 import type { Currency } from './core/context.ts';
-import type { Db, Tx } from './core/db.ts';
+import type { Connection, Db, Tx } from './core/db.ts';
 import { currencyDecimals } from './core/money.ts';
 import type { DB } from './core/tables.ts';
 import { addDemoCatalogue } from './demo.ts';
@@ -14,10 +14,6 @@ const MIGRATIONS = join(import.meta.dirname, '..', 'migrations');
 const OLDEST_SERVER_VERSION = 150_000;
 /** Any number that no other program uses on the same database. */
 const PREPARATION_LOCK = 7_203_160_418;
-
-export type Connection =
-  | string
-  | { host: string; port: number; user: string; database: string; password?: string };
 
 export interface Preparation {
   migrations: string[];

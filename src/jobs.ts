@@ -3,15 +3,11 @@ import { activateDueAccounts } from './accounts/commands.ts';
 import { deleteExpiredSessions, deleteExpiredSignInStates } from './auth/store.ts';
 import type { Context } from './core/context.ts';
 import { deleteOldAnswers } from './core/idempotency.ts';
+import type { Log } from './core/log.ts';
 import { retryPendingNotifications } from './payments/inbox.ts';
 
 const INTERVAL_MS = 60_000;
 const LONGEST_RUN = '5min';
-
-export interface Log {
-  info(message: string): void;
-  error(details: object, message: string): void;
-}
 
 /** What is due every minute. Safe to run again at any time. */
 export async function runMinuteJobs(context: Context, log: Log): Promise<void> {

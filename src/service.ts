@@ -6,10 +6,10 @@ import type { Config } from './config.ts';
 import type { Context } from './core/context.ts';
 import { openCopyPool } from './core/copy.ts';
 import { systemClock } from './core/dates.ts';
-import { openDatabase } from './core/db.ts';
+import { type Connection, openDatabase } from './core/db.ts';
 import { createLog, type Log } from './core/log.ts';
 import { openRedis } from './core/redis.ts';
-import { type Connection, currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
+import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
 import { DOCS_PATH } from './docs/description.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/supervisor.ts';
 import { openDatabaseProbe } from './health/probe.ts';
@@ -51,14 +51,19 @@ export async function startService(config: Config): Promise<Service> {
   let accepting = true;
   const testClock =
     config.TEST_CLOCK === 'on' ? createSettableClock(() => runMinuteJobs(context, log)) : undefined;
-  const context: Context = { db: database.db, clock: testClock ?? systemClock, config, currency };
+  const context: Context = {
+    db: database.db,
+    clock: testClock ?? systemClock,
+    config,
+    currency,
+    secret: await getJwtSecret(database.db, config),
+  };
   const app = buildApp({
     context,
     exports,
     pool: database.pool,
     probe,
     log,
-    jwtSecret: await getJwtSecret(database.db, config),
     redis,
     version: packageVersion(),
     accepting: () => accepting,

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** The import rules of the house (design, section 7), held against every source file. */
+/** The import rules of the house (CONTRIBUTING.md), held against every source file. */
 
 const SRC = join(import.meta.dirname, '..', 'src');
 
@@ -175,7 +175,6 @@ describe('imports run one way', () => {
 describe('the environment', () => {
   it('is read by the process and the CLI, which pass it to the configuration, and by nobody else', () => {
     const readers = sources.filter(({ text }) => /\bprocess\.env\b/.test(text)).map(({ path }) => path);
-    // create-admin.ts: the password, which must stand in no option that `ps` shows.
-    expect(readers.sort()).toEqual(['cli/connect.ts', 'cli/create-admin.ts', 'server.ts']);
+    expect(readers.sort()).toEqual(['cli/connect.ts', 'server.ts']);
   });
 });

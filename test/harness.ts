@@ -87,15 +87,14 @@ export async function startTestService(environment: Record<string, string> = {})
   const log = createLog(config);
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   const clock = createSettableClock(async () => {});
-  const context: Context = { db: opened.db, clock, config, currency: currencyOf(config) };
-  const jwtSecret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';
+  const secret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';
+  const context: Context = { db: opened.db, clock, config, currency: currencyOf(config), secret };
   const parts: AppParts = {
     context,
     exports,
     pool: opened.pool,
     probe,
     log,
-    jwtSecret,
     redis,
     version: 'test',
     accepting: () => true,
@@ -152,9 +151,8 @@ export async function startInstance(service: TestService, environment: Record<st
   const { testClock, ...parts } = service.parts;
   const app = buildApp({
     ...parts,
-    context: { ...service.context, config },
+    context: { ...service.context, config, secret: config.JWT_SECRET || service.context.secret },
     log,
-    jwtSecret: config.JWT_SECRET || parts.jwtSecret,
     redis,
     ...(config.TEST_CLOCK === 'on' && testClock && { testClock }),
   });

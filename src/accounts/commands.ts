@@ -151,7 +151,7 @@ async function termsFor(context: Context, body: NewAccount, day: PlainDate): Pro
     instalmentCount: plan.instalment_count,
     frequency: plan.frequency,
     graceDays: plan.grace_days,
-    activationDate: (body.activationDate as PlainDate | undefined) ?? day,
+    activationDate: body.activationDate ?? day,
   };
 }
 

@@ -1,6 +1,6 @@
-import { AppError, invalidField } from '../core/errors.ts';
+import { illegalMove, invalidField } from '../core/errors.ts';
 import type { LedgerLine } from '../core/ledger.ts';
-import { type Minor, minMinor } from '../core/money.ts';
+import { LARGEST_EXACT_MINOR, type Minor, minMinor } from '../core/money.ts';
 import type { AccountStatus } from '../core/tables.ts';
 
 /** The moves that staff may make; `completed` is set and undone by the system alone. */
@@ -36,11 +36,7 @@ export const OPEN_STATUSES = [
 /** @throws AppError VALIDATION_ERROR with `{from, to, allowed}`, or naming a missing reason. */
 export function checkMove(from: AccountStatus, to: AccountStatus, reason: string | undefined): void {
   const allowed = MOVES[from];
-  if (!allowed.includes(to)) {
-    throw new AppError('VALIDATION_ERROR', `An account cannot go from ${from} to ${to}.`, {
-      details: { from, to, allowed },
-    });
-  }
+  if (!allowed.includes(to)) throw illegalMove('An account', from, to, allowed);
   if (NEEDS_REASON.has(to) && reason === undefined) throw invalidField('reason', `is required for ${to}`);
 }
 
@@ -70,11 +66,9 @@ export function balanceOf(books: Pick<AccountBooks, 'status' | 'totalMinor' | 'p
   return books.status === 'cancelled' ? 0n : unpaid(books);
 }
 
-/** The most that one account may have been paid: every amount up to it is exact as a JSON number. */
-export const MAX_PAID_MINOR = 999_999_999_999_999n;
-
+/** Whether what was paid on the account stays an amount that is exact as a JSON number. */
 export function canTake({ paidMinor }: Pick<AccountBooks, 'paidMinor'>, amountMinor: Minor): boolean {
-  return paidMinor + amountMinor <= MAX_PAID_MINOR;
+  return paidMinor + amountMinor <= LARGEST_EXACT_MINOR;
 }
 
 /**

@@ -6,14 +6,13 @@ import {
   type PlainDate,
   wholeMonthsBetween,
 } from '../core/dates.ts';
+import { unreachable } from '../core/errors.ts';
 import { type Minor, minMinor } from '../core/money.ts';
+import type { Frequency } from '../core/tables.ts';
 
 // The schedule of an account is a function of its frozen terms; nothing of it is stored. Item 0 is the
 // deposit, due on the activation date; item k (1..instalmentCount) is due k periods later. Payments cover the
 // items in this order, so that everything else follows from the terms and the sum of what was paid.
-
-export const frequencies = ['daily', 'weekly', 'monthly'] as const;
-export type Frequency = (typeof frequencies)[number];
 
 /** The terms that an account copied from its pay plan. Amounts are >= 0, counts whole and >= 0. */
 export interface Terms {
@@ -67,8 +66,6 @@ export interface Position {
   nextDueDate: PlainDate | null;
   nextDueAmountMinor: Minor | null;
   arrearsMinor: Minor;
-  balanceMinor: Minor;
-  creditMinor: Minor;
 }
 
 export interface ScheduledPayment {
@@ -116,7 +113,7 @@ export function dueDate(terms: Terms, k: number): PlainDate {
     case 'monthly':
       return addMonthsKeepingDay(terms.activationDate, k);
     default:
-      return unknownFrequency(terms.frequency);
+      return unreachable(terms.frequency);
   }
 }
 
@@ -151,7 +148,6 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
  * and next = the first item not fully covered:
  *
  * - arrears = max(0, due(today) - paid); daysPastDue = max(0, today - next's date);
- *   balance = max(0, total - paid); credit = max(0, paid - total);
  * - arrears and daysPastDue are 0 where nothing is due: on closed accounts and before activation;
  * - paymentState is the first that holds: paid_off; closed; not_due (before the activation date, or not yet
  *   activated); late (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (next lies beyond the
@@ -161,7 +157,6 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
  */
 export function position(terms: Terms, standing: Standing): Position {
   const { paidMinor, today } = standing;
-  const total = totalMinor(terms);
   const next = nextItem(terms, paidMinor);
   if (next === undefined) {
     return {
@@ -171,8 +166,6 @@ export function position(terms: Terms, standing: Standing): Position {
       nextDueDate: null,
       nextDueAmountMinor: null,
       arrearsMinor: 0n,
-      balanceMinor: 0n,
-      creditMinor: paidMinor - total,
     };
   }
   const begun = standing.activated && compareDates(today, terms.activationDate) >= 0;
@@ -186,8 +179,6 @@ export function position(terms: Terms, standing: Standing): Position {
     nextDueDate: standing.closed ? null : next.date,
     nextDueAmountMinor: standing.closed ? null : next.remainderMinor,
     arrearsMinor: owing && arrears > 0n ? arrears : 0n,
-    balanceMinor: total - paidMinor,
-    creditMinor: 0n,
   };
 }
 
@@ -240,10 +231,6 @@ function periodsBy(terms: Terms, date: PlainDate): number {
     case 'monthly':
       return wholeMonthsBetween(terms.activationDate, date);
     default:
-      return unknownFrequency(terms.frequency);
+      return unreachable(terms.frequency);
   }
-}
-
-function unknownFrequency(frequency: never): never {
-  throw new RangeError(`Unknown frequency "${String(frequency)}".`);
 }

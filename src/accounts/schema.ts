@@ -2,7 +2,9 @@ import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
-import { frequencies, paymentStates } from './schedule.ts';
+import type { AccountStatus } from '../core/tables.ts';
+import { FREQUENCIES } from '../pay-plans/schema.ts';
+import { paymentStates } from './schedule.ts';
 
 export const ACCOUNT_STATUSES = [
   'pending',
@@ -13,7 +15,7 @@ export const ACCOUNT_STATUSES = [
   'completed',
   'written_off',
   'cancelled',
-] as const;
+] as const satisfies AccountStatus[];
 
 const Status = Type.Enum([...ACCOUNT_STATUSES]);
 
@@ -57,7 +59,7 @@ export const Account = Type.Object(
     deposit: Money,
     instalmentAmount: Money,
     instalmentCount: Type.Integer(),
-    frequency: Type.Enum([...frequencies]),
+    frequency: Type.Enum([...FREQUENCIES]),
     graceDays: Type.Integer(),
     total: Money,
     paid: Money,

@@ -1,11 +1,8 @@
-import { type Selectable, sql } from 'kysely';
 import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
-import type { Db } from '../core/db.ts';
 import { ListEnvelope, okList } from '../core/envelope.ts';
-import { fetchPage, type ListPlan } from '../core/list-query.ts';
-import type { AuditEntries } from '../core/tables.ts';
 import { AuditEntry, auditList } from './schema.ts';
+import { listAuditEntries } from './store.ts';
 
 export function auditRoutes(api: Api, context: Context): void {
   api.get(
@@ -25,24 +22,4 @@ export function auditRoutes(api: Api, context: Context): void {
         'Audit entries found.',
       ),
   );
-}
-
-async function listAuditEntries(db: Db, plan: ListPlan) {
-  const page = await fetchPage<Selectable<AuditEntries>>(db, plan, {
-    select: sql`select a.* from audit_entries a`,
-    from: sql`from audit_entries a`,
-  });
-  const rows = page.rows.map((row) => ({
-    id: row.id,
-    actor: row.actor,
-    userId: row.actor_user_id,
-    action: row.action,
-    resource: row.resource,
-    resourceId: row.resource_id,
-    before: row.before,
-    after: row.after,
-    requestId: row.request_id,
-    createdAt: row.created_at.toISOString(),
-  }));
-  return { ...page, rows };
 }

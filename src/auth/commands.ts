@@ -1,7 +1,9 @@
 import { audit } from '../core/audit.ts';
-import type { Actor, Context } from '../core/context.ts';
-import { inTransaction } from '../core/db.ts';
+import { type Actor, type Context, SYSTEM } from '../core/context.ts';
+import { inTransaction, type Tx } from '../core/db.ts';
+import { emailKey } from '../core/email.ts';
 import { AppError } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
 import type { Limiter } from '../core/rate-limit.ts';
 import { refuseCommonPassword } from '../users/common-passwords.ts';
 import { hashPassword, passwordMatches } from '../users/passwords.ts';
@@ -34,7 +36,7 @@ export async function register(context: Context, parts: AuthParts, body: Registr
 
 /** Unknown e-mail, wrong password and disabled user give one and the same answer after the same time. */
 export async function login(context: Context, parts: AuthParts, body: { email: string; password: string }) {
-  const guessKey = hashToken(users.emailKey(body.email)).toString('base64url');
+  const guessKey = hashToken(emailKey(body.email)).toString('base64url');
   const found = await users.findUserByEmail(context.db, body.email);
   // Asked again when the hash's turn has come: a burst of guesses waits there.
   const checkGuesses = () => parts.guesses.check(guessKey);
@@ -53,8 +55,22 @@ export async function login(context: Context, parts: AuthParts, body: { email: s
   });
 }
 
+/** Ends the session of a user who signs out. */
+export async function endSession(
+  context: Context,
+  actor: Actor & { userId: number },
+  sessionId: string,
+): Promise<void> {
+  await inTransaction(context.db, (tx) => revoke(tx, actor, actor.userId, sessionId, 'signed out'));
+}
+
 /** A token that comes twice was stolen or copied: its whole family ends. */
-export async function refresh(context: Context, parts: AuthParts, refreshToken: string) {
+export async function refresh(
+  context: Context,
+  parts: AuthParts,
+  refreshToken: string,
+  { log, requestId }: { log: Pick<Log, 'warn'>; requestId: string },
+) {
   const hash = hashToken(refreshToken);
   const result = await inTransaction(context.db, async (tx) => {
     const token = await store.lockRefreshToken(tx, hash);
@@ -63,7 +79,9 @@ export async function refresh(context: Context, parts: AuthParts, refreshToken: 
       return undefined;
     const user = await users.getUser(tx, token.user_id);
     if (token.used_at || !user.active) {
-      await store.revokeSession(tx, token.session_id);
+      const reason = token.used_at ? 'a refresh token came twice' : 'the user is disabled';
+      await revoke(tx, { ...SYSTEM, requestId }, user.id, token.session_id, reason);
+      log.warn({ userId: user.id, sessionId: token.session_id }, `A session was ended: ${reason}.`);
       return undefined;
     }
     await store.markRefreshTokenUsed(tx, hash);
@@ -90,6 +108,12 @@ export async function changePassword(
     await users.revokeSessionsOf(tx, user.id, sessionId);
     await audit(tx, actor, { action: 'user.password', resource: 'user', resourceId: user.id, after: {} });
   });
+}
+
+async function revoke(tx: Tx, actor: Actor, userId: number, sessionId: string, reason: string) {
+  if (!(await store.revokeSession(tx, sessionId))) return;
+  const entry = { action: 'session.end', resource: 'user', resourceId: userId };
+  await audit(tx, actor, { ...entry, after: { sessionId, reason } });
 }
 
 function wrongPassword(): AppError {

@@ -1,6 +1,6 @@
 import * as openid from 'openid-client';
 import type { IdentityProvider } from '../config.ts';
-import { AppError, unavailable } from '../core/errors.ts';
+import { AppError, codeOf, unavailable } from '../core/errors.ts';
 import type { Claims } from './rules.ts';
 import type { Identity } from './store.ts';
 
@@ -13,7 +13,7 @@ const PAUSE_AFTER_FAILURE_MS = 2_000;
 const SCOPE = 'openid email profile';
 
 /** What binds the answer of a provider to the question. */
-export interface SignInSecrets {
+interface SignInSecrets {
   state: string;
   nonce: string;
   codeVerifier: string;
@@ -163,9 +163,4 @@ function translate(cause: unknown, provider: string): AppError {
     details: { provider },
     cause,
   });
-}
-
-function codeOf(error: unknown): string | undefined {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return typeof code === 'string' ? code : undefined;
 }

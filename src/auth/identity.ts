@@ -40,7 +40,7 @@ export async function startIdentitySignIn(
   return { location, browserSecret };
 }
 
-export interface Callback {
+interface Callback {
   state: string | undefined;
   /** From the cookie of the browser that comes back. */
   browserSecret: string | undefined;
@@ -107,7 +107,7 @@ export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: s
   const name = text.toLowerCase();
   const provider = config.identityProviders.get(name);
   if (provider) return provider;
-  const details = { resource: 'identity provider', field: 'provider', id: text };
+  const details = { resource: 'identity_provider', field: 'provider', id: text };
   if (!canNameProvider(name)) {
     throw new AppError(
       'NOT_FOUND',

@@ -21,7 +21,7 @@ export async function admitNewcomer(
   await lockRegistration(tx);
   const first = !config.production && !(await hasUsers(tx));
   if (!first && !config.registration.open) throw registrationClosed();
-  const role = first ? 'admin' : (config.registration.role as NewUser['role']);
+  const role = first ? 'admin' : config.registration.role;
   return addUser(tx, { ...SYSTEM, requestId }, { ...newcomer, role });
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Api } from '../core/api.ts';
-import type { Context } from '../core/context.ts';
+import type { Actor, Context } from '../core/context.ts';
 import { Envelope, Nothing, ok } from '../core/envelope.ts';
 import { invalidField } from '../core/errors.ts';
 import { actorOf } from '../core/gate.ts';
@@ -20,7 +20,6 @@ import {
   RegisterBody,
   SignedIn,
 } from './schema.ts';
-import { revokeSession } from './store.ts';
 
 interface AuthOptions {
   parts: commands.AuthParts;
@@ -77,8 +76,11 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         response: { 200: Envelope(SignedIn(User), 'Tokens renewed.') },
       },
     },
-    async (request) =>
-      ok(toSignedIn(await commands.refresh(context, parts, request.body.refreshToken)), 'Tokens renewed.'),
+    async (request) => {
+      const from = { log: request.log, requestId: request.id };
+      const signedIn = await commands.refresh(context, parts, request.body.refreshToken, from);
+      return ok(toSignedIn(signedIn), 'Tokens renewed.');
+    },
   );
 
   api.post(
@@ -93,7 +95,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     },
     async (request) => {
       const sessionId = await sessions.sessionIdOf(request);
-      await revokeSession(context.db, sessionId);
+      await commands.endSession(context, userOf(request), sessionId);
       sessions.forget(sessionId);
       return ok({}, 'Signed out.');
     },
@@ -109,7 +111,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         response: { 200: Envelope(User, 'User found.') },
       },
     },
-    async (request) => ok(toUser(await getUser(context.db, userIdOf(request))), 'User found.'),
+    async (request) => ok(toUser(await getUser(context.db, userOf(request).userId)), 'User found.'),
   );
 
   api.put(
@@ -125,8 +127,8 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       },
     },
     async (request) => {
-      const actor = { ...actorOf(request), userId: userIdOf(request) };
-      await commands.changePassword(context, actor, await sessions.sessionIdOf(request), request.body);
+      const sessionId = await sessions.sessionIdOf(request);
+      await commands.changePassword(context, userOf(request), sessionId, request.body);
       return ok({}, 'Password changed.');
     },
   );
@@ -195,10 +197,10 @@ function publicAddress(request: FastifyRequest, { config }: Context): { href: st
   return { href, secure: href.startsWith('https:') };
 }
 
-function userIdOf(request: FastifyRequest): number {
-  const { userId } = actorOf(request);
+function userOf(request: FastifyRequest): Actor & { userId: number } {
+  const { userId, ...actor } = actorOf(request);
   if (userId === null) throw new Error('A signed-in actor is a user.');
-  return userId;
+  return { ...actor, userId };
 }
 
 function toSignedIn({

@@ -1,5 +1,5 @@
 /** What a provider tells of a person, as far as a user needs it. */
-export interface Profile {
+interface Profile {
   email: string;
   firstName: string;
   lastName: string;

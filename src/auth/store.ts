@@ -36,13 +36,15 @@ export function findLivingSession(db: Db, sessionId: string, userId: number, now
     .executeTakeFirst();
 }
 
-export async function revokeSession(db: Db, sessionId: string): Promise<void> {
-  await db
+/** False when the session was ended before. */
+export async function revokeSession(tx: Tx, sessionId: string): Promise<boolean> {
+  const result = await tx
     .updateTable('sessions')
     .set({ revoked_at: new Date() })
     .where('id', '=', sessionId)
     .where('revoked_at', 'is', null)
-    .execute();
+    .executeTakeFirst();
+  return result.numUpdatedRows > 0n;
 }
 
 export async function insertRefreshToken(
@@ -97,7 +99,7 @@ export async function extendSession(tx: Tx, sessionId: string, expiresAt: Date):
   await tx.updateTable('sessions').set({ expires_at: expiresAt }).where('id', '=', sessionId).execute();
 }
 
-export interface SignInState {
+interface SignInState {
   stateHash: Buffer;
   browserHash: Buffer;
   provider: string;

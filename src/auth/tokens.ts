@@ -9,7 +9,7 @@ const HEADER_TYPE = 'at+jwt';
 const MAX_TOKEN_LENGTH = 2_048;
 const CACHED_TOKENS = 10_000;
 
-export interface AccessClaims {
+interface AccessClaims {
   userId: number;
   sessionId: string;
 }

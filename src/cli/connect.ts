@@ -1,8 +1,8 @@
 import { type Config, ConfigError, readConfig } from '../config.ts';
 import type { Context } from '../core/context.ts';
 import { systemClock } from '../core/dates.ts';
-import { openDatabase } from '../core/db.ts';
-import { type Connection, currencyOf, PreparationError, prepareDatabase } from '../database.ts';
+import { type Connection, openDatabase } from '../core/db.ts';
+import { currencyOf, getJwtSecret, PreparationError, prepareDatabase } from '../database.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/error.ts';
 import { findRunningEmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/supervisor.ts';
 
@@ -31,7 +31,8 @@ export async function withDatabase<T>(config: Config, work: (context: Context) =
       onConnectionLost: (error) => console.error(`A database connection was lost: ${error.message}`),
     });
     try {
-      return await work({ db: database.db, clock: systemClock, config, currency });
+      const secret = await getJwtSecret(database.db, config);
+      return await work({ db: database.db, clock: systemClock, config, currency, secret });
     } finally {
       await database.close();
     }

@@ -1,12 +1,10 @@
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
-import { SYSTEM } from '../core/context.ts';
-import { inTransaction } from '../core/db.ts';
+import { type Context, SYSTEM } from '../core/context.ts';
 import { AppError } from '../core/errors.ts';
-import { PASSWORD_MAX, PASSWORD_MIN } from '../core/fields.ts';
-import { addUser } from '../users/commands.ts';
-import { isCommonPassword } from '../users/common-passwords.ts';
-import { hashPassword } from '../users/passwords.ts';
+import { createValidatorCompiler } from '../core/validation.ts';
+import { createUser } from '../users/commands.ts';
+import { NewUserBody } from '../users/schema.ts';
 import { runCommand, UsageError, withDatabase } from './connect.ts';
 
 const USAGE =
@@ -15,19 +13,12 @@ const USAGE =
 
 await runCommand(async (config) => {
   const { email, firstName, lastName } = readArguments();
-  const password = process.env.ADMIN_PASSWORD ?? (await askPassword());
-  if (password.length < PASSWORD_MIN || password.length > PASSWORD_MAX) {
-    throw new UsageError(`The password must have ${PASSWORD_MIN} to ${PASSWORD_MAX} characters.`);
-  }
-  if (config.production && isCommonPassword(password))
-    throw new UsageError('The password is one of the most common.');
-
-  await withDatabase(config, async ({ db }) => {
-    const passwordHash = await hashPassword(password);
-    const user = { email, firstName, lastName, passwordHash, role: 'admin' as const };
-    await inTransaction(db, (tx) => addUser(tx, { ...SYSTEM, name: 'cli' }, user)).catch((error: unknown) => {
-      throw error instanceof AppError ? new UsageError(error.message) : error;
-    });
+  const password = config.ADMIN_PASSWORD === '' ? await askPassword() : config.ADMIN_PASSWORD;
+  await withDatabase(config, async (context) => {
+    const user = readNewUser(context, { email, firstName, lastName, password, role: 'admin' });
+    await createUser(context, { ...SYSTEM, name: 'cli' }, user);
+  }).catch((error: unknown) => {
+    throw error instanceof AppError ? new UsageError(error.message) : error;
   });
   console.log(`${email} can sign in as admin.`);
 });
@@ -40,8 +31,15 @@ function readArguments() {
   } as const;
   const values = parse(options);
   const { email, 'first-name': firstName, 'last-name': lastName } = values;
-  if (!email?.includes('@') || !firstName || !lastName) throw new UsageError(USAGE);
+  if (!email || !firstName || !lastName) throw new UsageError(USAGE);
   return { email, firstName, lastName };
+}
+
+/** @throws AppError VALIDATION_ERROR for what POST /users would refuse, too. */
+function readNewUser(context: Context, given: NewUserBody): NewUserBody {
+  const checked = createValidatorCompiler(context)({ schema: NewUserBody, httpPart: 'body' })(given);
+  if ('error' in checked) throw checked.error;
+  return given;
 }
 
 function parse<T extends NonNullable<Parameters<typeof parseArgs>[0]>['options']>(options: T) {

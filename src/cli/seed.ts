@@ -1,12 +1,12 @@
 import { inTransaction } from '../core/db.ts';
 import { addDemoCatalogue } from '../demo.ts';
+import { hasProducts } from '../products/store.ts';
 import { runCommand, UsageError, withDatabase } from './connect.ts';
 
 await runCommand(async (config) => {
   if (config.production) throw new UsageError('The demo catalogue does not belong in production.');
   await withDatabase(config, async ({ db, currency }) => {
-    const product = await db.selectFrom('products').select('id').limit(1).executeTakeFirst();
-    if (product) {
+    if (await hasProducts(db)) {
       console.log('There are products already; nothing was added.');
       return;
     }

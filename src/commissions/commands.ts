@@ -1,13 +1,13 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
-import { addDays, addMonthsKeepingDay, type PlainDate } from '../core/dates.ts';
+import { lastOfMonth, type PlainDate } from '../core/dates.ts';
 import { inTransaction, type Tx } from '../core/db.ts';
 import { AppError, invalidField, notFound } from '../core/errors.ts';
 import { type Minor, maxAmountMinor } from '../core/money.ts';
 import type { CommissionStatus } from '../core/tables.ts';
 import { findEmployee } from '../employees/store.ts';
 import { type CurrentRule, checkCommissionMove, checkSales, commissionOf, ruleFor } from './rules.ts';
-import type { CalculateBody, NewRule, Sale } from './schema.ts';
+import { type CalculateBody, MAX_LINES, type NewRule, type Sale } from './schema.ts';
 import {
   findAccountsForSales,
   findCurrentRules,
@@ -58,7 +58,7 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
       resource: 'commission',
       resourceId: commission.id,
       before: { status: commission.status, totalMinor: commission.total_minor },
-      after: { employeeId, period, lines: lines.length, totalMinor },
+      after: { employeeId, period, lines: lines.length, status: calculated.status, totalMinor },
     });
     const [answer] = await withLines(tx, context.currency, [calculated]);
     if (!answer) throw new Error('One commission in, one out.');
@@ -104,8 +104,10 @@ async function move(tx: Tx, actor: Actor, id: number, from: CommissionStatus, to
 
 async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promise<PricedSale[]> {
   const first = `${period}-01` as PlainDate;
-  const last = addDays(addMonthsKeepingDay(first, 1), -1);
-  const accounts = await findSoldAccounts(tx, employeeId, first, last);
+  const accounts = await findSoldAccounts(tx, employeeId, first, lastOfMonth(first), MAX_LINES + 1);
+  if (accounts.length > MAX_LINES) {
+    throw invalidField('period', `has more than ${MAX_LINES} sales, the most that one commission holds`);
+  }
   return accounts.map((account) => ({
     accountId: account.id,
     productId: account.product_id,
@@ -128,7 +130,7 @@ async function priceSales(tx: Tx, { currency }: Context, sales: readonly Sale[])
   );
   return sales.map((sale, index) => {
     const quantity = sale.quantity ?? 1;
-    const saleDate = (sale.saleDate as PlainDate | undefined) ?? null;
+    const saleDate = sale.saleDate ?? null;
     const given = sale.amount === undefined ? undefined : readAmount(sale.amount, currency);
     const account = sale.accountId === undefined ? undefined : accounts.get(sale.accountId);
     if (account) {

@@ -1,4 +1,4 @@
-import { AppError, type FieldProblem, invalid } from '../core/errors.ts';
+import { type FieldProblem, illegalMove, invalid } from '../core/errors.ts';
 import { divideHalfUp, type Minor } from '../core/money.ts';
 import type { CommissionStatus } from '../core/tables.ts';
 import type { Sale } from './schema.ts';
@@ -14,10 +14,7 @@ const MOVES: Record<CommissionStatus, readonly CommissionStatus[]> = {
 /** @throws AppError VALIDATION_ERROR with `{from, to, allowed}`. */
 export function checkCommissionMove(from: CommissionStatus, to: CommissionStatus): void {
   const allowed = MOVES[from];
-  if (allowed.includes(to)) return;
-  throw new AppError('VALIDATION_ERROR', `A commission cannot go from ${from} to ${to}.`, {
-    details: { from, to, allowed },
-  });
+  if (!allowed.includes(to)) throw illegalMove('A commission', from, to, allowed);
 }
 
 /** @throws AppError VALIDATION_ERROR naming each sale without a source, sold twice, or dated outside the period. */

@@ -2,11 +2,14 @@ import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { AmountFromZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import type { CommissionStatus } from '../core/tables.ts';
 
 const MAX_SALES = 1_000;
+/** The most lines of one commission; a whole one is calculated, stored and answered at once. */
+export const MAX_LINES = 10_000;
 
 const Period = Type.String({ format: 'calendar-month', description: 'YYYY-MM' });
-export const COMMISSION_STATUSES = ['calculated', 'approved', 'paid'] as const;
+const COMMISSION_STATUSES = ['calculated', 'approved', 'paid'] as const satisfies CommissionStatus[];
 const Status = Type.Enum([...COMMISSION_STATUSES]);
 
 const Sale = Type.Object({
@@ -26,7 +29,8 @@ export const CalculateBody = Type.Object(
       Type.Array(Sale, {
         maxItems: MAX_SALES,
         description:
-          'Each names an account or a product. Empty or missing: the accounts that the employee sold in the period.',
+          'Each names an account or a product. Empty or missing: the accounts that the employee sold in the ' +
+          `period, at most ${MAX_LINES}.`,
       }),
     ),
   },

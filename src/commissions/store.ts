@@ -7,7 +7,7 @@ import type { Minor } from '../core/money.ts';
 import type { CommissionLines, CommissionRules, CommissionStatus, Commissions } from '../core/tables.ts';
 import type { CurrentRule } from './rules.ts';
 
-export type CommissionRow = Selectable<Commissions>;
+type CommissionRow = Selectable<Commissions>;
 type LineRow = Selectable<CommissionLines>;
 type RuleRow = Selectable<CommissionRules>;
 
@@ -44,25 +44,22 @@ export async function lockOrInsertCommission(
 
 export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[], totalMinor: Minor) {
   await tx.deleteFrom('commission_lines').where('commission_id', '=', id).execute();
-  if (lines.length > 0) {
-    await tx
-      .insertInto('commission_lines')
-      .values(
-        lines.map((line, index) => ({
-          commission_id: id,
-          line_number: index + 1,
-          account_id: line.accountId,
-          product_id: line.productId,
-          sale_date: line.saleDate,
-          quantity: line.quantity,
-          base_minor: line.baseMinor,
-          rule_id: line.ruleId,
-          rate_basis_points: line.rateBasisPoints,
-          amount_minor: line.amountMinor,
-        })),
-      )
-      .execute();
-  }
+  await sql`
+    insert into commission_lines (commission_id, line_number, account_id, product_id, sale_date, quantity,
+      base_minor, rule_id, rate_basis_points, amount_minor)
+    select ${id}::bigint, position, account_id, product_id, sale_date, quantity, base_minor, rule_id,
+      rate_basis_points, amount_minor
+    from unnest(
+      ${lines.map((line) => line.accountId)}::bigint[],
+      ${lines.map((line) => line.productId)}::bigint[],
+      ${lines.map((line) => line.saleDate)}::date[],
+      ${lines.map((line) => line.quantity)}::integer[],
+      ${lines.map((line) => line.baseMinor)}::bigint[],
+      ${lines.map((line) => line.ruleId)}::bigint[],
+      ${lines.map((line) => line.rateBasisPoints)}::integer[],
+      ${lines.map((line) => line.amountMinor)}::bigint[]
+    ) with ordinality as line (account_id, product_id, sale_date, quantity, base_minor, rule_id,
+      rate_basis_points, amount_minor, position)`.execute(tx);
   return tx
     .updateTable('commissions')
     .set({ status: 'calculated', total_minor: totalMinor, updated_at: sql`now()` })
@@ -84,7 +81,7 @@ export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus
     .executeTakeFirstOrThrow();
 }
 
-export interface SoldAccount {
+interface SoldAccount {
   id: number;
   activation_date: PlainDate;
   total_minor: number;
@@ -92,19 +89,20 @@ export interface SoldAccount {
   category: string;
 }
 
-/** The accounts that an employee sold: activated in the period (from..to), neither pending nor cancelled. */
+/** The accounts that an employee sold, at most so many: activated from..to, neither pending nor cancelled. */
 export async function findSoldAccounts(
   db: Db,
   employeeId: number,
   from: PlainDate,
   to: PlainDate,
+  limit: number,
 ): Promise<SoldAccount[]> {
   const { rows } = await sql<SoldAccount>`
     select a.id, a.activation_date, a.total_minor, a.product_id, p.category
     from accounts a join products p on p.id = a.product_id
     where a.employee_id = ${employeeId} and a.activation_date between ${from}::date and ${to}::date
       and a.status not in ('pending', 'cancelled')
-    order by a.id`.execute(db);
+    order by a.id limit ${limit}`.execute(db);
   return rows;
 }
 
@@ -119,7 +117,7 @@ export async function findAccountsForSales(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-export interface SoldProduct {
+interface SoldProduct {
   id: number;
   price_minor: number;
   category: string;
@@ -194,6 +192,8 @@ export async function withLines(db: Db, currency: Currency, rows: readonly Commi
   const { rows: lines } = await sql<LineRow>`
     select * from commission_lines where commission_id = any(${ids}::bigint[])
     order by commission_id, line_number`.execute(db);
+  const linesOf = new Map<number, LineRow[]>(ids.map((id) => [id, []]));
+  for (const line of lines) linesOf.get(line.commission_id)?.push(line);
   return rows.map((row) => ({
     id: row.id,
     employeeId: row.employee_id,
@@ -202,7 +202,7 @@ export async function withLines(db: Db, currency: Currency, rows: readonly Commi
     total: amountOf(row.total_minor, currency),
     currency: currency.code,
     paidAt: row.paid_at?.toISOString() ?? null,
-    lines: lines.filter((line) => line.commission_id === row.id).map((line) => toLine(line, currency)),
+    lines: (linesOf.get(row.id) ?? []).map((line) => toLine(line, currency)),
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   }));

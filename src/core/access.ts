@@ -36,7 +36,7 @@ export const RIGHTS = {
   'catalogue:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
 } as const satisfies Record<string, readonly UserRole[]>;
 
-export type Permission = keyof typeof RIGHTS;
+type Permission = keyof typeof RIGHTS;
 export type Access = Permission | 'signed-in' | 'public';
 
 /** The budget that a request counts in; see rate-limit.ts. */

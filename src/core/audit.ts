@@ -5,7 +5,7 @@ export interface AuditEntry {
   action: string;
   resource: string;
   resourceId: number | null;
-  /** The fields as they were; absent for what is new. */
+  /** The fields as they were; absent for what is new. Of them, those that `after` names are kept. */
   before?: Record<string, unknown>;
   after: Record<string, unknown>;
 }
@@ -24,11 +24,16 @@ export async function audit(
       action,
       resource,
       resource_id: resourceId,
-      before: before ? jsonText(before) : null,
+      before: before ? jsonText(partOf(before, after)) : null,
       after: jsonText(after),
       request_id: actor.requestId,
     })
     .execute();
+}
+
+/** The values that an object has for the keys of another. */
+function partOf(whole: Record<string, unknown>, keys: object): Record<string, unknown> {
+  return Object.fromEntries(Object.keys(keys).map((key) => [key, whole[key]]));
 }
 
 function jsonText(value: Record<string, unknown>): string {

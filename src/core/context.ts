@@ -4,12 +4,14 @@ import type { Db } from './db.ts';
 import { type Minor, minorFromNumber, minorToNumber } from './money.ts';
 import type { UserRole } from './tables.ts';
 
-/** What commands and routes work with; made once, in server.ts or by a test, and passed in. */
+/** What commands and routes work with; made once, when the service, a command of the CLI or a test starts. */
 export interface Context {
   readonly db: Db;
   readonly clock: Clock;
   readonly config: Config;
   readonly currency: Currency;
+  /** The same in all instances: signs access tokens, and keys what is kept of a request with a password. */
+  readonly secret: string;
 }
 
 /** The one currency of the books and the number of its decimals. */

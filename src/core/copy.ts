@@ -23,7 +23,7 @@ export interface CopyPool {
   close(): Promise<void>;
 }
 
-export interface CopyPoolOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
+interface CopyPoolOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
   /** How long a reader may take nothing: it keeps a snapshot open, and dead rows from being cleaned up. */
   stallMs?: number;
 }

@@ -7,7 +7,8 @@ import {
   businessDay,
   compareDates,
   daysBetween,
-  monthOf,
+  firstOfMonth,
+  lastOfMonth,
   type PlainDate,
   parseEastAfricaTime,
   parsePlainDate,
@@ -160,8 +161,10 @@ describe('date arithmetic', () => {
     expect(() => addMonthsKeepingDay(date('2024-01-01'), 1.5)).toThrow(RangeError);
   });
 
-  it('names the month', () => {
-    expect(monthOf(date('2024-02-29'))).toBe('2024-02');
+  it('finds the ends of a month', () => {
+    expect(firstOfMonth(date('2024-02-17'))).toBe('2024-02-01');
+    expect(lastOfMonth(date('2024-02-17'))).toBe('2024-02-29');
+    expect(lastOfMonth(date('2023-12-31'))).toBe('2023-12-31');
   });
 });
 

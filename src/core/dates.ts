@@ -117,9 +117,12 @@ export function compareDates(a: PlainDate, b: PlainDate): -1 | 0 | 1 {
   return a < b ? -1 : 1;
 }
 
-/** The month of a date as YYYY-MM. */
-export function monthOf(date: PlainDate): string {
-  return date.slice(0, 7);
+export function firstOfMonth(date: PlainDate): PlainDate {
+  return `${date.slice(0, 7)}-01` as PlainDate;
+}
+
+export function lastOfMonth(date: PlainDate): PlainDate {
+  return addDays(addMonthsKeepingDay(firstOfMonth(date), 1), -1);
 }
 
 /**

@@ -16,9 +16,13 @@ export type Db = Kysely<DB>;
 /** A function that takes a Tx must run inside a transaction; a Db is not accepted. */
 export type Tx = Transaction<DB>;
 
+/** A connection string, or the settings of the embedded server. */
+export type Connection =
+  | string
+  | { host: string; port: number; user: string; database: string; password?: string };
+
 export interface DatabaseOptions {
-  /** A connection string, or the settings of the embedded server. */
-  connection: string | { host: string; port: number; user: string; database: string; password?: string };
+  connection: Connection;
   poolSize: number;
   /** Named prepared statements; off behind a pooler in transaction mode. */
   prepare: boolean;
@@ -26,7 +30,7 @@ export interface DatabaseOptions {
   onConnectionLost(error: Error): void;
 }
 
-export interface Database {
+interface Database {
   db: Db;
   pool: pg.Pool;
   close(): Promise<void>;

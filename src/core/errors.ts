@@ -53,15 +53,25 @@ export function invalidField(path: string, message: string): AppError {
   return invalid([{ path, message }]);
 }
 
-/** @param field the request's field that refers to the missing resource; `id` for the path. */
+/** A change of status that the present status does not allow. @param what the subject of the sentence: 'An account'. */
+export function illegalMove(what: string, from: string, to: string, allowed: readonly string[]): AppError {
+  return new AppError('VALIDATION_ERROR', `${what} cannot go from ${from} to ${to}.`, {
+    details: { from, to, allowed },
+  });
+}
+
+/**
+ * @param resource one word with `_`, as the audit trail writes it, too
+ * @param field the request's field that refers to the missing resource; `id` for the path.
+ */
 export function notFound(resource: string, id: unknown, field = 'id'): AppError {
-  return new AppError('NOT_FOUND', `There is no ${resource} with id ${id}.`, {
+  return new AppError('NOT_FOUND', `There is no ${inWords(resource)} with id ${id}.`, {
     details: { resource, field, id },
   });
 }
 
 export function duplicate(resource: string, field: string): AppError {
-  return new AppError('DUPLICATE_ENTRY', `Another ${resource} already has this ${field}.`, {
+  return new AppError('DUPLICATE_ENTRY', `Another ${inWords(resource)} already has this ${field}.`, {
     details: { resource, field },
   });
 }
@@ -77,4 +87,14 @@ export function unavailable(cause: unknown, retryAfterSeconds = 2): AppError {
 
 export function unreachable(value: never): never {
   throw new Error(`Unexpected value: ${String(value)}`);
+}
+
+/** The error code of a failed system call or library, if there is one. */
+export function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' ? code : undefined;
+}
+
+function inWords(resource: string): string {
+  return resource.replaceAll('_', ' ');
 }

@@ -1,8 +1,9 @@
 import { type TSchema, Type } from 'typebox';
+import type { PlainDate } from './dates.ts';
 
 /**
- * The field types that every resource shares. The formats `text`, `calendar-date` and `money` are
- * defined once, in validation.ts.
+ * The field types that every resource shares. Their formats (`text`, `calendar-date`, …) and the
+ * keywords `x-amount` and `x-decimals` are defined once, in validation.ts.
  */
 
 /** 2^53 − 1: the largest id that a JSON number carries exactly. */
@@ -16,7 +17,16 @@ export function Text(maxLength: number, options: { description?: string; example
 }
 
 /** A calendar date of the business, YYYY-MM-DD. */
-export const DateText = Type.String({ format: 'calendar-date', description: 'YYYY-MM-DD' });
+export const DateText = CalendarDate({ format: 'calendar-date', description: 'YYYY-MM-DD' });
+
+/** A text whose format lets only calendar dates through, so that it is a PlainDate once it is validated. */
+export function CalendarDate(options: {
+  format: 'calendar-date' | 'past-date';
+  description: string;
+  examples?: string[];
+}) {
+  return Type.Unsafe<PlainDate>(Type.String(options));
+}
 
 /** A moment in UTC, ISO 8601. */
 export const Timestamp = Type.String({ format: 'date-time' });
@@ -57,7 +67,7 @@ export function Nullable<T extends TSchema>(schema: T) {
 
 export const Email = Type.String({ minLength: 3, maxLength: 254, format: 'mail-address' });
 
-export const PASSWORD_MIN = 8;
-export const PASSWORD_MAX = 128;
+const PASSWORD_MIN = 8;
+const PASSWORD_MAX = 128;
 /** Any characters: length is what makes a password hard to guess. */
 export const NewPassword = Type.String({ minLength: PASSWORD_MIN, maxLength: PASSWORD_MAX });

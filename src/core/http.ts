@@ -143,7 +143,7 @@ const UNREADABLE: Record<string, [status: number, text: string]> = {
 };
 
 /** Answers any error in the envelope; what is not meant for the caller goes to the log alone. */
-export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = knownError(error);
   if (!known || known.status >= 500) {
     request.log[known ? 'warn' : 'error']({ err: known?.cause ?? error }, 'request failed');

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from './context.ts';
 import { type Db, inTransaction, sqlState, type Tx } from './db.ts';
@@ -29,7 +29,7 @@ export async function repeatable<Answer>(
   const key = readKey(request);
   if (key === undefined) return work(context);
   return inTransaction(context.db, async (tx) => {
-    const claim = claimOf(request, key);
+    const claim = claimOf(context, request, key);
     if (await insertClaim(tx, claim)) {
       const answer = await work({ ...context, db: tx });
       await keepAnswer(tx, claim, reply.statusCode, answer);
@@ -61,30 +61,22 @@ function readKey(request: FastifyRequest): string | undefined {
   return key;
 }
 
-function claimOf(request: FastifyRequest, key: string): Claim {
+function claimOf({ secret }: Context, request: FastifyRequest, key: string): Claim {
   const { userId } = actorOf(request);
   if (userId === null) throw new Error('A repeatable route needs a signed-in user.');
   const path = (request.url.split('?', 1)[0] ?? '').replace(/^\/api\/v1\//, '/api/');
-  const bodyHash = createHash('sha256').update(canonical(request.body)).digest();
+  // Keyed, because a body may hold a password: a plain hash that is kept would let it be guessed.
+  const bodyHash = createHmac('sha256', secret).update(canonical(request.body)).digest();
   return { userId, path, key, bodyHash };
 }
 
-/**
- * The body's JSON with sorted keys: the order in which a client writes them says nothing. A password is left
- * out, because a fast hash that is kept would let it be guessed.
- */
+/** The body's JSON with sorted keys: the order in which a client writes them says nothing. */
 function canonical(body: unknown): string {
-  return JSON.stringify(withoutPassword(body) ?? null, (_key, value) =>
+  return JSON.stringify(body ?? null, (_key, value) =>
     value !== null && typeof value === 'object' && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
       : value,
   );
-}
-
-function withoutPassword(body: unknown): unknown {
-  if (typeof body !== 'object' || body === null || !('password' in body)) return body;
-  const { password, ...rest } = body;
-  return rest;
 }
 
 /** Waits for whoever holds the key; false when that one has stored an answer. */

@@ -12,7 +12,7 @@ export interface LedgerLine {
   paymentMethodId?: number;
 }
 
-export interface LedgerPosting {
+interface LedgerPosting {
   event: LedgerEvent;
   accountId: number | null;
   paymentId: number | null;

@@ -12,6 +12,7 @@ const context: Context = {
   clock: { now: () => new Date('2026-03-02T09:00:00Z') },
   config: readConfig({}),
   currency: { code: 'KES', decimals: 2 },
+  secret: 'of no use here',
 };
 
 const list = defineList(

@@ -1,8 +1,9 @@
-import { type Logger, pino } from 'pino';
+import type { FastifyBaseLogger } from 'fastify';
+import { pino } from 'pino';
 import pretty from 'pino-pretty';
 import type { Config } from '../config.ts';
 
-export type Log = Logger;
+export type Log = FastifyBaseLogger;
 
 /** JSON lines in production, where programs read them; plain lines elsewhere, where people do. */
 export function createLog({ LOG_LEVEL, production }: Pick<Config, 'LOG_LEVEL' | 'production'>): Log {

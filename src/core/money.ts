@@ -7,9 +7,11 @@ export type Minor = bigint;
 /** The largest amount of one payment or one invoice, in major units, whatever the currency. */
 export const MAX_AMOUNT_TEXT = '999999999999.99';
 
-// Every decimal of at most 15 significant digits survives text → IEEE 754 double → shortest text unchanged
-// (DBL_DIG in C), so an amount within this bound can always stand as a JSON number.
-const LARGEST_EXACT_MINOR = 999_999_999_999_999n;
+/**
+ * Every decimal of at most 15 significant digits survives text → IEEE 754 double → shortest text unchanged
+ * (DBL_DIG in C), so an amount within this bound can always stand as a JSON number.
+ */
+export const LARGEST_EXACT_MINOR = 999_999_999_999_999n;
 
 const MAX_SAFE_MINOR = BigInt(Number.MAX_SAFE_INTEGER);
 

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
+import type { Log } from './log.ts';
 
-export const REDIS_TIMEOUT_MS = 200;
+const REDIS_TIMEOUT_MS = 200;
 const PAUSE_AFTER_FAILURE_MS = 2_000;
 
 /** A Redis that may go away: after a failure it is left alone for a while, so that nobody waits on it. */
@@ -14,10 +15,7 @@ export interface SharedRedis {
   close(): void;
 }
 
-export function openRedis(
-  url: string,
-  log: { warn(message: string): void; info(message: string): void },
-): SharedRedis {
+export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedRedis {
   const client = new Redis(url, {
     enableOfflineQueue: false, // while it is down, commands fail at once instead of piling up
     commandTimeout: REDIS_TIMEOUT_MS,

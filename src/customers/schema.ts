@@ -1,8 +1,14 @@
 import { type Static, Type } from 'typebox';
 import { Email, Id, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import type { VerificationStatus } from '../core/tables.ts';
 
-export const VERIFICATION_STATUSES = ['pending', 'verified', 'rejected', 'expired'] as const;
+export const VERIFICATION_STATUSES = [
+  'pending',
+  'verified',
+  'rejected',
+  'expired',
+] as const satisfies VerificationStatus[];
 
 const Phone = Type.String({
   maxLength: 30,

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { type Db, type Tx, violatedUnique } from '../core/db.ts';
+import { emailKey } from '../core/email.ts';
 import { type AppError, duplicate } from '../core/errors.ts';
 import { fetchPage, type ListPlan, likeLiteral } from '../core/list-query.ts';
 import { phoneSha256 } from '../core/phone.ts';
@@ -9,7 +10,7 @@ import { nationalIdKey, type SearchableCustomer, searchText } from './rules.ts';
 type CustomerRow = Selectable<Customers>;
 
 /** The whole of a customer's own fields, phone in E.164. */
-export type CustomerFields = SearchableCustomer;
+type CustomerFields = SearchableCustomer;
 
 const COLUMNS = [
   'id',
@@ -62,14 +63,13 @@ export async function lockCustomer(tx: Tx, id: number) {
   return row && toCustomer(row);
 }
 
-/** Shows the status of the customer's newest KYC record; false when there is no such customer. */
-export async function setKycStatus(tx: Tx, id: number, status: VerificationStatus): Promise<boolean> {
-  const result = await tx
+/** Shows the status of the customer's newest KYC record. */
+export async function setKycStatus(tx: Tx, id: number, status: VerificationStatus): Promise<void> {
+  await tx
     .updateTable('customers')
     .set({ kyc_status: status, updated_at: sql`now()` })
     .where('id', '=', id)
-    .executeTakeFirst();
-  return result.numUpdatedRows > 0n;
+    .execute();
 }
 
 /** @param words folded; each must occur in the customer's search text. */
@@ -89,7 +89,7 @@ function columnsOf(fields: CustomerFields) {
     first_name: fields.firstName,
     last_name: fields.lastName,
     email: fields.email,
-    email_key: fields.email?.normalize('NFKC').toLowerCase() ?? null,
+    email_key: fields.email === null ? null : emailKey(fields.email),
     phone: fields.phone,
     phone_sha256: phoneSha256(fields.phone),
     national_id: fields.nationalId,

@@ -1,7 +1,10 @@
 /** A failure whose message is one line for whoever runs the service: what is wrong, where, what to do. */
 export class EmbeddedPostgresError extends Error {}
 
-/** The error code of a failed system call (`EACCES`) or statement (`57P03`), if there is one. */
+/**
+ * The error code of a failed system call (`EACCES`) or statement (`57P03`), if there is one. Like the whole
+ * folder it imports nothing of the service, so that the supervisor can be built and run alone.
+ */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;

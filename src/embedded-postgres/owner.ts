@@ -9,7 +9,7 @@ import { codeOf, EmbeddedPostgresError } from './error.ts';
 import { sendSignal } from './guardian.ts';
 
 /** Settings for a node-postgres client. `host` is the socket's folder, or 127.0.0.1 with a password. */
-export interface Connection {
+export interface ServerSettings {
   readonly host: string;
   readonly port: number;
   readonly user: string;
@@ -96,7 +96,7 @@ async function removeEmptyFile(cluster: string): Promise<void> {
 
 /** Connects to the server that carries the mark as soon as it accepts connections, and takes its lock. */
 export async function takeLock(
-  connection: Connection,
+  connection: ServerSettings,
   mark: string,
   signal: AbortSignal,
 ): Promise<pg.Client> {
@@ -137,7 +137,7 @@ type Answer =
   | { readonly state: 'busy' }
   | { readonly state: 'silent' };
 
-export async function askOwner(connection: Connection): Promise<Answer> {
+export async function askOwner(connection: ServerSettings): Promise<Answer> {
   try {
     const client = await connect(connection);
     try {
@@ -157,7 +157,7 @@ export async function askOwner(connection: Connection): Promise<Answer> {
 /** What `postmaster.pid` says; the server removes the file when it ends in order. */
 export async function readServerFile(
   cluster: string,
-): Promise<{ pid: number; connection: Connection } | undefined> {
+): Promise<{ pid: number; connection: ServerSettings } | undefined> {
   try {
     const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n');
     const [pid, , , port, socketFolder, address] = lines;
@@ -174,7 +174,7 @@ export async function readServerFile(
 }
 
 /** Connects to the database `postgres`, so that `ams` can be created, copied and dropped. */
-async function connect(connection: Connection): Promise<pg.Client> {
+async function connect(connection: ServerSettings): Promise<pg.Client> {
   const client = new pg.Client({
     ...connection,
     database: 'postgres',

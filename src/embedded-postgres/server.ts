@@ -7,7 +7,7 @@ import type pg from 'pg';
 import { databaseUser, readPassword } from './cluster.ts';
 import { codeOf, EmbeddedPostgresError, lastWords } from './error.ts';
 import { endGuarded, spawnGuarded } from './guardian.ts';
-import { type Connection, takeLock } from './owner.ts';
+import { type ServerSettings, takeLock } from './owner.ts';
 import type { Program } from './program.ts';
 import { type Account, giveTo } from './run-as.ts';
 
@@ -22,7 +22,7 @@ interface Job {
   readonly cluster: string;
   readonly program: Program;
   readonly account: Account;
-  readonly connection: Connection;
+  readonly connection: ServerSettings;
   readonly signal: AbortSignal;
 }
 
@@ -96,7 +96,7 @@ export async function launch({
 }
 
 /** A socket in the cluster's folder, which only its owner can enter; TCP where the path is too long for one. */
-export async function chooseEndpoint(cluster: string): Promise<Connection> {
+export async function chooseEndpoint(cluster: string): Promise<ServerSettings> {
   const common = { user: databaseUser, database: databaseName, ssl: false } as const;
   const socketPath = join(cluster, `.s.PGSQL.${socketPort}`);
   if (process.platform !== 'win32' && Buffer.byteLength(socketPath) <= longestSocketPath) {
@@ -105,7 +105,7 @@ export async function chooseEndpoint(cluster: string): Promise<Connection> {
   return { ...common, host: '127.0.0.1', port: await freePort(), password: await readPassword(cluster) };
 }
 
-function settings(connection: Connection, mark: string): string[] {
+function settings(connection: ServerSettings, mark: string): string[] {
   const isSocket = connection.password === undefined;
   return Object.entries({
     listen_addresses: isSocket ? '' : connection.host,

@@ -3,16 +3,14 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCluster } from './cluster.ts';
 import { codeOf, EmbeddedPostgresError } from './error.ts';
-import { askOwner, type Connection, makeWay, readServerFile } from './owner.ts';
+import { askOwner, makeWay, readServerFile, type ServerSettings } from './owner.ts';
 import { findProgram } from './program.ts';
 import { chooseAccount } from './run-as.ts';
 import { chooseEndpoint, launch, ServerFailed } from './server.ts';
 
 export interface EmbeddedPostgres {
   /** Settings for a node-postgres client or pool; they stay the same when the server is restarted. */
-  readonly connection: Connection;
-  /** Hears each unexpected end of the server, with the reason; a restart is under way by itself. */
-  onExit(listener: (detail: string) => void): void;
+  readonly connection: ServerSettings;
   /** Ends the server by a fast shutdown; afterwards no process of it is left. */
   stop(): Promise<void>;
 }
@@ -48,7 +46,7 @@ export async function startEmbeddedPostgres(options: {
 }
 
 /** The connection of the server that a living process, this one or another, runs on the folder. */
-export async function findRunningEmbeddedPostgres(dataDir: string): Promise<Connection | undefined> {
+export async function findRunningEmbeddedPostgres(dataDir: string): Promise<ServerSettings | undefined> {
   const folder = resolve(dataDir);
   try {
     const server = await readServerFile(join(await realpath(folder), 'postgres'));
@@ -67,7 +65,6 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
   const cluster = await openCluster(folder, program, account);
 
   const halt = new AbortController();
-  const listeners: ((detail: string) => void)[] = [];
   let connection = await chooseEndpoint(cluster);
   let server = await takeFolder();
   let recovery: Promise<void> | undefined;
@@ -78,9 +75,6 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
 
   return {
     connection,
-    onExit: (listener) => {
-      listeners.push(listener);
-    },
     stop: async () => {
       halt.abort();
       await recovery;
@@ -110,7 +104,6 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
         `PostgreSQL ended unexpectedly (${detail}) and is started again; its log is ${folder}/postgres.log`,
       );
       recovery = recover();
-      for (const listener of listeners) listener(detail);
     });
   }
 

@@ -5,7 +5,7 @@ import type { Employees } from '../core/tables.ts';
 
 type EmployeeRow = Selectable<Employees>;
 
-export interface EmployeeFields {
+interface EmployeeFields {
   name: string;
   phone: string | null;
   active: boolean;

@@ -1,7 +1,7 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import { inTransaction } from '../core/db.ts';
-import { AppError, invalidField, notFound } from '../core/errors.ts';
+import { illegalMove, invalidField, notFound } from '../core/errors.ts';
 import { MAX_AMOUNT_TEXT } from '../core/money.ts';
 import { lineOf, readQuantity, totalOf } from './rules.ts';
 import type { NewInvoice } from './schema.ts';
@@ -59,7 +59,7 @@ export async function voidInvoice(
     const voided = await setVoid(tx, id, reason);
     const found = await findInvoice(tx, id);
     if (!found) throw notFound('invoice', id);
-    if (!voided) throw alreadyVoid();
+    if (!voided) throw illegalMove('An invoice', found.invoice.status, 'void', []);
     await audit(tx, actor, {
       action: 'invoice.void',
       resource: 'invoice',
@@ -68,11 +68,5 @@ export async function voidInvoice(
       after: { status: 'void', reason },
     });
     return found;
-  });
-}
-
-function alreadyVoid(): AppError {
-  return new AppError('VALIDATION_ERROR', 'The invoice is void already.', {
-    details: { from: 'void', to: 'void', allowed: [] },
   });
 }

@@ -10,9 +10,10 @@ import {
   Timestamp,
 } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import type { InvoiceStatus } from '../core/tables.ts';
 import { QUANTITY_DECIMALS } from './rules.ts';
 
-export const INVOICE_STATUSES = ['issued', 'void'] as const;
+const INVOICE_STATUSES = ['issued', 'void'] as const satisfies InvoiceStatus[];
 
 /** With its three decimals it has twelve digits, so every quantity is an exact JSON number. */
 const MAX_QUANTITY = 999_999_999;

@@ -8,7 +8,7 @@ import { type Minor, minorToNumber } from '../core/money.ts';
 import type { InvoiceItems, Invoices } from '../core/tables.ts';
 import { type Line, QUANTITY_DECIMALS } from './rules.ts';
 
-export type InvoiceRow = Selectable<Invoices>;
+type InvoiceRow = Selectable<Invoices>;
 type ItemRow = Selectable<InvoiceItems>;
 
 export interface InvoiceWithItems {
@@ -16,7 +16,7 @@ export interface InvoiceWithItems {
   items: ItemRow[];
 }
 
-export interface NewInvoiceRow {
+interface NewInvoiceRow {
   accountId: number;
   customerName: string;
   customerPhone: string;

@@ -3,7 +3,7 @@ import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/db.ts';
 import { AppError, notFound } from '../core/errors.ts';
-import { setKycStatus } from '../customers/store.ts';
+import { lockCustomer, setKycStatus } from '../customers/store.ts';
 import { checkDocuments } from './rules.ts';
 import type { KycUpdate } from './schema.ts';
 import { insertKycRecord } from './store.ts';
@@ -19,13 +19,19 @@ export async function updateKyc(context: Context, actor: Actor, customerId: numb
   checkDocuments(documents);
   return inTransaction(context.db, async (tx) => {
     const { verificationType, verificationStatus } = body;
-    const known = await setKycStatus(tx, customerId, verificationStatus);
-    if (!known) throw notFound('customer', customerId);
+    const customer = await lockCustomer(tx, customerId);
+    if (!customer) throw notFound('customer', customerId);
+    await setKycStatus(tx, customerId, verificationStatus);
     const record = { customerId, verificationType, verificationStatus, documents, createdBy: actor.userId };
     const inserted = await insertKycRecord(tx, record, actor.name);
     // The documents hold personal data: the record keeps them, the audit trail says that there is one.
-    const after = { kycRecordId: inserted.id, verificationType, verificationStatus };
-    await audit(tx, actor, { action: 'customer.kyc', resource: 'customer', resourceId: customerId, after });
+    await audit(tx, actor, {
+      action: 'customer.kyc',
+      resource: 'customer',
+      resourceId: customerId,
+      before: { kycStatus: customer.kycStatus },
+      after: { kycStatus: verificationStatus, kycRecordId: inserted.id, verificationType },
+    });
     return inserted;
   });
 }

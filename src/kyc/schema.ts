@@ -1,9 +1,10 @@
 import { type Static, Type } from 'typebox';
 import { Id, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import type { VerificationType } from '../core/tables.ts';
 import { VERIFICATION_STATUSES } from '../customers/schema.ts';
 
-export const VERIFICATION_TYPES = [
+const VERIFICATION_TYPES = [
   'national_id',
   'passport',
   'alien_id',
@@ -11,7 +12,7 @@ export const VERIFICATION_TYPES = [
   'voter_id',
   'tax_pin',
   'business_registration',
-] as const;
+] as const satisfies VerificationType[];
 
 const MAX_DOCUMENTS = 20;
 const MAX_DOCUMENT_KEYS = 20;

@@ -14,7 +14,7 @@ interface KycRow {
   created_at: Date;
 }
 
-export interface NewKycRecord {
+interface NewKycRecord {
   customerId: number;
   verificationType: VerificationType;
   verificationStatus: VerificationStatus;

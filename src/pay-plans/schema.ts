@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { AmountAboveZero, AmountFromZero, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import type { Frequency } from '../core/tables.ts';
 
-export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const;
+export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const satisfies Frequency[];
 
 export const NewPayPlan = Type.Object(
   {

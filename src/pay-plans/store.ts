@@ -6,9 +6,9 @@ import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { Frequency, PayPlans } from '../core/tables.ts';
 
-export type PayPlanRow = Selectable<PayPlans>;
+type PayPlanRow = Selectable<PayPlans>;
 
-export interface PayPlanFields {
+interface PayPlanFields {
   name: string;
   productId: number | null;
   depositMinor: Minor;

@@ -17,7 +17,7 @@ export async function insertPaymentMethod(tx: Tx, fields: { code: string; name: 
     .returningAll()
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
-      throw violatedUnique(error) ? duplicate('payment method', 'code') : error;
+      throw violatedUnique(error) ? duplicate('payment_method', 'code') : error;
     });
   return toPaymentMethod(row);
 }

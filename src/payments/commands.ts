@@ -1,9 +1,8 @@
 import { type AccountRow, lockAccount } from '../accounts/store.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
-import type { PlainDate } from '../core/dates.ts';
 import { inTransaction, LostRace, type Tx } from '../core/db.ts';
-import { AppError, duplicate, invalidField, notFound } from '../core/errors.ts';
+import { type AppError, duplicate, illegalMove, invalidField, notFound } from '../core/errors.ts';
 import { findPaymentMethodRow } from '../payment-methods/store.ts';
 import { bookAssignment, bookPayment, bookReversal, checkRoom } from './booking.ts';
 import { bookWaitingConflict, findAccountsOfConflicts } from './inbox.ts';
@@ -22,7 +21,7 @@ import {
 export async function recordPayment(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
   const { amountMinor, paymentDate, transactionRef } = readPayment(context, body);
   const method = await findPaymentMethodRow(context.db, body.paymentMethodId);
-  if (!method) throw notFound('payment method', body.paymentMethodId, 'paymentMethodId');
+  if (!method) throw notFound('payment_method', body.paymentMethodId, 'paymentMethodId');
   if (!method.active) throw invalidField('paymentMethodId', 'must be a payment method that is active');
   return inTransaction(context.db, async (tx) => {
     if (transactionRef !== null) await lockReference(tx, transactionRef);
@@ -57,7 +56,7 @@ export async function assignPayment(
     if (!payment) throw notFound('payment', id);
     if (!account) throw notFound('account', accountId, 'accountId');
     if (payment.status === 'matched' && payment.account_id === accountId) return payment;
-    if (payment.status !== 'unmatched') throw illegalMove(payment, 'matched');
+    if (payment.status !== 'unmatched') throw refusedMove(payment, 'matched');
     checkRoom(account, BigInt(payment.amount_minor), 'accountId');
     const assigned = await setAssigned(tx, id, accountId);
     await bookAssignment(tx, account, assigned);
@@ -84,7 +83,7 @@ export async function reversePayment(
 ): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
     const { payment, account } = await lockPaymentAndAccount(tx, context, id);
-    if (payment.status === 'reversed') throw illegalMove(payment, 'reversed');
+    if (payment.status === 'reversed') throw refusedMove(payment, 'reversed');
     const reversed = await setReversed(tx, id, reason);
     await bookReversal(tx, account, payment);
     await audit(tx, actor, {
@@ -119,20 +118,18 @@ async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
   return { payment, account: seen.account_id === null ? undefined : accounts.get(seen.account_id) };
 }
 
-function illegalMove(payment: PaymentRow, to: string): AppError {
+function refusedMove(payment: PaymentRow, to: string): AppError {
   const allowed =
     payment.status === 'reversed'
       ? []
       : payment.status === 'matched'
         ? ['reversed']
         : ['matched', 'reversed'];
-  return new AppError('VALIDATION_ERROR', `A payment cannot go from ${payment.status} to ${to}.`, {
-    details: { from: payment.status, to, allowed },
-  });
+  return illegalMove('A payment', payment.status, to, allowed);
 }
 
 function readPayment(context: Context, body: NewPayment) {
-  const paymentDate = (body.paymentDate as PlainDate | undefined) ?? today(context);
+  const paymentDate = body.paymentDate ?? today(context);
   const amountMinor = readAmount(body.amount, context.currency);
   return { amountMinor, paymentDate, transactionRef: body.transactionRef?.trim() ?? null };
 }

@@ -5,6 +5,7 @@ import { type Actor, type Context, SYSTEM } from '../core/context.ts';
 import { businessDay } from '../core/dates.ts';
 import { type Db, inTransaction, LostRace, type Tx } from '../core/db.ts';
 import { AppError } from '../core/errors.ts';
+import type { Log } from '../core/log.ts';
 import type { NotificationOutcome } from '../core/tables.ts';
 import { getMobileMoneyId } from '../payment-methods/store.ts';
 import { bookPayment } from './booking.ts';
@@ -35,10 +36,6 @@ import {
 export interface Receipt {
   outcome: NotificationOutcome | 'repeated' | 'pending';
   paymentId: number | null;
-}
-
-interface Log {
-  error(details: object, message: string): void;
 }
 
 /**

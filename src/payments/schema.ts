@@ -1,10 +1,26 @@
 import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
-import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
+import {
+  AmountAboveZero,
+  CalendarDate,
+  DateText,
+  Id,
+  Money,
+  Nullable,
+  Text,
+  Timestamp,
+} from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import type {
+  MatchMethod,
+  NotificationOutcome,
+  NotificationStatus,
+  PaymentSource,
+  PaymentStatus,
+} from '../core/tables.ts';
 
-export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const;
-export const PAYMENT_SOURCES = ['manual', 'webhook'] as const;
+export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const satisfies PaymentStatus[];
+export const PAYMENT_SOURCES = ['manual', 'webhook'] as const satisfies PaymentSource[];
 export const MATCH_METHODS = [
   'account_number',
   'national_id',
@@ -13,7 +29,7 @@ export const MATCH_METHODS = [
   'payer_phone',
   'hand_entry',
   'assigned',
-] as const;
+] as const satisfies MatchMethod[];
 
 export const NewPayment = Type.Object(
   {
@@ -22,7 +38,7 @@ export const NewPayment = Type.Object(
     paymentMethodId: Id,
     transactionRef: Type.Optional(Nullable(Text(100))),
     paymentDate: Type.Optional(
-      Type.String({ format: 'past-date', description: 'YYYY-MM-DD, not later than today.' }),
+      CalendarDate({ format: 'past-date', description: 'YYYY-MM-DD, not later than today.' }),
     ),
   },
   {
@@ -151,8 +167,18 @@ export const UnmatchedPayment = Type.Object(
   },
 );
 
-export const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const;
-export const NOTIFICATION_OUTCOMES = ['matched', 'unmatched', 'linked', 'conflict', 'differs'] as const;
+export const NOTIFICATION_STATUSES = [
+  'pending',
+  'processed',
+  'rejected',
+] as const satisfies NotificationStatus[];
+export const NOTIFICATION_OUTCOMES = [
+  'matched',
+  'unmatched',
+  'linked',
+  'conflict',
+  'differs',
+] as const satisfies NotificationOutcome[];
 
 /** What the provider posted, and what it led to. */
 export const Notification = Type.Object(

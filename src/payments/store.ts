@@ -56,7 +56,7 @@ export async function insertPayment(tx: Tx, payment: NewPaymentRow): Promise<Pay
   } catch (error) {
     if (violatedUnique(error)?.startsWith('payments_trans')) throw duplicate('payment', 'transactionRef');
     if (violatedForeignKey(error) === 'payments_payment_method_id_fkey') {
-      throw notFound('payment method', payment.paymentMethodId, 'paymentMethodId');
+      throw notFound('payment_method', payment.paymentMethodId, 'paymentMethodId');
     }
     throw error;
   }

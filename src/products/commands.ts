@@ -3,7 +3,7 @@ import { type Actor, type Context, type Currency, readAmount } from '../core/con
 import { inTransaction } from '../core/db.ts';
 import { invalidField, notFound } from '../core/errors.ts';
 import type { NewConfiguration, NewProduct, ProductChanges } from './schema.ts';
-import { insertConfiguration, insertProduct, lockProductRow, updateProduct } from './store.ts';
+import { clearDefault, insertConfiguration, insertProduct, lockProductRow, updateProduct } from './store.ts';
 
 export async function createProduct(context: Context, actor: Actor, body: NewProduct) {
   const { currency } = context;
@@ -72,13 +72,15 @@ export async function createConfiguration(
     isDefault: body.isDefault ?? false,
   };
   return inTransaction(context.db, async (tx) => {
+    const formerDefault = fields.isDefault ? await clearDefault(tx, productId) : undefined;
     const configuration = await insertConfiguration(tx, currency, fields);
-    await audit(tx, actor, {
-      action: 'product.configuration',
-      resource: 'product',
-      resourceId: productId,
-      after: { configurationId: configuration.id, ...fields },
-    });
+    const entry = { action: 'product.configuration', resource: 'product', resourceId: productId };
+    if (formerDefault !== undefined) {
+      const configurationId = formerDefault;
+      const before = { configurationId, isDefault: true };
+      await audit(tx, actor, { ...entry, before, after: { configurationId, isDefault: false } });
+    }
+    await audit(tx, actor, { ...entry, after: { configurationId: configuration.id, ...fields } });
     return configuration;
   });
 }

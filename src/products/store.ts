@@ -9,7 +9,7 @@ import type { ProductConfigurations, Products } from '../core/tables.ts';
 type ProductRow = Selectable<Products>;
 type ConfigurationRow = Selectable<ProductConfigurations>;
 
-export interface ProductFields {
+interface ProductFields {
   sku: string;
   name: string;
   category: string;
@@ -64,11 +64,16 @@ export async function findProduct(db: Db, currency: Currency, id: number) {
   return row && toProduct(row, currency);
 }
 
+export async function hasProducts(db: Db): Promise<boolean> {
+  const row = await db.selectFrom('products').select('id').limit(1).executeTakeFirst();
+  return row !== undefined;
+}
+
 export function lockProductRow(tx: Tx, id: number): Promise<ProductRow | undefined> {
   return tx.selectFrom('products').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
-export interface ConfigurationFields {
+interface ConfigurationFields {
   productId: number;
   name: string;
   attributes: Record<string, unknown>;
@@ -78,7 +83,6 @@ export interface ConfigurationFields {
 
 /** @throws AppError DUPLICATE_ENTRY for a second configuration of this name, NOT_FOUND for an unknown product. */
 export async function insertConfiguration(tx: Tx, currency: Currency, fields: ConfigurationFields) {
-  if (fields.isDefault) await clearDefault(tx, fields.productId);
   try {
     const row = await tx
       .insertInto('product_configurations')
@@ -99,6 +103,22 @@ export async function insertConfiguration(tx: Tx, currency: Currency, fields: Co
   }
 }
 
+/**
+ * Makes room for another default; the id of the configuration that was it.
+ * The product's row lock lets one new default at a time through.
+ */
+export async function clearDefault(tx: Tx, productId: number): Promise<number | undefined> {
+  await lockProductRow(tx, productId);
+  const cleared = await tx
+    .updateTable('product_configurations')
+    .set({ is_default: false, updated_at: sql`now()` })
+    .where('product_id', '=', productId)
+    .where('is_default', '=', true)
+    .returning('id')
+    .executeTakeFirst();
+  return cleared?.id;
+}
+
 export async function listConfigurations(db: Db, currency: Currency, plan: ListPlan, productId: number) {
   const page = await fetchPage<ConfigurationRow>(db, plan, {
     select: sql`select c.* from product_configurations c`,
@@ -106,17 +126,6 @@ export async function listConfigurations(db: Db, currency: Currency, plan: ListP
     where: [sql<boolean>`c.product_id = ${productId}`],
   });
   return { ...page, rows: page.rows.map((row) => toConfiguration(row, currency)) };
-}
-
-/** The product's row lock lets one new default at a time through. */
-async function clearDefault(tx: Tx, productId: number): Promise<void> {
-  await lockProductRow(tx, productId);
-  await tx
-    .updateTable('product_configurations')
-    .set({ is_default: false, updated_at: sql`now()` })
-    .where('product_id', '=', productId)
-    .where('is_default', '=', true)
-    .execute();
 }
 
 function columnsOf(fields: ProductFields) {

@@ -13,7 +13,7 @@ type Result = (typeof RESULTS)[number];
  * is. Unmatched money can be reconciled; reversed money cannot.
  */
 export async function reconcile(context: Context, actor: Actor, body: ReconcileBody) {
-  const date = (body.reconciliationDate as PlainDate | undefined) ?? today(context);
+  const date = body.reconciliationDate ?? today(context);
   const ids = [...new Set(body.paymentIds)];
   return inTransaction(context.db, async (tx) => {
     const payments = new Map((await lockPayments(tx, ids)).map((payment) => [payment.id, payment]));

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import type { Api } from '../core/api.ts';
 import { type Context, today } from '../core/context.ts';
 import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/copy.ts';
-import type { PlainDate } from '../core/dates.ts';
 import { Envelope, examplesOf, ok, PagedEnvelope } from '../core/envelope.ts';
 import { invalid } from '../core/errors.ts';
 import { DEFAULT_LIMIT } from '../core/list-query.ts';
@@ -12,8 +11,7 @@ import { paymentsCsv, reportPayments, summarizeAccounts, TEXT_COLUMNS } from './
 
 export function reportRoutes(api: Api, context: Context, exports: CopyPool): void {
   const { db, currency } = context;
-  const periodOf = (query: { startDate?: string; endDate?: string }): Period =>
-    readPeriod(query as { startDate?: PlainDate; endDate?: PlainDate }, today(context));
+  const periodOf = (query: Partial<Period>): Period => readPeriod(query, today(context));
 
   api.get(
     '/reports/accounts/summary',

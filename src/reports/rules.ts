@@ -1,4 +1,4 @@
-import { addDays, addMonthsKeepingDay, compareDates, monthOf, type PlainDate } from '../core/dates.ts';
+import { addDays, compareDates, firstOfMonth, lastOfMonth, type PlainDate } from '../core/dates.ts';
 import { invalidField } from '../core/errors.ts';
 import { divideHalfUp, type Minor, minorToNumber } from '../core/money.ts';
 import type { AccountStatus } from '../core/tables.ts';
@@ -86,14 +86,6 @@ export function bucketUrl({ from, to }: { from: number; to: number | null }): st
     '[daysPastDue][gte]': from,
     ...(to !== null && { '[daysPastDue][lte]': to }),
   });
-}
-
-function firstOfMonth(day: PlainDate): PlainDate {
-  return `${monthOf(day)}-01` as PlainDate;
-}
-
-function lastOfMonth(day: PlainDate): PlainDate {
-  return addDays(addMonthsKeepingDay(firstOfMonth(day), 1), -1);
 }
 
 function earlier(a: PlainDate, b: PlainDate): PlainDate {

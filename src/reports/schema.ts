@@ -1,20 +1,20 @@
 import type { Readable } from 'node:stream';
 import { Type } from 'typebox';
-import { DateText, Id, Money, Nullable } from '../core/fields.ts';
+import { CalendarDate, DateText, Id, Money, Nullable } from '../core/fields.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/list-query.ts';
 
 const MAX_PAGE = 1_000_000_000;
 
 const periodProperties = {
   startDate: Type.Optional(
-    Type.String({
+    CalendarDate({
       format: 'calendar-date',
       description: 'First business day. Default: of the current month.',
       examples: ['2026-11-01'],
     }),
   ),
   endDate: Type.Optional(
-    Type.String({
+    CalendarDate({
       format: 'calendar-date',
       description: 'Last business day. Default: of the current month.',
       examples: ['2026-11-30'],
@@ -74,7 +74,7 @@ const group = {
 export const AccountSummary = Type.Object(
   {
     period: Period,
-    asOf: Type.String({ format: 'calendar-date', description: 'min(endDate, today).' }),
+    asOf: CalendarDate({ format: 'calendar-date', description: 'min(endDate, today).' }),
     currency: Type.String(),
     opened: Type.Object(Opened, { description: 'Accounts recorded in the period.' }),
     activated: Type.Object(Opened, {

@@ -126,7 +126,7 @@ function addUp(figures: Figures[], sum: Sum): bigint {
  * One pass over the accounts. What an account had paid by a day is what it has paid less what came later,
  * so that the cost grows with the accounts and the payments since the period's start.
  *
- * The formulas stand in docs/decisions/0022-reports.md. What staff set (cancelled, written off, …) counts as it
+ * The formulas stand in docs/decisions/0017-reports.md. What staff set (cancelled, written off, …) counts as it
  * is known now, like reversals; what follows from payments and dates is taken back to asOf: an account paid
  * in full since is where it was before, and one that begins later is pending. Money that came before its
  * account did counts on its own day, so that months add up to a year.

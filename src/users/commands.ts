@@ -36,7 +36,7 @@ export async function changeUser(context: Context, actor: Actor, id: number, bod
       action: 'user.change',
       resource: 'user',
       resourceId: id,
-      before: partOf(store.toUser(before), fields),
+      before: store.toUser(before),
       after: { ...fields, ...(passwordHash !== undefined && { passwordChanged: true }) },
     });
     return store.toUser(after);
@@ -55,9 +55,4 @@ export async function addUser(tx: Tx, actor: Actor, user: store.NewUser): Promis
 function lastAdmin({ active }: UserChanges) {
   const path = active === false ? 'active' : 'role';
   return invalidField(path, 'this is the last active admin; make another user admin first');
-}
-
-/** The values that an object has for the keys of another. */
-function partOf(whole: Record<string, unknown>, keys: object): Record<string, unknown> {
-  return Object.fromEntries(Object.keys(keys).map((key) => [key, whole[key]]));
 }

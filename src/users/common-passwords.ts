@@ -6,7 +6,7 @@ const REFUSED = 3_000;
 let common: Set<string> | undefined;
 
 /** Whether a password, in any case, is among the 3,000 most common of the leaked ones. */
-export function isCommonPassword(password: string): boolean {
+function isCommonPassword(password: string): boolean {
   common ??= new Set(dictionary['passwords-common'].slice(0, REFUSED).map(String));
   return common.has(password.toLowerCase());
 }

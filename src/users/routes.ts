@@ -37,8 +37,8 @@ export function userRoutes(api: Api, context: Context): void {
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (inner) => {
-        const user = await createUser(inner, actorOf(request), request.body);
+      repeatable(context, request, reply, async (once) => {
+        const user = await createUser(once, actorOf(request), request.body);
         reply.status(201);
         return ok(user, 'User created.');
       }),

@@ -1,8 +1,9 @@
 import { type Static, Type } from 'typebox';
 import { Email, Id, NewPassword, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import type { UserRole } from '../core/tables.ts';
 
-const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const;
+const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const satisfies UserRole[];
 
 const Role = Type.Enum([...ROLES]);
 const EmployeeId = Nullable(Id);

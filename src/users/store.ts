@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
+import { emailKey } from '../core/email.ts';
 import { duplicate, notFound } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { UserRole, Users } from '../core/tables.ts';
@@ -17,18 +18,13 @@ export interface NewUser {
 }
 
 /** The fields that an admin may change; those not there stay as they are. */
-export interface UserFields {
+interface UserFields {
   firstName?: string | undefined;
   lastName?: string | undefined;
   role?: UserRole | undefined;
   active?: boolean | undefined;
   employeeId?: number | null | undefined;
   passwordHash?: string | undefined;
-}
-
-/** What makes two addresses the same. */
-export function emailKey(email: string): string {
-  return email.normalize('NFKC').toLowerCase();
 }
 
 /** @throws AppError DUPLICATE_ENTRY when the e-mail is taken, NOT_FOUND for an unknown employee. */

@@ -15,7 +15,7 @@ const MAX_FIELD_LENGTH = 256;
 /** No mobile money is older: an earlier time is a slip. */
 const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
 
-export interface ReadingRules {
+interface ReadingRules {
   currency: Currency;
   timeZone: string;
   /** Own business short codes; empty: any. */

@@ -1,5 +1,4 @@
-import { openDatabase } from '../../src/core/db.ts';
-import type { Connection } from '../../src/database.ts';
+import { type Connection, openDatabase } from '../../src/core/db.ts';
 import { expectBooksToBalance } from '../books.ts';
 
 /** Asks the database behind the running processes itself whether every law of the ledger holds. */

@@ -219,7 +219,15 @@ describe('the commands', () => {
     const unnamed = await npmRun('create-admin', [], { ...environment, ...password });
     expect(unnamed).toMatchObject({ status: 1, stderr: expect.stringContaining('Usage:') });
     const short = await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: 'short' });
-    expect(short).toMatchObject({ status: 1, stderr: expect.stringContaining('8 to 128') });
+    expect(short).toMatchObject({ status: 1, stderr: expect.stringContaining('password: ') });
+    const noAddress = await npmRun('create-admin', ['--email', 'boss@example', ...admin.slice(2)], {
+      ...environment,
+      ...password,
+    });
+    expect(noAddress).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('email: must be an e-mail'),
+    });
     expect((await npmRun('create-admin', admin, { ...environment, ...password })).status).toBe(0);
     const twice = await npmRun('create-admin', admin, { ...environment, ...password });
     expect(twice.status).toBe(1);

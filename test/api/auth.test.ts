@@ -1,6 +1,8 @@
 import { decodeJwt, SignJWT } from 'jose';
 import { sql } from 'kysely';
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import { buildApp } from '../../src/app.ts';
 import {
   type Answer,
   PASSWORD,
@@ -259,7 +261,7 @@ describe('login', () => {
 });
 
 describe('an access token', () => {
-  const key = () => new TextEncoder().encode(service.parts.jwtSecret);
+  const key = () => new TextEncoder().encode(service.context.secret);
   interface Forgery {
     header?: Record<string, unknown>;
     claims?: Record<string, unknown>;
@@ -436,6 +438,34 @@ describe('a refresh token', () => {
 });
 
 describe('what ends a session', () => {
+  it('logout writes into the audit trail, once', async () => {
+    const { accessToken, user } = await newUser();
+    await service.call('POST', '/auth/logout', undefined, { token: accessToken });
+    await service.call('POST', '/auth/logout', undefined, { token: accessToken });
+    expect(await sessionEnds(user.id)).toEqual([
+      { actor: user.email, userId: user.id, reason: 'signed out' },
+    ]);
+  });
+
+  it('the re-use of a refresh token is in the audit trail and the log, once', async () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
+    const app = buildApp({ ...service.parts, log });
+    const { refreshToken, user } = await newUser();
+    const refreshed = await Promise.all(
+      [1, 2, 3].map(() =>
+        app.inject({ method: 'POST', url: '/api/auth/refresh', payload: { refreshToken } }),
+      ),
+    );
+    await app.close();
+    expect(refreshed.map(({ statusCode }) => statusCode).sort()).toEqual([200, 401, 401]);
+    const reason = 'a refresh token came twice';
+    expect(await sessionEnds(user.id)).toEqual([{ actor: 'system', userId: null, reason }]);
+    const warnings = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes(reason));
+    expect(warnings).toMatchObject([{ level: 40, userId: user.id, sessionId: expect.any(String) }]);
+    expect(lines.join('')).not.toContain(refreshToken);
+  });
+
   it('logout does, for the access token at once and for the refresh token', async () => {
     const { accessToken, refreshToken } = await newUser();
     expect(await statusOf(accessToken)).toBe(200);
@@ -528,3 +558,16 @@ describe('rights', () => {
     expectRefusal(await service.call('POST', '/customers', '{broken'), 400, 'VALIDATION_ERROR');
   });
 });
+
+/** What the audit trail says of the ends of a user's sessions. */
+async function sessionEnds(userId: number) {
+  const { body } = await service.call(
+    'GET',
+    `/audit?filter[action]=session.end&filter[resource]=user&filter[resourceId]=${userId}`,
+  );
+  return body.data.map((entry: { actor: string; userId: number | null; after: { reason: string } }) => ({
+    actor: entry.actor,
+    userId: entry.userId,
+    reason: entry.after.reason,
+  }));
+}

@@ -147,13 +147,35 @@ describe('GET /audit', () => {
       {
         actor: 'admin@example.com',
         action: 'customer.change',
-        before: { lastName: 'Customer' },
-        after: { lastName: 'Changed' },
         requestId: 'the-request',
       },
-      { action: 'customer.create' },
+      { action: 'customer.create', before: null },
     ]);
+    // Exactly the field sent, on both sides.
+    expect(body.data[0]).toMatchObject({ before: { lastName: 'Customer' }, after: { lastName: 'Changed' } });
+    expect(Object.keys(body.data[0].before)).toEqual(['lastName']);
     const token = await service.signInAs('manager');
     expect((await service.call('GET', '/audit', undefined, { token })).status).toBe(403);
+  });
+
+  it('tells of the configuration that is no default any more', async () => {
+    const product = { sku: 'AUDITED', name: 'Audited', category: 'lamp', price: 100 };
+    const { id } = (await service.call('POST', '/products', product)).body.data;
+    const path = `/products/${id}/configurations`;
+    const first = (await service.call('POST', path, { name: 'First', isDefault: true })).body.data;
+    const second = (await service.call('POST', path, { name: 'Second', isDefault: true })).body.data;
+    await service.call('POST', path, { name: 'Third' });
+    const { body } = await service.call(
+      'GET',
+      `/audit?filter[action]=product.configuration&filter[resourceId]=${id}&sort=id:asc`,
+    );
+    expect(body.data.slice(1, 3)).toMatchObject([
+      {
+        before: { configurationId: first.id, isDefault: true },
+        after: { configurationId: first.id, isDefault: false },
+      },
+      { before: null, after: { configurationId: second.id, isDefault: true } },
+    ]);
+    expect(body.data).toHaveLength(4);
   });
 });

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { newAccount, useService, wrongFields } from '../harness.ts';
 
@@ -5,6 +6,19 @@ const service = useService();
 
 async function newEmployee(): Promise<number> {
   return (await service.call('POST', '/employees', { name: 'Seller' })).body.data.id;
+}
+
+/** As many further accounts as an employee sells in no month; only their rows, which is what is counted here. */
+async function copyAccount(id: number, times: number): Promise<void> {
+  const { rows } = await sql<{ columns: string }>`
+    select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
+    where table_name = 'accounts' and is_identity = 'NO' and is_generated = 'NEVER'`.execute(
+    service.context.db,
+  );
+  const columns = sql.raw(rows[0]?.columns ?? '');
+  await sql`
+    insert into accounts (${columns}) select ${columns} from accounts, generate_series(1, ${times})
+    where id = ${id}`.execute(service.context.db);
 }
 
 const calculate = (body: object) => service.call('POST', '/commissions/calculate', body);
@@ -76,6 +90,21 @@ describe('POST /commissions/calculate', () => {
       salesData: [{ productId, quantity: 10_000 }],
     });
     expect(huge.status).toBe(400);
+  });
+
+  it('holds 10,000 sales of a period, and says so of more', async () => {
+    const employeeId = await newEmployee();
+    const { id } = await newAccount(service, { employeeId, activationDate: '2026-02-28' });
+    await copyAccount(id, 9_999);
+    const { status, body } = await calculate({ employeeId, period: '2026-02' });
+    expect(status).toBe(200);
+    expect(body.data.lines).toHaveLength(10_000);
+    expect(body.data).toMatchObject({ total: 4_560_000 });
+    expect(body.data.lines[9_999]).toMatchObject({ base: 22800, amount: 456, saleDate: '2026-02-28' });
+    await copyAccount(id, 1);
+    const refused = await calculate({ employeeId, period: '2026-02' });
+    expect(wrongFields(refused)).toEqual(['period']);
+    expect(refused.body.error.message).toContain('more than 10000 sales');
   });
 
   it.each(['0000-01', '1899-12', '3000-01'])('refuses the period %s', async (period) => {

@@ -1,8 +1,11 @@
+import { createHash, createHmac } from 'node:crypto';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { newAccount, useService } from '../harness.ts';
 
 const service = useService();
 
+const hmac = (secret: string, text: string) => createHmac('sha256', secret).update(text).digest();
 const withKey = (key: string) => ({ headers: { 'idempotency-key': key } });
 
 describe('Idempotency-Key', () => {
@@ -43,6 +46,20 @@ describe('Idempotency-Key', () => {
     );
     expect(other.status).toBe(422);
     expect(other.body.error.code).toBe('VALIDATION_ERROR');
+  });
+
+  it('refuses another password, and keeps nothing that tells which one it was', async () => {
+    const user = { email: 'made@example.com', password: 'the first password', firstName: 'A', lastName: 'B' };
+    const body = { ...user, role: 'viewer' };
+    expect((await service.call('POST', '/users', body, withKey('user'))).status).toBe(201);
+    const changed = { ...body, password: 'another password' };
+    expect((await service.call('POST', '/users', changed, withKey('user'))).status).toBe(422);
+    expect((await service.call('POST', '/users', body, withKey('user'))).status).toBe(201);
+    const { rows } = await sql<{ bodyHash: Buffer }>`
+      select body_hash as "bodyHash" from idempotency_keys where key = 'user'`.execute(service.context.db);
+    const sorted = JSON.stringify(Object.fromEntries(Object.entries(body).sort()));
+    expect(rows[0]?.bodyHash).toEqual(hmac(service.context.secret, sorted));
+    expect(rows[0]?.bodyHash).not.toEqual(createHash('sha256').update(sorted).digest());
   });
 
   it('belongs to one user and one path', async () => {

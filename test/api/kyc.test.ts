@@ -66,6 +66,23 @@ describe('PUT /customers/:id/kyc', () => {
     expect(body.error.details.fields.map((field: { path: string }) => field.path)).toContain(path);
   });
 
+  it('says in the audit trail from what to what, and nothing of the documents', async () => {
+    const { id } = await newCustomer(service);
+    await service.call('PUT', `/customers/${id}/kyc`, { ...submission, verificationStatus: 'pending' });
+    await service.call('PUT', `/customers/${id}/kyc`, { ...submission, verificationStatus: 'rejected' });
+    const { body } = await service.call(
+      'GET',
+      `/audit?filter[action]=customer.kyc&filter[resourceId]=${id}&sort=id:asc`,
+    );
+    expect(body.data).toHaveLength(2);
+    expect(body.data[0]).toMatchObject({ before: { kycStatus: null }, after: { kycStatus: 'pending' } });
+    expect(body.data[1]).toMatchObject({
+      before: { kycStatus: 'pending' },
+      after: { kycStatus: 'rejected' },
+    });
+    expect(JSON.stringify(body.data)).not.toContain('documents');
+  });
+
   it('answers 404 for a customer who does not exist', async () => {
     expect((await service.call('PUT', '/customers/999999/kyc', submission)).status).toBe(404);
     expect((await service.call('GET', '/customers/999999/kyc')).status).toBe(404);

@@ -2,9 +2,10 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { formatAccountNumber } from '../../src/accounts/account-number.ts';
-import { dueBy, frequencies, nextItem, type Terms, totalMinor } from '../../src/accounts/schedule.ts';
+import { dueBy, nextItem, type Terms, totalMinor } from '../../src/accounts/schedule.ts';
 import { addDays, type PlainDate } from '../../src/core/dates.ts';
 import { minMinor } from '../../src/core/money.ts';
+import { FREQUENCIES } from '../../src/pay-plans/schema.ts';
 import { useService } from '../harness.ts';
 
 /** The functions of migrations/0005_reports.sql against those in TypeScript that they repeat, many at once. */
@@ -26,7 +27,7 @@ const activation = fc.oneof(
 );
 const aCase = fc
   .record({
-    frequency: fc.constantFrom(...frequencies),
+    frequency: fc.constantFrom(...FREQUENCIES),
     activationDate: activation,
     depositMinor: fc.oneof(fc.constant(0n), fc.bigInt({ min: 0n, max: 500_000n })),
     instalmentMinor: fc.bigInt({ min: 1n, max: 100_000n }),

@@ -138,10 +138,6 @@ describe('POST /users', () => {
     expect(second.status).toBe(201);
     expect(second.body).toEqual(first.body);
     expect(second.headers.get('idempotent-replayed')).toBe('true');
-    // No hash of the password is kept, so a repeat with another one is the same repeat, and changes nothing.
-    const third = await service.call('POST', '/users', { ...body, password: 'some other password' }, options);
-    expect(third.body).toEqual(first.body);
-    expect((await signIn('once@example.com', 'some other password')).status).toBe(401);
     const other = await service.call('POST', '/users', { ...body, role: 'admin' }, options);
     expect(other.status).toBe(422);
   });

@@ -1440,8 +1440,7 @@ export interface components {
          *       "resourceId": 1,
          *       "before": {
          *         "name": "Daily, one year",
-         *         "active": true,
-         *         "autoSuspend": false
+         *         "active": true
          *       },
          *       "after": {
          *         "name": "Daily, one year (closed)",
@@ -1459,7 +1458,7 @@ export interface components {
             action: string;
             resource: string;
             resourceId: number | null;
-            /** @description The fields as they were; null for what is new. */
+            /** @description The same fields as they were; null for what is new. */
             before: unknown;
             /** @description The fields as they were set; amounts in minor units. */
             after: unknown;
@@ -1815,7 +1814,7 @@ export interface components {
             employeeId: number;
             /** @description YYYY-MM */
             period: string;
-            /** @description Each names an account or a product. Empty or missing: the accounts that the employee sold in the period. */
+            /** @description Each names an account or a product. Empty or missing: the accounts that the employee sold in the period, at most 10000. */
             salesData?: {
                 accountId?: number;
                 productId?: number;
@@ -7804,8 +7803,7 @@ export interface operations {
                      *           "resourceId": 1,
                      *           "before": {
                      *             "name": "Daily, one year",
-                     *             "active": true,
-                     *             "autoSuspend": false
+                     *             "active": true
                      *           },
                      *           "after": {
                      *             "name": "Daily, one year (closed)",

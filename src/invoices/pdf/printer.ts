@@ -15,7 +15,7 @@ const PROGRAM = join(import.meta.dirname, `print-process${extname(import.meta.fi
 const LIMITS = { maxWaiting: 50, timeoutMs: 10_000, idleMs: 60_000 };
 
 /** All that stands in the document, as text, and nothing else: equal data prints equal bytes. */
-export interface InvoiceDocument {
+interface InvoiceDocument {
   number: string;
   /** YYYY-MM-DD: the date of the PDF. */
   issuedOn: string;
