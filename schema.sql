@@ -81,6 +81,7 @@ create table accounts (
 CREATE INDEX accounts_created ON public.accounts USING btree (created_at, id);
 CREATE INDEX accounts_customer ON public.accounts USING btree (customer_id, id);
 CREATE INDEX accounts_employee ON public.accounts USING btree (employee_id, activation_date) WHERE (employee_id IS NOT NULL);
+CREATE INDEX accounts_next_due ON public.accounts USING btree (next_due_date, id);
 CREATE INDEX accounts_pending ON public.accounts USING btree (activation_date) WHERE (status = 'pending'::account_status);
 CREATE INDEX accounts_status_created ON public.accounts USING btree (status, created_at, id);
 
@@ -467,6 +468,7 @@ create table refresh_tokens (
   constraint refresh_tokens_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(id) ON DELETE CASCADE,
   constraint refresh_tokens_pkey PRIMARY KEY (token_hash)
 );
+CREATE INDEX refresh_tokens_expiry ON public.refresh_tokens USING btree (expires_at);
 CREATE INDEX refresh_tokens_session ON public.refresh_tokens USING btree (session_id);
 
 create table sessions (

@@ -55,6 +55,7 @@ create table refresh_tokens (
   used_at timestamptz(3)
 );
 create index refresh_tokens_session on refresh_tokens (session_id);
+create index refresh_tokens_expiry on refresh_tokens (expires_at);
 
 -- Catalogue -------------------------------------------------------------------------------------
 
@@ -155,6 +156,7 @@ create table accounts (
 create index accounts_customer on accounts (customer_id, id);
 create index accounts_status_created on accounts (status, created_at, id);
 create index accounts_created on accounts (created_at, id);
+create index accounts_next_due on accounts (next_due_date, id);
 create index accounts_pending on accounts (activation_date) where status = 'pending';
 
 create table account_status_changes (

@@ -4,7 +4,7 @@ import { ConfigError, readConfig } from './config.ts';
 const PRODUCTION = {
   NODE_ENV: 'production',
   JWT_SECRET: 'x'.repeat(32),
-  WEBHOOK_SECRET: 'a secret',
+  WEBHOOK_SECRET: 'a secret of some length',
 };
 
 function problems(environment: Record<string, string | undefined>): readonly string[] {
@@ -116,6 +116,18 @@ describe('production', () => {
     expect(problems({ ...PRODUCTION, WEBHOOK_SECRET: '', WEBHOOK_ALLOWED_IPS: '10.0.0.0/8' })).toEqual([]);
     expect(problems({ ...PRODUCTION, WEBHOOK_SECRET: '' })).toHaveLength(1);
   });
+
+  it.each(['WEBHOOK_SECRET', 'METRICS_TOKEN'])(
+    'takes no %s that is soon guessed, and does not print it',
+    (name) => {
+      const short = 'fifteen letters';
+      expect(problems({ ...PRODUCTION, [name]: short })).toEqual([
+        `${name} must have at least 16 characters in production`,
+      ]);
+      expect(problems({ ...PRODUCTION, [name]: `${short}!` })).toEqual([]);
+      expect(problems({ [name]: 'short' })).toEqual([]);
+    },
+  );
 
   it('opens registration only with a role that is named', () => {
     const opened = readConfig({ ...PRODUCTION, REGISTRATION: 'open', REGISTRATION_ROLE: 'viewer' });

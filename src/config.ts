@@ -12,6 +12,8 @@ import {
 import type { UserRole } from './core/tables.ts';
 
 const MAX_LOGO_BYTES = 1024 * 1024;
+/** Of a secret that only machines type. */
+const MIN_SECRET_LENGTH = 16;
 
 /**
  * Every setting of the service, read from the environment (and a `.env` file) in this one place.
@@ -41,7 +43,11 @@ export const settingsSchema = Type.Object({
     '',
     'PostgreSQL 15 or newer; empty: the embedded PostgreSQL below DATA_DIR.',
   ),
-  DATABASE_POOL_SIZE: setting(Type.Integer({ minimum: 1, maximum: 100 }), 8, 'Connections of one instance.'),
+  DATABASE_POOL_SIZE: setting(
+    Type.Integer({ minimum: 2, maximum: 100 }),
+    8,
+    'Connections of one instance; the minute job holds one of them while it runs.',
+  ),
   DATABASE_PREPARE: setting(
     Type.Enum(['on', 'off']),
     'on',
@@ -116,7 +122,7 @@ export const settingsSchema = Type.Object({
   WEBHOOK_SECRET: setting(
     Type.String(),
     '',
-    'What the provider sends as X-Webhook-Secret or ?token=. Production wants this or WEBHOOK_ALLOWED_IPS.',
+    'What the provider sends as X-Webhook-Secret or ?token=. Production wants this (at least 16 characters) or WEBHOOK_ALLOWED_IPS.',
   ),
   WEBHOOK_ALLOWED_IPS: setting(
     Type.String(),
@@ -161,7 +167,7 @@ export const settingsSchema = Type.Object({
   METRICS_TOKEN: setting(
     Type.String(),
     '',
-    'Bearer token that /metrics answers to; empty: there is no /metrics.',
+    'Bearer token that /metrics answers to, in production at least 16 characters; empty: there is no /metrics.',
   ),
   CORS_ORIGINS: setting(Type.String(), '', 'Web origins that browsers may call from, by comma; empty: none.'),
   TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'on adds PUT /api/test/clock; refused in production.'),
@@ -266,6 +272,10 @@ function productionProblems(settings: Settings): string[] {
     problems.push('REGISTRATION_ROLE is required in production where REGISTRATION is open');
   }
   if (settings.TEST_CLOCK === 'on') problems.push('TEST_CLOCK cannot be on in production');
+  for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
+    if (settings[name] !== '' && settings[name].length < MIN_SECRET_LENGTH)
+      problems.push(`${name} must have at least ${MIN_SECRET_LENGTH} characters in production`);
+  }
   return problems;
 }
 

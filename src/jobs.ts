@@ -1,40 +1,101 @@
 import { sql } from 'kysely';
 import { activateDueAccounts } from './accounts/commands.ts';
-import { deleteExpiredSessions, deleteExpiredSignInStates } from './auth/store.ts';
+import {
+  deleteExpiredRefreshTokens,
+  deleteExpiredSessions,
+  deleteExpiredSignInStates,
+} from './auth/store.ts';
 import type { Context } from './core/context.ts';
 import { deleteOldAnswers } from './core/idempotency.ts';
 import type { Log } from './core/log.ts';
 import { retryPendingNotifications } from './payments/inbox.ts';
 
 const INTERVAL_MS = 60_000;
-const LONGEST_RUN = '5min';
+/** After this no step begins another batch. */
+const LONGEST_RUN_MS = 4.5 * 60_000;
+/** After this PostgreSQL takes the lock away, whatever its holder does. */
+const LONGEST_LOCK = '5min';
 
-/** What is due every minute. Safe to run again at any time. */
-export async function runMinuteJobs(context: Context, log: Log): Promise<void> {
-  const activated = await activateDueAccounts(context);
-  const settled = await retryPendingNotifications(context, log);
-  await deleteExpiredSessions(context.db, new Date());
-  await deleteExpiredSignInStates(context.db, new Date());
-  await deleteOldAnswers(context.db, new Date());
-  if (activated > 0) log.info(`${activated} accounts were activated on their day.`);
-  if (settled > 0) log.info(`${settled} stored notifications were processed.`);
+/** One thing that is due every minute. It works in batches and begins none once the signal is aborted. */
+export interface Step {
+  /** What it does, for the log. */
+  name: string;
+  /** The number of things done. Safe to run again at any time, also on two instances at once. */
+  run(context: Context, log: Log, signal: AbortSignal): Promise<number>;
 }
 
-/** Runs the minute jobs now and every minute, on one instance at a time, until stopped. */
-export function startMinuteJobs(context: Context, log: Log): { stop(): Promise<void> } {
-  let running = Promise.resolve();
-  const run = () => {
-    running = running
-      .then(() => onOneInstance(context, () => runMinuteJobs(context, log)))
-      // The next minute tries again; an unreachable database is told by health, too.
-      .catch((error) => log.error({ err: error }, 'the minute job failed'));
+/** In this order: money first, tidying last. */
+const STEPS: readonly Step[] = [
+  { name: 'process stored notifications', run: retryPendingNotifications },
+  { name: 'activate accounts', run: (context, _log, signal) => activateDueAccounts(context, signal) },
+  {
+    name: 'delete expired refresh tokens',
+    run: ({ db }, _log, signal) => deleteExpiredRefreshTokens(db, new Date(), signal),
+  },
+  {
+    name: 'delete expired sessions',
+    run: ({ db }, _log, signal) => deleteExpiredSessions(db, new Date(), signal),
+  },
+  {
+    name: 'delete expired sign-in states',
+    run: ({ db }, _log, signal) => deleteExpiredSignInStates(db, new Date(), signal),
+  },
+  {
+    name: 'delete old answers',
+    run: ({ db }, _log, signal) => deleteOldAnswers(db, new Date(), signal),
+  },
+];
+
+/** Does what is due. A step that fails is logged, keeps no other from its turn, and is tried again next minute. */
+export async function runMinuteJobs(
+  context: Context,
+  log: Log,
+  signal: AbortSignal = AbortSignal.timeout(LONGEST_RUN_MS),
+  steps: readonly Step[] = STEPS,
+): Promise<void> {
+  for (const { name, run } of steps) {
+    if (signal.aborted) return;
+    try {
+      const done = await run(context, log, signal);
+      if (done > 0) log.info(`minute job: ${name}: ${done}`);
+    } catch (error) {
+      log.error({ err: error }, `minute job: ${name}: failed`);
+    }
+  }
+}
+
+/**
+ * Runs the minute jobs now and every minute, on one instance at a time, until stopped. A run that takes longer
+ * than a minute is not overtaken by the next; a stop waits for the batch at hand alone.
+ */
+export function startMinuteJobs(
+  context: Context,
+  log: Log,
+  { steps = STEPS, intervalMs = INTERVAL_MS }: { steps?: readonly Step[]; intervalMs?: number } = {},
+): { stop(): Promise<void> } {
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
+  const tick = () => {
+    running ??= run().finally(() => {
+      running = undefined;
+    });
   };
-  run();
-  const timer = setInterval(run, INTERVAL_MS);
+  async function run(): Promise<void> {
+    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_RUN_MS)]);
+    try {
+      await onOneInstance(context, () => runMinuteJobs(context, log, signal, steps));
+    } catch (error) {
+      // The next minute tries again; an unreachable database is told by health, too.
+      log.error({ err: error }, 'the minute job failed');
+    }
+  }
+  tick();
+  const timer = setInterval(tick, intervalMs);
   return {
-    stop: () => {
+    stop: async () => {
       clearInterval(timer);
-      return running;
+      stopping.abort();
+      await running;
     },
   };
 }
@@ -42,7 +103,7 @@ export function startMinuteJobs(context: Context, log: Log): { stop(): Promise<v
 /** The lock belongs to a transaction, which ends with the process that holds it. */
 async function onOneInstance({ db }: Context, work: () => Promise<void>): Promise<void> {
   await db.transaction().execute(async (tx) => {
-    await sql`select set_config('idle_in_transaction_session_timeout', ${LONGEST_RUN}, true)`.execute(tx);
+    await sql`select set_config('idle_in_transaction_session_timeout', ${LONGEST_LOCK}, true)`.execute(tx);
     const { rows } = await sql<{ locked: boolean }>`
       select pg_try_advisory_xact_lock(hashtext('ams: minute job')) as locked`.execute(tx);
     if (rows[0]?.locked) await work();

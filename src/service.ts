@@ -78,11 +78,12 @@ export async function startService(config: Config): Promise<Service> {
     log,
     async stop() {
       accepting = false;
+      const jobsStopped = jobs.stop(); // at once: its batch at hand ends while the requests do
       // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
       if (config.production) await sleep(BALANCERS_LOOK_AWAY_MS);
       await exports.close(); // an export may take minutes; its reader sees that it broke
       await app.close();
-      await jobs.stop();
+      await jobsStopped;
       await probe.close();
       await database.close();
       redis?.close();

@@ -8,14 +8,14 @@ const SRC = join(import.meta.dirname, '..', 'src');
 
 /**
  * Which feature may know which other, and why.
- * - accounts copies the terms of a pay plan and asks whether a product is sold;
+ * - accounts copies the terms of a pay plan and asks whether a product is sold and an employee sells;
  * - payments are booked on accounts, under a payment method, and matched by customers' national ids;
  * - webhooks read what the provider posted and hand it to the inbox of payments;
  * - invoices and reports print an account's number, and reports have its statuses;
  * - kyc belongs to a customer, a commission to an employee, a session to a user.
  */
 const FEATURES_MAY_IMPORT: Record<string, string[]> = {
-  accounts: ['pay-plans', 'products'],
+  accounts: ['employees', 'pay-plans', 'products'],
   auth: ['users'],
   commissions: ['employees'],
   invoices: ['accounts'],

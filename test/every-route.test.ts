@@ -65,6 +65,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'PUT /payplans/:id': ['admin', 'manager'],
   'GET /payment-methods': EVERYONE,
   'POST /payment-methods': ['admin', 'manager'],
+  'PUT /payment-methods/:id': ['admin', 'manager'],
   'GET /employees': EVERYONE,
   'POST /employees': ['admin', 'manager'],
   'GET /employees/:id': EVERYONE,
@@ -78,7 +79,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /reports/payments': ALL_BUT_AGENTS,
 };
 
-/** Bodies that are right, so that nothing but the query is wrong; the parts of a request are checked in turn. */
+/** Bodies that are right, so that nothing but the query is wrong. */
 const RIGHT_BODY: Record<string, object> = {
   'POST /auth/register': { email: 'new@example.com', password: 'long enough', firstName: 'A', lastName: 'B' },
   'POST /auth/login': { email: 'new@example.com', password: 'long enough' },
@@ -110,6 +111,7 @@ const RIGHT_BODY: Record<string, object> = {
   'POST /payplans': { name: 'A', deposit: 0, instalmentAmount: 1, instalmentCount: 1, frequency: 'daily' },
   'PUT /payplans/:id': { name: 'A' },
   'POST /payment-methods': { code: 'a', name: 'A' },
+  'PUT /payment-methods/:id': { name: 'A' },
   'POST /employees': { name: 'A' },
   'PUT /employees/:id': { name: 'A' },
   'POST /commissions/calculate': { employeeId: 1, period: '2026-03' },

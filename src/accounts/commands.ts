@@ -6,6 +6,7 @@ import { invalidField, notFound } from '../core/errors.ts';
 import { type LedgerLine, postToLedger } from '../core/ledger.ts';
 import type { Minor } from '../core/money.ts';
 import type { AccountStatus, LedgerEvent } from '../core/tables.ts';
+import { findEmployee } from '../employees/store.ts';
 import { findPayPlanRow } from '../pay-plans/store.ts';
 import { findProduct } from '../products/store.ts';
 import { type Booking, bookCancellation, bookWriteOff, checkMove, isClosed, isToComplete } from './rules.ts';
@@ -26,7 +27,9 @@ import {
 /** Opens an account: copies the pay plan's terms, and books the sale. */
 export async function openAccount(context: Context, actor: Actor, body: NewAccount): Promise<AccountRow> {
   const day = today(context);
+  const employeeId = body.employeeId ?? actor.employeeId;
   const terms = await termsFor(context, body, day);
+  if (employeeId !== null) await refuseInactive(context, employeeId);
   const status = compareDates(terms.activationDate, day) <= 0 ? 'active' : 'pending';
   const total = totalMinor(terms);
   return inTransaction(context.db, async (tx) => {
@@ -34,7 +37,7 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
       customerId: body.customerId,
       productId: body.productId,
       payplanId: body.payplanId,
-      employeeId: body.employeeId ?? actor.employeeId,
+      employeeId,
       status,
       terms,
       receivableMinor: total,
@@ -86,11 +89,14 @@ export async function changeAccount(
   });
 }
 
-/** Activates the pending accounts whose day has come, a batch a transaction; the number of them. */
-export async function activateDueAccounts(context: Context): Promise<number> {
+/**
+ * Activates the pending accounts whose day has come, a batch a transaction; the number of them. Ends early,
+ * between two batches, when the signal says so.
+ */
+export async function activateDueAccounts(context: Context, signal: AbortSignal): Promise<number> {
   const batchSize = 200;
   let activated = 0;
-  for (;;) {
+  while (!signal.aborted) {
     const batch = await inTransaction(context.db, async (tx) => {
       const accounts = await lockAccountsToActivate(tx, today(context), batchSize);
       for (const account of accounts) {
@@ -99,8 +105,9 @@ export async function activateDueAccounts(context: Context): Promise<number> {
       return accounts.length;
     });
     activated += batch;
-    if (batch < batchSize) return activated;
+    if (batch < batchSize) break;
   }
+  return activated;
 }
 
 interface MoneyMove {
@@ -153,6 +160,12 @@ async function termsFor(context: Context, body: NewAccount, day: PlainDate): Pro
     graceDays: plan.grace_days,
     activationDate: body.activationDate ?? day,
   };
+}
+
+/** An employee who does not exist is told by the account's foreign key. */
+async function refuseInactive({ db }: Context, employeeId: number): Promise<void> {
+  const employee = await findEmployee(db, employeeId);
+  if (employee && !employee.active) throw invalidField('employeeId', 'must be an employee who is active');
 }
 
 async function moveAccount(

@@ -1,7 +1,9 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Static, Type } from 'typebox';
+import type { PlainDate } from '../core/dates.ts';
+import { unreachable } from '../core/errors.ts';
 import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
+import { type Comparison, column, defineList } from '../core/list-query.ts';
 import type { AccountStatus } from '../core/tables.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { paymentStates } from './schedule.ts';
@@ -140,7 +142,7 @@ export const accountList = defineList(
     customerId: { kind: 'id', column: column('a.customer_id') },
     productId: { kind: 'id', column: column('a.product_id') },
     payplanId: { kind: 'id', column: column('a.payplan_id') },
-    employeeId: { kind: 'id', column: column('a.employee_id') },
+    employeeId: { kind: 'id', column: column('a.employee_id'), nullable: true },
     status: { kind: 'enum', column: column('a.status'), values: ACCOUNT_STATUSES, sqlType: 'account_status' },
     activationDate: { kind: 'date', column: column('a.activation_date') },
     total: { kind: 'money', column: column('a.total_minor') },
@@ -151,13 +153,14 @@ export const accountList = defineList(
       // As balanceOf in rules.ts says it.
       column: sql`(case when a.status = 'cancelled' then 0 else greatest(0, a.total_minor - a.paid_minor) end)`,
     },
-    nextDueDate: { kind: 'date', column: column('a.next_due_date') },
+    nextDueDate: { kind: 'date', column: column('a.next_due_date'), nullable: true },
     daysPastDue: {
       kind: 'integer',
       // As position in schedule.ts says it.
       column: (day) => sql`(case
         when a.status = 'pending' or a.next_due_date is null then 0
         else greatest(0, ${day}::date - a.next_due_date) end)`,
+      compare: compareDaysPastDue,
     },
     createdAt: { kind: 'timestamp', column: column('a.created_at') },
     updatedAt: { kind: 'timestamp', column: column('a.updated_at') },
@@ -174,6 +177,36 @@ export const accountList = defineList(
     ),
   },
 );
+
+/** More than n days past due is: due before the day n days ago. The index on next_due_date serves that. */
+function compareDaysPastDue(operator: Comparison, days: number, day: PlainDate): RawBuilder<boolean> {
+  const daysAgo = (n: number) => sql`${day}::date - ${Math.min(n, LONGEST_PAST_DUE)}::integer`;
+  const moreThan = (n: number): RawBuilder<boolean> =>
+    n < 0 ? sql`true` : sql`(a.status <> 'pending' and a.next_due_date < ${daysAgo(n)})`;
+  const exactly = (n: number): RawBuilder<boolean> =>
+    n <= 0
+      ? sql`(${moreThan(n - 1)} and ${moreThan(n)} is not true)`
+      : sql`(a.status <> 'pending' and a.next_due_date = ${daysAgo(n)})`;
+  switch (operator) {
+    case 'gt':
+      return moreThan(days);
+    case 'gte':
+      return moreThan(days - 1);
+    case 'lt':
+      return sql`${moreThan(days - 1)} is not true`;
+    case 'lte':
+      return sql`${moreThan(days)} is not true`;
+    case 'eq':
+      return exactly(days);
+    case 'ne':
+      return sql`${exactly(days)} is not true`;
+    default:
+      return unreachable(operator);
+  }
+}
+
+/** More days than lie between any two dates of the calendar, so that subtracting them leaves a date. */
+const LONGEST_PAST_DUE = 1_000_000;
 
 export const statusChangeList = defineList(
   {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../core/db.ts';
+import { type Db, deleteInBatches, type Tx } from '../core/db.ts';
 import type { UserRow } from '../users/store.ts';
 
 /** Lets one registration at a time look whether it is the first: a table that is empty has no row to lock. */
@@ -88,10 +88,24 @@ export async function markRefreshTokenUsed(tx: Tx, hash: Buffer): Promise<void> 
     .execute();
 }
 
-/** Deletes sessions, with their refresh tokens, that expired before a moment; the number of them. */
-export async function deleteExpiredSessions(db: Db, before: Date): Promise<number> {
-  const result = await db.deleteFrom('sessions').where('expires_at', '<', before).executeTakeFirst();
-  return Number(result.numDeletedRows);
+/** Deletes refresh tokens that expired before a moment, also of sessions that live on; the number of them. */
+export function deleteExpiredRefreshTokens(db: Db, before: Date, signal: AbortSignal): Promise<number> {
+  return deleteInBatches(db, signal, {
+    table: 'refresh_tokens',
+    where: sql`expires_at < ${before}`,
+  });
+}
+
+/**
+ * Deletes sessions that expired before a moment; the number of them. One whose tokens are not deleted yet waits
+ * for that, because years of tokens would go with it in one statement.
+ */
+export function deleteExpiredSessions(db: Db, before: Date, signal: AbortSignal): Promise<number> {
+  return deleteInBatches(db, signal, {
+    table: 'sessions',
+    where: sql`expires_at < ${before}
+      and not exists (select from refresh_tokens t where t.session_id = sessions.id)`,
+  });
 }
 
 /** A session lives as long as its newest refresh token. */
@@ -140,8 +154,11 @@ export function takeSignInState(
     .executeTakeFirst();
 }
 
-export async function deleteExpiredSignInStates(db: Db, before: Date): Promise<void> {
-  await db.deleteFrom('oauth_states').where('expires_at', '<', before).execute();
+export function deleteExpiredSignInStates(db: Db, before: Date, signal: AbortSignal): Promise<number> {
+  return deleteInBatches(db, signal, {
+    table: 'oauth_states',
+    where: sql`expires_at < ${before}`,
+  });
 }
 
 export interface Identity {

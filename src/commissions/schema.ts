@@ -151,7 +151,7 @@ export const commissionList = defineList(
 export const ruleList = defineList(
   {
     id: { kind: 'id', column: column('r.id') },
-    category: { kind: 'text', column: sql`nullif(r.category, '')` },
+    category: { kind: 'text', column: sql`nullif(r.category, '')`, nullable: true },
     version: { kind: 'integer', column: column('r.version') },
     rateBasisPoints: { kind: 'integer', column: column('r.rate_basis_points') },
     createdAt: { kind: 'timestamp', column: column('r.created_at') },

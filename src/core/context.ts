@@ -1,7 +1,8 @@
 import type { Config } from '../config.ts';
 import { businessDay, type Clock, type PlainDate } from './dates.ts';
 import type { Db } from './db.ts';
-import { type Minor, minorFromNumber, minorToNumber } from './money.ts';
+import { invalidField } from './errors.ts';
+import { exactNumber, type Minor, minorFromNumber, minorToNumber } from './money.ts';
 import type { UserRole } from './tables.ts';
 
 /** What commands and routes work with; made once, when the service, a command of the CLI or a test starts. */
@@ -44,6 +45,17 @@ export function today({ clock, config }: Pick<Context, 'clock' | 'config'>): Pla
 /** Minor units as they come from an int8 column → the amount in a JSON answer. */
 export function amountOf(minor: number | Minor, currency: Currency): number {
   return minorToNumber(BigInt(minor), currency.decimals);
+}
+
+/**
+ * As amountOf, for a sum of so many amounts that it may outgrow what a JSON number holds exactly.
+ * @param remedy the parameter of the request that makes the sum smaller, and how.
+ * @throws AppError VALIDATION_ERROR with the remedy; a sum never rounds.
+ */
+export function totalOf(minor: Minor, currency: Currency, remedy: { path: string; advice: string }): number {
+  const total = exactNumber(minor, currency.decimals);
+  if (total !== undefined) return total;
+  throw invalidField(remedy.path, `makes a total too large for an exact number; ${remedy.advice}`);
 }
 
 /**

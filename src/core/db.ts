@@ -5,6 +5,8 @@ import {
   PostgresDialect,
   type PostgresPoolClient,
   type PostgresQueryResult,
+  type RawBuilder,
+  sql,
   type Transaction,
 } from 'kysely';
 import pg from 'pg';
@@ -98,6 +100,31 @@ export async function inSnapshot<T>(db: Db, work: (tx: Tx) => Promise<T>): Promi
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work);
 }
 
+const DELETED_AT_ONCE = 5_000;
+
+/**
+ * Deletes rows that nobody needs any more, so many a statement that none runs long or holds locks for long;
+ * the number of them. Ends early, between two statements, when the signal says so.
+ */
+export async function deleteInBatches(
+  db: Db,
+  signal: AbortSignal,
+  { table, where }: { table: keyof DB; where: RawBuilder<unknown> },
+): Promise<number> {
+  let deleted = 0;
+  while (!signal.aborted) {
+    const from = sql.table(table);
+    const { numAffectedRows = 0n } = await sql`
+      delete from ${from}
+      where ctid = any(array(select ctid from ${from} where ${where} limit ${DELETED_AT_ONCE})) and ${where}`.execute(
+      db,
+    );
+    deleted += Number(numAffectedRows);
+    if (numAffectedRows < DELETED_AT_ONCE) break;
+  }
+  return deleted;
+}
+
 function isTx(db: Db | Tx): db is Tx {
   return db.isTransaction;
 }
@@ -125,8 +152,32 @@ export function violatedForeignKey(error: unknown): string | undefined {
 
 // Server shutting down or starting, too many connections, disk full, time-outs of lock and statement.
 const UNAVAILABLE_STATES = /^(08|53|57P|58)|^(40001|40P01|55P03|57014|25P03|25006)$/;
-const UNAVAILABLE_MESSAGES =
-  /connection terminated|connection timeout|timeout exceeded|query read timeout|not queryable|ECONNREFUSED|ECONNRESET|ENOENT|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|Cannot use a pool/i;
+// A connection that cannot be made, or breaks. ENOENT is a socket's file that is missing, and only then.
+const UNAVAILABLE_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+// What pg and pg-pool say without a code.
+const UNAVAILABLE_MESSAGES = new Set([
+  'Connection terminated',
+  'Connection terminated unexpectedly',
+  'Connection terminated due to connection timeout',
+  'timeout expired',
+  'timeout exceeded when trying to connect',
+  'Query read timeout',
+  'Client has encountered a connection error and is not queryable',
+  'Client was closed and is not queryable',
+  'Cannot use a pool after calling end on the pool',
+]);
 
 /** Turns "the database cannot be reached or did not answer in time" into a 503; others pass through. */
 export function asUnavailable(error: unknown): AppError | undefined {
@@ -134,10 +185,16 @@ export function asUnavailable(error: unknown): AppError | undefined {
   if (error instanceof LostRace) return unavailable(error, 1);
   const state = sqlState(error);
   if (state !== undefined) return UNAVAILABLE_STATES.test(state) ? unavailable(error) : undefined;
-  const text =
-    error instanceof Error ? `${(error as NodeJS.ErrnoException).code ?? ''} ${error.message}` : '';
-  const nested = error instanceof AggregateError ? error.errors.map(String).join(' ') : '';
-  return UNAVAILABLE_MESSAGES.test(`${text} ${nested}`) ? unavailable(error) : undefined;
+  return isLostConnection(error) ? unavailable(error) : undefined;
+}
+
+function isLostConnection(error: unknown): boolean {
+  // One failure for each address that a host name has.
+  if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isLostConnection);
+  if (!(error instanceof Error)) return false;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined) return UNAVAILABLE_MESSAGES.has(error.message);
+  return UNAVAILABLE_CODES.has(code) || (code === 'ENOENT' && syscall === 'connect');
 }
 
 /**

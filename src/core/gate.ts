@@ -4,7 +4,7 @@ import { mayDo, type RateClass, rolesWith } from './access.ts';
 import type { Actor } from './context.ts';
 import { AppError } from './errors.ts';
 import type { HttpServer } from './http.ts';
-import { createLimiter, type Limiter, type LimitState, limited } from './rate-limit.ts';
+import { clientKey, createLimiter, type Limiter, type LimitState, limited } from './rate-limit.ts';
 import type { SharedRedis } from './redis.ts';
 
 declare module 'fastify' {
@@ -84,8 +84,8 @@ function limiter(name: RateClass, perMinute: number, redis: SharedRedis | undefi
 
 /** Credential endpoints are counted one by one for an address; all else for the user, or the address. */
 function budgetKey(request: FastifyRequest, rate: RateClass): string {
-  if (rate === 'auth') return `${request.routeOptions.config.budget ?? ''} ${request.ip}`;
-  return request.actor?.userId ? `user ${request.actor.userId}` : request.ip;
+  if (rate === 'auth') return `${request.routeOptions.config.budget ?? ''} ${clientKey(request.ip)}`;
+  return request.actor?.userId ? `user ${request.actor.userId}` : clientKey(request.ip);
 }
 
 function announceLimit(

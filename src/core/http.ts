@@ -13,10 +13,10 @@ import fastify, {
 } from 'fastify';
 import { asUnavailable, sqlState } from './db.ts';
 import { ErrorBody } from './envelope.ts';
-import { AppError, type ErrorCode, unavailable } from './errors.ts';
+import { AppError, type ErrorCode, type FieldProblem, invalid, unavailable } from './errors.ts';
 import { parseQueryString } from './list-query.ts';
 import type { Log } from './log.ts';
-import { type CompanyFormats, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
+import { type Checked, type CompanyFormats, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -69,7 +69,9 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
     { parseAs: 'buffer' },
     async (_request: FastifyRequest, bytes: Buffer) => parseJson(bytes),
   );
-  app.setErrorHandler<FastifyError>(sendError);
+  app.setErrorHandler<FastifyError>((error, request, reply) =>
+    sendError(withOtherParts(error, request), request, reply),
+  );
   endConnectionsOnClose(app);
 
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
@@ -94,7 +96,15 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
   app.register(cors, {
     origin: config.corsOrigins.length > 0 ? [...config.corsOrigins] : false,
     methods: ['GET', 'HEAD', 'POST', 'PUT'],
-    exposedHeaders: ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'],
+    exposedHeaders: [
+      'x-request-id',
+      'retry-after',
+      'ratelimit',
+      'ratelimit-policy',
+      'idempotent-replayed',
+      'etag',
+      'content-disposition',
+    ],
   });
   return app;
 }
@@ -141,6 +151,27 @@ const UNREADABLE: Record<string, [status: number, text: string]> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
+
+/** Checked one after the other by Fastify, which stops at the first that is wrong. */
+const PARTS = ['params', 'body', 'querystring'] as const;
+type Part = (typeof PARTS)[number];
+
+/** A wrong part of a request with what is wrong in the parts behind it, so that the caller hears all at once. */
+function withOtherParts(error: unknown, request: FastifyRequest): unknown {
+  if (!(error instanceof AppError)) return error;
+  const { validationContext } = error as AppError & Pick<FastifyError, 'validationContext'>;
+  const wrong = PARTS.indexOf(validationContext as Part); // -1: no check of a part threw this
+  if (wrong < 0) return error;
+  const given = { params: request.params, body: request.body, querystring: request.query };
+  const errors = PARTS.slice(wrong + 1).map((part) => partError(request, part, given[part]));
+  return invalid([error, ...errors].flatMap((one) => (one?.details.fields ?? []) as FieldProblem[]));
+}
+
+function partError(request: FastifyRequest, part: Part, given: unknown): AppError | undefined {
+  const check = request.getValidationFunction(part) as ((given: unknown) => Checked | true) | undefined;
+  const checked = check?.(given ?? null);
+  return typeof checked === 'object' && 'error' in checked ? checked.error : undefined;
+}
 
 /** Answers any error in the envelope; what is not meant for the caller goes to the log alone. */
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

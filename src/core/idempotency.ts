@@ -1,7 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { sql } from 'kysely';
 import type { Context } from './context.ts';
-import { type Db, inTransaction, sqlState, type Tx } from './db.ts';
+import { type Db, deleteInBatches, inTransaction, sqlState, type Tx } from './db.ts';
 import { AppError, invalidField } from './errors.ts';
 import { actorOf } from './gate.ts';
 
@@ -39,10 +40,13 @@ export async function repeatable<Answer>(
   });
 }
 
-/** Deletes the answers that are old enough to be forgotten. */
-export async function deleteOldAnswers(db: Db, now: Date): Promise<void> {
+/** Deletes the answers that are old enough to be forgotten; the number of them. */
+export function deleteOldAnswers(db: Db, now: Date, signal: AbortSignal): Promise<number> {
   const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000);
-  await db.deleteFrom('idempotency_keys').where('created_at', '<', before).execute();
+  return deleteInBatches(db, signal, {
+    table: 'idempotency_keys',
+    where: sql`created_at < ${before}`,
+  });
 }
 
 interface Claim {

@@ -28,6 +28,8 @@ const OPERATORS = [
 ] as const;
 type Operator = (typeof OPERATORS)[number];
 
+export type Comparison = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte';
+
 type Kind = 'id' | 'integer' | 'money' | 'date' | 'timestamp' | 'text' | 'enum' | 'boolean';
 
 const ORDER: Operator[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'isnull'];
@@ -76,6 +78,10 @@ export interface ListField {
   kind: Kind;
   /** A column, or an expression that needs to know the business day. */
   column: RawBuilder<unknown> | ((day: PlainDate) => RawBuilder<unknown>);
+  /** Rows may have no value here; they come last in either direction. */
+  nullable?: boolean;
+  /** For kind integer: a comparison in words that an index serves, where one with the column has none. */
+  compare?: (operator: Comparison, value: number, day: PlainDate) => RawBuilder<boolean>;
   /** For kind enum: the allowed values and the SQL type that they have. */
   values?: readonly string[];
   sqlType?: string;
@@ -228,6 +234,7 @@ function readCondition(
   }
   const read = readValue(field, text, context.currency);
   if ('problem' in read) return read;
+  if (field.compare) return { sql: field.compare(operator, Number(read.value), day) };
   // As in sorting, text is before or after other text by its bytes.
   const byBytes = sql.raw(
     field.kind === 'text' && operator !== 'eq' && operator !== 'ne' ? ' collate "C"' : '',
@@ -235,7 +242,7 @@ function readCondition(
   return { sql: sql`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}` };
 }
 
-const COMPARISON: Record<'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte', string> = {
+const COMPARISON: Record<Comparison, string> = {
   eq: '=',
   ne: 'is distinct from',
   gt: '>',
@@ -247,7 +254,7 @@ const COMPARISON: Record<'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte', string> = {
 /** A date given for a timestamp means that whole business day. */
 function dayCondition(
   target: RawBuilder<unknown>,
-  operator: keyof typeof COMPARISON,
+  operator: Comparison,
   day: PlainDate,
   timeZone: string,
 ): RawBuilder<boolean> {
@@ -330,7 +337,9 @@ function readSort(
       const target = typeof field.column === 'function' ? field.column(day) : field.column;
       // Byte order is the same on every server; a text column's own order may not be.
       const ordered = field.kind === 'text' ? sql`${target} collate "C"` : target;
-      keys.push(sql`${ordered} ${sql.raw(direction)} nulls last`);
+      // Said of a column that has no nulls, `nulls last` would keep a descending sort off its index.
+      const order = sql.raw(field.nullable ? `${direction} nulls last` : direction);
+      keys.push(sql`${ordered} ${order}`);
       idDirection = direction;
     }
   }

@@ -111,12 +111,15 @@ export function minorToText(m: Minor, decimals: number): string {
  *   decimals that are not 0..6.
  */
 export function minorToNumber(m: Minor, decimals: number): number {
-  const text = minorToText(m, decimals);
-  const n = Number(text);
-  if (minorFromNumber(n, decimals) !== m) {
-    throw new RangeError(`The amount ${text} is too large to be an exact JSON number.`);
-  }
-  return n;
+  const n = exactNumber(m, decimals);
+  if (n !== undefined) return n;
+  throw new RangeError(`The amount ${minorToText(m, decimals)} is too large to be an exact JSON number.`);
+}
+
+/** As minorToNumber, but undefined where no number is exact. */
+export function exactNumber(m: Minor, decimals: number): number | undefined {
+  const n = Number(minorToText(m, decimals));
+  return minorFromNumber(n, decimals) === m ? n : undefined;
 }
 
 /**

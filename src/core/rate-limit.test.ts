@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createLimiter } from './rate-limit.ts';
+import { clientKey, createLimiter } from './rate-limit.ts';
 import type { SharedRedis } from './redis.ts';
 
 beforeEach(() => {
@@ -83,5 +83,25 @@ describe('a limiter whose Redis fails', () => {
     expect(await limiter.count('a')).toMatchObject({ remaining: 0 });
     expect(await limiter.count('a')).toMatchObject({ exceeded: true });
     expect(failures()).toBe(1);
+  });
+});
+
+describe('what an address is counted as', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['::FFFF:c000:201', '192.0.2.1'],
+    ['0:0:0:0:0:ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:DB8:1:2::1', '2001:db8:1:2::/64'],
+    ['2001:0db8:0001:0002:ffff::', '2001:db8:1:2::/64'],
+    ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['64:ff9b::192.0.2.1', '64:ff9b:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['unknown', 'unknown'],
+  ])('%s: %s', (address, key) => {
+    expect(clientKey(address)).toBe(key);
   });
 });

@@ -87,7 +87,7 @@ function newAjv(company: CompanyFormats, formats: Record<string, TextFormat>): A
     allErrors: true,
     coerceTypes: false,
     removeAdditional: false,
-    useDefaults: true,
+    useDefaults: false,
     strict: false, // schemas carry OpenAPI words such as `example`
     verbose: true, // gives the error texts the allowed names and values
     formats: Object.fromEntries(Object.entries(formats).map(([name, { check }]) => [name, check])),
@@ -130,7 +130,8 @@ export function createValidatorCompiler(company: CompanyFormats) {
   };
 }
 
-type Checked = { value: unknown } | { error: AppError };
+/** What a check of one part of a request finds: the part as it was read, or all that is wrong in it. */
+export type Checked = { value: unknown } | { error: AppError };
 
 function checker(
   validate: ValidateFunction,
@@ -185,6 +186,7 @@ export function problemsOf(
   const problems = new Map<string, FieldProblem>();
   for (const error of errors) {
     if (problems.size >= MAX_PROBLEMS) break;
+    if (error.keyword === 'propertyNames') continue; // What is wrong with the key has been said before it.
     const problem = problemOf(error, formats);
     // The first word on a field is enough: a wrong type also fails every other rule.
     if (!problems.has(problem.path)) problems.set(problem.path, problem);
@@ -195,6 +197,7 @@ export function problemsOf(
 function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): FieldProblem {
   const at = pathOf(error.instancePath);
   const { params } = error;
+  if (error.propertyName !== undefined) return badKey(at, error.propertyName, error.parentSchema);
   switch (error.keyword) {
     case 'required':
       return { path: join(at, params.missingProperty), message: 'is required' };
@@ -240,6 +243,12 @@ function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): Fie
     default:
       return { path: at, message: error.message ?? 'is wrong' };
   }
+}
+
+/** A key that `propertyNames` refuses; that schema's description says what a key must be. */
+function badKey(at: string, key: string, names: JsonSchema | undefined): FieldProblem {
+  const rule = typeof names?.description === 'string' ? names.description : 'is not allowed';
+  return { path: join(at, clip(key)), message: `the key ${JSON.stringify(clip(key))} ${rule}` };
 }
 
 const COMPARISON: Record<string, string> = {

@@ -176,6 +176,14 @@ describe('refusals are one clear line', () => {
     await expect(start()).rejects.toThrow(/^.*postgres is not a PostgreSQL data folder: .*$/);
   });
 
+  test.runIf(process.platform === 'linux')('a folder below /proc, at whatever depth', async () => {
+    for (const folder of ['/proc/ams', '/proc/ams/data/of/ours']) {
+      await expect(startEmbeddedPostgres({ dataDir: folder, log })).rejects.toThrow(
+        /^The data folder \/proc\/ams.* cannot be used: ENOENT.* set DATA_DIR to another folder\.$/,
+      );
+    }
+  });
+
   test('a folder that cannot be made', async () => {
     dataDir = await newFolder();
     const file = join(dataDir, 'file');

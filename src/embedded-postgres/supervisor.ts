@@ -1,5 +1,5 @@
-import { mkdir, realpath } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdir, realpath, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCluster } from './cluster.ts';
 import { codeOf, EmbeddedPostgresError } from './error.ts';
@@ -126,8 +126,29 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
 
 /** The folder's real path: the server reports that one, and a link's name may be shorter than what it means. */
 async function openFolder(folder: string): Promise<string> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   return realpath(folder);
+}
+
+/** Folder by folder: below /proc, where none can be made, Node's recursive mkdir never ends. */
+async function makeFolder(folder: string): Promise<void> {
+  try {
+    await mkdir(folder);
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && (await isFolder(folder))) return;
+    if (codeOf(error) !== 'ENOENT' || (await isFolder(dirname(folder)))) throw error;
+    await makeFolder(dirname(folder));
+    await makeFolder(folder);
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    return (await stat(path)).isDirectory();
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return false;
+    throw error;
+  }
 }
 
 function readable(error: unknown, folder: string): Error {

@@ -54,7 +54,7 @@ export const employeeList = defineList(
   {
     id: { kind: 'id', column: column('e.id') },
     name: { kind: 'text', column: column('e.name') },
-    phone: { kind: 'text', column: column('e.phone') },
+    phone: { kind: 'text', column: column('e.phone'), nullable: true },
     active: { kind: 'boolean', column: column('e.active') },
     createdAt: { kind: 'timestamp', column: column('e.created_at') },
     updatedAt: { kind: 'timestamp', column: column('e.updated_at') },

@@ -110,7 +110,7 @@ export const invoiceList = defineList(
     total: { kind: 'money', column: column('i.total_minor') },
     status: { kind: 'enum', column: column('i.status'), values: INVOICE_STATUSES, sqlType: 'invoice_status' },
     issuedOn: { kind: 'date', column: column('i.issued_on') },
-    voidedAt: { kind: 'timestamp', column: column('i.voided_at') },
+    voidedAt: { kind: 'timestamp', column: column('i.voided_at'), nullable: true },
     createdAt: { kind: 'timestamp', column: column('i.created_at') },
     updatedAt: { kind: 'timestamp', column: column('i.updated_at') },
   },

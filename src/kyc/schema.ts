@@ -16,6 +16,7 @@ const VERIFICATION_TYPES = [
 
 const MAX_DOCUMENTS = 20;
 const MAX_DOCUMENT_KEYS = 20;
+const MAX_KEY_LENGTH = 50;
 
 type Scalar = string | number | boolean | null;
 export type KycDocument = string | { [key: string]: Scalar };
@@ -29,7 +30,11 @@ const KycDocument = Type.Unsafe<KycDocument>({
   format: 'text',
   maxProperties: MAX_DOCUMENT_KEYS,
   minProperties: 1,
-  propertyNames: { maxLength: 50, pattern: '^[A-Za-z][A-Za-z0-9_.-]*$' },
+  propertyNames: {
+    maxLength: MAX_KEY_LENGTH,
+    pattern: '^[A-Za-z][A-Za-z0-9_.-]*$',
+    description: `must begin with a letter and have at most ${MAX_KEY_LENGTH} letters, digits, _, . and -`,
+  },
   properties: {
     type: { type: 'string', minLength: 1, maxLength: 50, format: 'text' },
     number: { type: 'string', minLength: 1, maxLength: 100, format: 'text' },

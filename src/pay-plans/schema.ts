@@ -91,7 +91,7 @@ export const payPlanList = defineList(
   {
     id: { kind: 'id', column: column('p.id') },
     name: { kind: 'text', column: column('p.name') },
-    productId: { kind: 'id', column: column('p.product_id') },
+    productId: { kind: 'id', column: column('p.product_id'), nullable: true },
     frequency: { kind: 'enum', column: column('p.frequency'), values: FREQUENCIES, sqlType: 'frequency' },
     active: { kind: 'boolean', column: column('p.active') },
     createdAt: { kind: 'timestamp', column: column('p.created_at') },

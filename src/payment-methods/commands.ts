@@ -1,8 +1,9 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/db.ts';
-import type { NewPaymentMethod } from './schema.ts';
-import { insertPaymentMethod } from './store.ts';
+import { notFound } from '../core/errors.ts';
+import type { NewPaymentMethod, PaymentMethodChanges } from './schema.ts';
+import { insertPaymentMethod, lockPaymentMethod, updatePaymentMethod } from './store.ts';
 
 export async function createPaymentMethod(context: Context, actor: Actor, body: NewPaymentMethod) {
   const fields = { code: body.code, name: body.name, active: body.active ?? true };
@@ -15,6 +16,28 @@ export async function createPaymentMethod(context: Context, actor: Actor, body: 
       after: fields,
     };
     await audit(tx, actor, entry);
+    return method;
+  });
+}
+
+/** Changes only the fields sent. The code stays: it is what other programs know the method by. */
+export async function changePaymentMethod(
+  context: Context,
+  actor: Actor,
+  id: number,
+  body: PaymentMethodChanges,
+) {
+  return inTransaction(context.db, async (tx) => {
+    const row = await lockPaymentMethod(tx, id);
+    if (!row) throw notFound('payment method', id);
+    const method = await updatePaymentMethod(tx, id, body);
+    await audit(tx, actor, {
+      action: 'payment_method.change',
+      resource: 'payment_method',
+      resourceId: id,
+      before: { name: row.name, active: row.active },
+      after: body,
+    });
     return method;
   });
 }

@@ -1,10 +1,11 @@
 import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
-import { createPaymentMethod } from './commands.ts';
-import { NewPaymentMethod, PaymentMethod, paymentMethodList } from './schema.ts';
+import { changePaymentMethod, createPaymentMethod } from './commands.ts';
+import { NewPaymentMethod, PaymentMethod, PaymentMethodChanges, paymentMethodList } from './schema.ts';
 import { listPaymentMethods } from './store.ts';
 
 export function paymentMethodRoutes(api: Api, context: Context): void {
@@ -42,5 +43,26 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
         reply.status(201);
         return ok(method, 'Payment method created.');
       }),
+  );
+
+  api.put(
+    '/payment-methods/:id',
+    {
+      config: { access: 'catalogue:write', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Payment methods'],
+        summary: 'Change the name of a payment method, or whether payments may be recorded under it',
+        description:
+          'What the provider notifies is booked under mobile money, also while that is not active.',
+        params: IdParams,
+        body: PaymentMethodChanges,
+        response: { 200: Envelope(PaymentMethod, 'Payment method changed.') },
+      },
+    },
+    async (request) =>
+      ok(
+        await changePaymentMethod(context, actorOf(request), request.params.id, request.body),
+        'Payment method changed.',
+      ),
   );
 }

@@ -15,6 +15,16 @@ export const NewPaymentMethod = Type.Object(
 );
 export type NewPaymentMethod = Static<typeof NewPaymentMethod>;
 
+export const PaymentMethodChanges = Type.Object(
+  { name: Type.Optional(Text(100)), active: Type.Optional(Type.Boolean()) },
+  {
+    minProperties: 1,
+    title: 'PaymentMethodChanges',
+    examples: [{ name: 'Cheque (post office)', active: true }],
+  },
+);
+export type PaymentMethodChanges = Static<typeof PaymentMethodChanges>;
+
 export const PaymentMethod = Type.Object(
   {
     id: Id,

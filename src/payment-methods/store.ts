@@ -22,6 +22,21 @@ export async function insertPaymentMethod(tx: Tx, fields: { code: string; name: 
   return toPaymentMethod(row);
 }
 
+/** Changes a method that the transaction has locked. */
+export async function updatePaymentMethod(tx: Tx, id: number, changes: { name?: string; active?: boolean }) {
+  const row = await tx
+    .updateTable('payment_methods')
+    .set({ ...changes, updated_at: sql`now()` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  return toPaymentMethod(row);
+}
+
+export function lockPaymentMethod(tx: Tx, id: number): Promise<PaymentMethodRow | undefined> {
+  return tx.selectFrom('payment_methods').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
 export async function listPaymentMethods(db: Db, plan: ListPlan) {
   const page = await fetchPage<PaymentMethodRow>(db, plan, {
     select: sql`select m.* from payment_methods m`,

@@ -70,11 +70,19 @@ async function repeated(tx: Tx, { provider, transId }: ReadNotification): Promis
   return { outcome: 'repeated', paymentId: booked?.id ?? null };
 }
 
-/** Tries the stored notifications again whose processing failed; each in a transaction of its own. */
-export async function retryPendingNotifications(context: Context, log: Log): Promise<number> {
+/**
+ * Tries the stored notifications again whose processing failed, each in a transaction of its own; the number
+ * that succeeded. Ends early, between two of them, when the signal says so.
+ */
+export async function retryPendingNotifications(
+  context: Context,
+  log: Log,
+  signal: AbortSignal,
+): Promise<number> {
   const batchSize = 500;
   let settled = 0;
   for (const id of await findPendingIds(context.db, batchSize)) {
+    if (signal.aborted) break;
     try {
       const done = await settleAnew(context.db, async (tx) => {
         const row = await lockPending(tx, id);

@@ -158,7 +158,7 @@ export const configurationList = defineList(
   {
     id: { kind: 'id', column: column('c.id') },
     name: { kind: 'text', column: column('c.name') },
-    price: { kind: 'money', column: column('c.price_minor') },
+    price: { kind: 'money', column: column('c.price_minor'), nullable: true },
     isDefault: { kind: 'boolean', column: column('c.is_default') },
     createdAt: { kind: 'timestamp', column: column('c.created_at') },
     updatedAt: { kind: 'timestamp', column: column('c.updated_at') },

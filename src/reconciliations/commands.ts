@@ -1,16 +1,19 @@
 import { audit } from '../core/audit.ts';
-import { type Actor, amountOf, type Context, today } from '../core/context.ts';
+import { type Actor, amountOf, type Context, today, totalOf } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { inTransaction } from '../core/db.ts';
 import type { Minor } from '../core/money.ts';
 import type { RESULTS, ReconcileBody } from './schema.ts';
 import { insertReconciliation, type LockedPayment, lockPayments } from './store.ts';
 
+const FEWER_PAYMENTS = { path: 'paymentIds', advice: 'send fewer ids at a time' };
+
 type Result = (typeof RESULTS)[number];
 
 /**
  * Marks that payments arrived, as a batch. Saying it again changes nothing: each id answers what it
  * is. Unmatched money can be reconciled; reversed money cannot.
+ * @throws AppError VALIDATION_ERROR, and changes nothing, where a total is beyond an exact number.
  */
 export async function reconcile(context: Context, actor: Actor, body: ReconcileBody) {
   const date = body.reconciliationDate ?? today(context);
@@ -57,7 +60,7 @@ function answer({ currency }: Context, date: PlainDate, batchId: number | null, 
     const payments = outcomes.flatMap((outcome) =>
       outcome.payment && outcome.result === result ? [outcome.payment] : [],
     );
-    return amountOf(sumOf(payments), currency);
+    return totalOf(sumOf(payments), currency, FEWER_PAYMENTS);
   };
   return {
     reconciliationId: batchId,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
-import { amountOf, type Context, type Currency, today } from '../core/context.ts';
+import { amountOf, type Context, type Currency, today, totalOf } from '../core/context.ts';
 import { currencyLiteral, dateLiteral } from '../core/copy.ts';
 import { addDays, type PlainDate, startOfDayUtc } from '../core/dates.ts';
 import { type Db, inSnapshot, type Tx } from '../core/db.ts';
@@ -20,6 +20,8 @@ import {
   ratioOf,
 } from './rules.ts';
 
+const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
+
 /** The figures of the accounts for a period; its formulas stand in `accountFigures` and nowhere else. */
 export async function summarizeAccounts(context: Context, period: Period) {
   const { currency } = context;
@@ -29,7 +31,8 @@ export async function summarizeAccounts(context: Context, period: Period) {
     products: await tx.selectFrom('products').select(['id', 'name']).orderBy('id').execute(),
   }));
 
-  const money = (rows: Figures[], sum: Sum) => amountOf(addUp(rows, sum), currency);
+  const amount = (minor: Minor) => totalOf(minor, currency, EARLIER_PERIOD);
+  const money = (rows: Figures[], sum: Sum) => amount(addUp(rows, sum));
   const count = (rows: Figures[], sum: Sum) => Number(addUp(rows, sum));
   const group = (rows: Figures[], url: string) => ({
     count: count(rows, 'accounts'),
@@ -39,8 +42,8 @@ export async function summarizeAccounts(context: Context, period: Period) {
     accountsUrl: moment.isToday ? url : null,
   });
   const ratio = (numerator: Minor, denominator: Minor) => ({
-    numerator: amountOf(numerator, currency),
-    denominator: amountOf(denominator, currency),
+    numerator: amount(numerator),
+    denominator: amount(denominator),
     ratio: ratioOf(numerator, denominator),
     asOf: moment.asOf,
   });
@@ -221,7 +224,12 @@ export interface PageOf {
   limit: number;
 }
 
-/** Totals of a period's payments and one page of its rows, from one snapshot. */
+const SHORTER_PERIOD = { path: 'endDate', advice: 'ask for a shorter period, or for format=csv' };
+
+/**
+ * Totals of a period's payments and one page of its rows, from one snapshot.
+ * @throws AppError VALIDATION_ERROR where a total is beyond an exact number.
+ */
 export async function reportPayments(db: Db, currency: Currency, period: Period, { page, limit }: PageOf) {
   const { sums, rows, methods } = await inSnapshot(db, async (tx) => ({
     sums: await paymentSums(tx, period),
@@ -232,9 +240,9 @@ export async function reportPayments(db: Db, currency: Currency, period: Period,
   const amounts = (row: Sums | undefined) => {
     const [received, reversed] = [BigInt(row?.received ?? 0), BigInt(row?.reversed ?? 0)];
     return {
-      received: amountOf(received, currency),
-      reversed: amountOf(reversed, currency),
-      net: amountOf(received - reversed, currency),
+      received: totalOf(received, currency, SHORTER_PERIOD),
+      reversed: totalOf(reversed, currency, SHORTER_PERIOD),
+      net: totalOf(received - reversed, currency, SHORTER_PERIOD),
     };
   };
   const all = sums.find(

@@ -1,13 +1,24 @@
 import { hash, verify } from '@node-rs/argon2';
 import pLimit from 'p-limit';
+import { unavailable } from '../core/errors.ts';
 
 /** OWASP's second recommended setting for Argon2id: 19 MiB, two passes, one lane. */
 const COST = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 };
 /** Hashing runs on libuv's four threads; two of them stay free for everything else. */
 const twoAtATime = pLimit(2);
+/** About a second of work: who would wait longer had better come again. */
+const MOST_WAITING = 100;
 
-export function hashPassword(password: string): Promise<string> {
-  return twoAtATime(() => hash(password, COST));
+/** @throws AppError 503 while too many hashes wait for their turn. */
+export async function hashPassword(password: string): Promise<string> {
+  return inTurn(() => hash(password, COST));
+}
+
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (twoAtATime.pendingCount >= MOST_WAITING) {
+    throw unavailable(new Error(`${MOST_WAITING} password hashes wait already`));
+  }
+  return twoAtATime(work);
 }
 
 /** A hash that no password has: an unknown user costs the same time as a wrong password. */
@@ -15,15 +26,16 @@ let nobodysHash: Promise<string> | undefined;
 
 /** @param storedHash null for an unknown user, or for one who has no password: false, after the same time.
  * @param beforeHashing may still refuse, when the turn of this hash has come
+ * @throws AppError 503 while too many hashes wait for their turn
  */
 export async function passwordMatches(
   storedHash: string | null,
   password: string,
   beforeHashing: () => Promise<void> = async () => {},
 ): Promise<boolean> {
-  nobodysHash ??= hashPassword(crypto.randomUUID());
+  nobodysHash ??= hash(crypto.randomUUID(), COST); // once, and in no queue that could refuse it
   const target = storedHash ?? (await nobodysHash);
-  const matches = await twoAtATime(async () => {
+  const matches = await inTurn(async () => {
     await beforeHashing();
     return verify(target, password);
   });

@@ -81,7 +81,7 @@ export const userList = defineList(
     lastName: { kind: 'text', column: column('u.last_name') },
     role: { kind: 'enum', column: column('u.role'), values: ROLES, sqlType: 'user_role' },
     active: { kind: 'boolean', column: column('u.active') },
-    employeeId: { kind: 'id', column: column('u.employee_id') },
+    employeeId: { kind: 'id', column: column('u.employee_id'), nullable: true },
     createdAt: { kind: 'timestamp', column: column('u.created_at') },
     updatedAt: { kind: 'timestamp', column: column('u.updated_at') },
   },

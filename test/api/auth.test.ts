@@ -142,7 +142,7 @@ describe('registration', () => {
       'agent',
     ],
   ])('%s with %j answers %d', async (_where, environment, status, role) => {
-    const secrets = { JWT_SECRET: 'x'.repeat(32), WEBHOOK_SECRET: 'sesame' };
+    const secrets = { JWT_SECRET: 'x'.repeat(32), WEBHOOK_SECRET: 'open sesame, open' };
     const { call, close } = await startInstance(service, { ...secrets, ...environment });
     try {
       const answer = await call('POST', '/auth/register', registration());
@@ -159,7 +159,7 @@ describe('registration', () => {
     const { call, close: closeProduction } = await startInstance(empty, {
       NODE_ENV: 'production',
       JWT_SECRET: 'x'.repeat(32),
-      WEBHOOK_SECRET: 'sesame',
+      WEBHOOK_SECRET: 'open sesame, open',
       REGISTRATION: 'open',
       REGISTRATION_ROLE: 'viewer',
     });

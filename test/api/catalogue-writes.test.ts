@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newAccount, newCustomer, useService } from '../harness.ts';
+import { newAccount, newCustomer, notify, PASSWORD, useService, wrongFields } from '../harness.ts';
 
 const service = useService();
 
@@ -134,6 +134,66 @@ describe('payment methods and employees', () => {
     expect((await service.call('PUT', path, { phone: null })).body.data.phone).toBeNull();
     expect((await service.call('PUT', path, {})).status).toBe(400);
     expect((await service.call('GET', path)).body.data.name).toBe('Seller');
+  });
+});
+
+describe('a payment method', () => {
+  it('is renamed and taken out of use; the provider goes on with its own', async () => {
+    const created = await service.call('POST', '/payment-methods', { code: 'cheque', name: 'Cheque' });
+    const path = `/payment-methods/${created.body.data.id}`;
+    const renamed = await service.call('PUT', path, { name: 'Cheque by post' });
+    expect(renamed.status, renamed.text).toBe(200);
+    expect(renamed.body.data).toMatchObject({ code: 'cheque', name: 'Cheque by post', active: true });
+    expect((await service.call('PUT', path, { active: false })).body.data).toMatchObject({
+      name: 'Cheque by post',
+      active: false,
+    });
+    const { id: accountId } = await newAccount(service);
+    const payment = { accountId, amount: 1, paymentMethodId: created.body.data.id };
+    expect(wrongFields(await service.call('POST', '/payments', payment))).toEqual(['paymentMethodId']);
+    const { body } = await service.call('GET', '/audit?filter[resource]=payment_method&sort=id:desc&limit=2');
+    expect(body.data).toMatchObject([
+      {
+        action: 'payment_method.change',
+        before: { active: true },
+        after: { active: false },
+      },
+      { before: { name: 'Cheque' }, after: { name: 'Cheque by post' } },
+    ]);
+
+    await service.call('PUT', '/payment-methods/1', { active: false });
+    expect((await notify(service)).body.data.outcome).toBe('unmatched');
+    await service.call('PUT', '/payment-methods/1', { active: true });
+  });
+
+  it('keeps its code, and is not changed where there is none or nothing to change', async () => {
+    expect(wrongFields(await service.call('PUT', '/payment-methods/2', { code: 'x' }))).toContain('code');
+    expect((await service.call('PUT', '/payment-methods/2', {})).status).toBe(400);
+    const { body } = await service.call('PUT', '/payment-methods/999', { name: 'x' });
+    expect(body.error).toMatchObject({ code: 'NOT_FOUND', details: { resource: 'payment method', id: 999 } });
+  });
+});
+
+describe('an employee who is not active', () => {
+  it('sells no account, named or by who opens it', async () => {
+    const employee = (await service.call('POST', '/employees', { name: 'Gone' })).body.data;
+    const token = await service.signInAs('agent');
+    const me = (await service.call('GET', '/auth/me', undefined, { token })).body.data;
+    await service.call('PUT', `/users/${me.id}`, { employeeId: employee.id });
+    await service.call('PUT', `/employees/${employee.id}`, { active: false });
+    const { id: customerId } = await newCustomer(service);
+    const sale = { customerId, productId: 1, payplanId: 2 };
+    const named = await service.call('POST', '/accounts', { ...sale, employeeId: employee.id });
+    expect(wrongFields(named)).toEqual(['employeeId']);
+    expect(named.body.error.message).toContain('active');
+    // Sessions are read again within seconds; a new one knows the employee at once.
+    const { body } = await service.call('POST', '/auth/login', { email: me.email, password: PASSWORD });
+    const own = await service.call('POST', '/accounts', sale, { token: body.data.accessToken });
+    expect(wrongFields(own)).toEqual(['employeeId']);
+    expect((await service.call('GET', `/accounts?customerId=${customerId}`)).body.pagination.total).toBe(0);
+    await newAccount(service, { customerId, employeeId: 1 });
+    const unknown = await service.call('POST', '/accounts', { ...sale, employeeId: 999 });
+    expect(unknown.body.error.details).toMatchObject({ resource: 'employee', field: 'employeeId' });
   });
 });
 

@@ -36,6 +36,7 @@ const STORY = [
   'POST /api/payplans',
   'PUT /api/payplans/{id}',
   'POST /api/payment-methods',
+  'PUT /api/payment-methods/{id}',
   'POST /api/employees',
   'PUT /api/employees/{id}',
   'POST /api/commissions/rules',

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { type Answer, createCaller, newCustomer, PASSWORD, useService } from '../harness.ts';
+import { type Answer, createCaller, newCustomer, PASSWORD, useService, wrongFields } from '../harness.ts';
 
 const service = useService({ CORS_ORIGINS: 'https://shop.example' });
 
@@ -161,6 +161,26 @@ describe('a request that HTTP itself refuses', () => {
   });
 });
 
+describe('a request that is wrong in several parts', () => {
+  it('hears all of it at once: address, body and query', async () => {
+    const body = { firstName: 5, unknown: 1 };
+    const answer = await service.call('PUT', '/customers/abc?one=1&two=2', body);
+    expect(wrongFields(answer)).toEqual(['firstName', 'id', 'one', 'two', 'unknown']);
+    expect(answer.body.error.message).toMatch(/^5 fields are wrong: /);
+  });
+
+  it.each([
+    ['/customers/abc', { firstName: 'A' }, ['id']],
+    ['/customers/abc', { firstName: 5 }, ['firstName', 'id']],
+    ['/customers/abc?one=1', { firstName: 'A' }, ['id', 'one']],
+    ['/customers/1?one=1', { firstName: 5 }, ['firstName', 'one']],
+    ['/customers/1?one=1', { firstName: 'A' }, ['one']],
+    ['/customers/1', {}, ['body']],
+  ])('hears what is wrong alone: PUT %s %j', async (path, body, paths) => {
+    expect(wrongFields(await service.call('PUT', path, body))).toEqual(paths);
+  });
+});
+
 describe('a browser of an origin that may call', () => {
   const preflight = (origin: string, method: string) =>
     service.call('OPTIONS', '/customers/1', undefined, {
@@ -185,7 +205,10 @@ describe('a browser of an origin that may call', () => {
       headers: { origin: 'https://shop.example' },
     });
     expect(answer.headers.get('access-control-expose-headers')?.split(/, */)).toEqual(
-      expect.arrayContaining(['x-request-id', 'retry-after', 'ratelimit']),
+      expect.arrayContaining([
+        ...['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'],
+        ...['idempotent-replayed', 'etag', 'content-disposition'],
+      ]),
     );
   });
 

@@ -361,7 +361,7 @@ describe('GET /auth/:provider/callback', () => {
     it('after ten minutes', async () => {
       await service.context.db.updateTable('oauth_states').set({ expires_at: new Date() }).execute();
       expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
-      await deleteExpiredSignInStates(service.context.db, new Date());
+      await deleteExpiredSignInStates(service.context.db, new Date(), new AbortController().signal);
       const left = await service.context.db.selectFrom('oauth_states').selectAll().execute();
       expect(left).toEqual([]);
     });

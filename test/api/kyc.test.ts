@@ -83,6 +83,19 @@ describe('PUT /customers/:id/kyc', () => {
     expect(JSON.stringify(body.data)).not.toContain('documents');
   });
 
+  it.each(['1st', 'a b', `a${'x'.repeat(50)}`])(
+    'names the key %j that a document may not have',
+    async (key) => {
+      const { id } = await newCustomer(service);
+      const documents = [{ type: 'front' }, { type: 'back', [key]: 'x' }];
+      const { body } = await service.call('PUT', `/customers/${id}/kyc`, { ...submission, documents });
+      const rule = 'must begin with a letter and have at most 50 letters, digits, _, . and -';
+      expect(body.error.details.fields).toEqual([
+        { path: `documents[1].${key}`, message: `the key "${key}" ${rule}` },
+      ]);
+    },
+  );
+
   it('answers 404 for a customer who does not exist', async () => {
     expect((await service.call('PUT', '/customers/999999/kyc', submission)).status).toBe(404);
     expect((await service.call('GET', '/customers/999999/kyc')).status).toBe(404);

@@ -116,6 +116,16 @@ describe('without Redis', () => {
     expectRefused(await guess());
   });
 
+  it('an address of IPv6 counts with its whole /64', async () => {
+    const { call } = await limited();
+    const neighbours = ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:3:4:5:6'];
+    const statuses = [];
+    for (let i = 0; i < 5; i += 1) statuses.push((await login(call, neighbours[i % 3])).status);
+    expect(statuses).toEqual([401, 401, 401, 401, 401]);
+    expectRefused(await login(call, '2001:db8:1:2:ffff::'));
+    expect((await login(call, '2001:db8:1:3::1')).status).toBe(401);
+  });
+
   it('bulk operations take ten a minute, and count in no other class', async () => {
     const { call } = await limited({ RATE_LIMIT_GENERAL: '2' });
     const bulk = () =>

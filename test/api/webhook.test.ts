@@ -166,10 +166,11 @@ describe('a notification', () => {
     expect(list.body.data[0].reference).toBe('ab');
   });
 
-  it('of more than 1 MB is refused', async () => {
-    const answer = await notify(service, { FirstName: 'x'.repeat(1024 * 1024) });
+  it('of more than 64 KiB is refused', async () => {
+    const answer = await notify(service, { FirstName: 'x'.repeat(64 * 1024) });
     expect(answer.status).toBe(413);
     expect(answer.body.error.code).toBe('VALIDATION_ERROR');
+    accepted(await notify(service, { FirstName: 'x'.repeat(63 * 1024) }));
   });
 });
 

@@ -882,6 +882,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/payment-methods/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Change the name of a payment method, or whether payments may be recorded under it
+         * @description What the provider notifies is booked under mobile money, also while that is not active.
+         *
+         *     Needs the permission `catalogue:write`: admin, manager.
+         */
+        put: operations["putPaymentMethodsById"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/employees": {
         parameters: {
             query?: never;
@@ -2107,6 +2129,11 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
+        };
+        PaymentMethodChanges: {
+            /** @description Must be text with at least one visible character and no control characters. */
+            name?: string;
+            active?: boolean;
         };
         /**
          * @example {
@@ -6811,6 +6838,71 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    putPaymentMethodsById: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Cheque (post office)",
+                 *       "active": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentMethodChanges"];
+            };
+        };
+        responses: {
+            /** @description Payment method changed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 2,
+                     *         "code": "cash",
+                     *         "name": "Cash",
+                     *         "active": true,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Payment method changed."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["PaymentMethod"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
