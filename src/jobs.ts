@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { activateDueAccounts } from './accounts/commands.ts';
+import { activateDueAccounts, suspendLateAccounts } from './accounts/commands.ts';
 import { deleteExpiredSessions, deleteExpiredSignInStates } from './auth/store.ts';
 import type { Context } from './core/context.ts';
 import { deleteOldAnswers } from './core/idempotency.ts';
@@ -8,16 +8,19 @@ import { retryPendingNotifications } from './payments/inbox.ts';
 
 const INTERVAL_MS = 60_000;
 const LONGEST_RUN = '5min';
+const LONGEST_POLICY_MS = 2 * 60_000;
 
 /** What is due every minute. Safe to run again at any time. */
 export async function runMinuteJobs(context: Context, log: Log): Promise<void> {
   const activated = await activateDueAccounts(context);
   const settled = await retryPendingNotifications(context, log);
+  const suspended = await suspendLateAccounts(context, AbortSignal.timeout(LONGEST_POLICY_MS));
   await deleteExpiredSessions(context.db, new Date());
   await deleteExpiredSignInStates(context.db, new Date());
   await deleteOldAnswers(context.db, new Date());
   if (activated > 0) log.info(`${activated} accounts were activated on their day.`);
   if (settled > 0) log.info(`${settled} stored notifications were processed.`);
+  if (suspended > 0) log.info(`${suspended} accounts were suspended for non-payment.`);
 }
 
 /** Runs the minute jobs now and every minute, on one instance at a time, until stopped. */
