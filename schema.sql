@@ -10,7 +10,7 @@ create type invoice_status as enum ('issued', 'void');
 
 create type ledger_account as enum ('receivable', 'sales', 'clearing', 'customer_credit', 'unmatched', 'bad_debt', 'recovery');
 
-create type ledger_event as enum ('account_opened', 'account_cancelled', 'account_written_off', 'payment_received', 'payment_assigned', 'payment_reversed');
+create type ledger_event as enum ('account_opened', 'account_cancelled', 'account_written_off', 'payment_received', 'payment_assigned', 'payment_reversed', 'credit_transferred', 'credit_refunded');
 
 create type match_method as enum ('account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'hand_entry', 'assigned');
 
@@ -21,6 +21,8 @@ create type notification_status as enum ('pending', 'processed', 'rejected');
 create type payment_source as enum ('manual', 'webhook');
 
 create type payment_status as enum ('matched', 'unmatched', 'reversed');
+
+create type status_cause as enum ('non_payment', 'payment');
 
 create type user_role as enum ('admin', 'manager', 'finance', 'agent', 'viewer');
 
@@ -34,6 +36,7 @@ create table account_status_changes (
   from_status account_status,
   to_status account_status not null,
   reason text,
+  cause status_cause,
   actor_user_id bigint,
   created_at timestamp(3) with time zone not null default now(),
   constraint account_status_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
@@ -62,6 +65,7 @@ create table accounts (
   credit_minor bigint not null default 0,
   written_off_minor bigint not null default 0,
   next_due_date date,
+  reprieved_on date,
   created_at timestamp(3) with time zone not null default now(),
   updated_at timestamp(3) with time zone not null default now(),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
@@ -69,7 +73,7 @@ create table accounts (
   constraint accounts_grace_days_check CHECK ((grace_days >= 0)),
   constraint accounts_instalment_count_check CHECK ((instalment_count >= 1)),
   constraint accounts_instalment_minor_check CHECK ((instalment_minor > 0)),
-  constraint accounts_paid_minor_check CHECK (((paid_minor >= 0) AND (paid_minor <= '999999999999999'::bigint))),
+  constraint accounts_paid_minor_check CHECK (((paid_minor >= '-999999999999999'::bigint) AND (paid_minor <= '999999999999999'::bigint))),
   constraint accounts_receivable_minor_check CHECK ((receivable_minor >= 0)),
   constraint accounts_written_off_minor_check CHECK ((written_off_minor >= 0)),
   constraint accounts_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
@@ -81,6 +85,7 @@ create table accounts (
 CREATE INDEX accounts_created ON public.accounts USING btree (created_at, id);
 CREATE INDEX accounts_customer ON public.accounts USING btree (customer_id, id);
 CREATE INDEX accounts_employee ON public.accounts USING btree (employee_id, activation_date) WHERE (employee_id IS NOT NULL);
+CREATE INDEX accounts_grace ON public.accounts USING btree (payplan_id, ((GREATEST(next_due_date, reprieved_on) + grace_days))) WHERE (status = 'active'::account_status);
 CREATE INDEX accounts_next_due ON public.accounts USING btree (next_due_date, id);
 CREATE INDEX accounts_pending ON public.accounts USING btree (activation_date) WHERE (status = 'pending'::account_status);
 CREATE INDEX accounts_status_created ON public.accounts USING btree (status, created_at, id);
@@ -150,6 +155,32 @@ create table commissions (
   constraint commissions_pkey PRIMARY KEY (id),
   constraint commissions_period_unique UNIQUE (employee_id, period)
 );
+
+create table credit_moves (
+  id bigint not null generated always as identity,
+  account_id bigint not null,
+  to_account_id bigint,
+  amount_minor bigint not null,
+  reason text not null,
+  payment_method_id bigint,
+  transaction_ref text,
+  value_date date not null,
+  created_by bigint,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint credit_moves_amount_minor_check CHECK ((amount_minor > 0)),
+  constraint credit_moves_check CHECK ((account_id <> to_account_id)),
+  constraint credit_moves_check1 CHECK (((to_account_id IS NULL) = (payment_method_id IS NOT NULL))),
+  constraint credit_moves_check2 CHECK (((transaction_ref IS NULL) OR (to_account_id IS NULL))),
+  constraint credit_moves_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint credit_moves_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint credit_moves_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
+  constraint credit_moves_to_account_id_fkey FOREIGN KEY (to_account_id) REFERENCES accounts(id),
+  constraint credit_moves_pkey PRIMARY KEY (id)
+);
+CREATE INDEX credit_moves_account ON public.credit_moves USING btree (account_id, id);
+CREATE INDEX credit_moves_date ON public.credit_moves USING btree (value_date);
+CREATE INDEX credit_moves_to_account ON public.credit_moves USING btree (to_account_id, id) WHERE (to_account_id IS NOT NULL);
+CREATE UNIQUE INDEX credit_moves_transaction_ref_unique ON public.credit_moves USING btree (payment_method_id, upper(transaction_ref)) WHERE (transaction_ref IS NOT NULL);
 
 create table customers (
   id bigint not null generated always as identity,
@@ -286,14 +317,17 @@ create table ledger_entries (
   amount_minor bigint not null,
   value_date date not null,
   created_at timestamp(3) with time zone not null default now(),
+  credit_move_id bigint,
   constraint ledger_entries_amount_minor_check CHECK ((amount_minor <> 0)),
   constraint ledger_entries_check CHECK (((ledger_account = 'clearing'::ledger_account) = (payment_method_id IS NOT NULL))),
   constraint ledger_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint ledger_entries_credit_move_id_fkey FOREIGN KEY (credit_move_id) REFERENCES credit_moves(id),
   constraint ledger_entries_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
   constraint ledger_entries_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
   constraint ledger_entries_pkey PRIMARY KEY (id)
 );
 CREATE INDEX ledger_entries_account ON public.ledger_entries USING btree (account_id, id);
+CREATE INDEX ledger_entries_credit_move ON public.ledger_entries USING btree (credit_move_id) WHERE (credit_move_id IS NOT NULL);
 CREATE INDEX ledger_entries_payment ON public.ledger_entries USING btree (payment_id);
 
 create table notifications (
@@ -691,6 +725,8 @@ begin
 end $function$;
 
 CREATE TRIGGER audit_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_entries FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER credit_moves_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_moves FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
 CREATE TRIGGER invoice_items_frozen BEFORE DELETE OR UPDATE OR TRUNCATE ON public.invoice_items FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 

@@ -144,12 +144,14 @@ create table accounts (
   grace_days integer not null check (grace_days >= 0),
   total_minor bigint not null generated always as (deposit_minor + instalment_minor * instalment_count) stored,
   -- What the ledger says, kept under the row's lock in the transaction that posts the entries.
-  -- The bound keeps every amount exact as a JSON number.
-  paid_minor bigint not null default 0 check (paid_minor between 0 and 999999999999999),
+  -- The bound keeps every amount exact as a JSON number. Below 0 are accounts whose credit has left and whose
+  -- payments were reversed after that: the customer owes what was given away.
+  paid_minor bigint not null default 0 check (paid_minor between -999999999999999 and 999999999999999),
   receivable_minor bigint not null check (receivable_minor >= 0),
   credit_minor bigint not null default 0 check (credit_minor >= 0),
   written_off_minor bigint not null default 0 check (written_off_minor >= 0),
   next_due_date date, -- of the first item that is not fully paid; null when all are
+  reprieved_on date, -- staff made it active: the lateness policy counts its days of grace from then at the earliest
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now()
 );
@@ -158,13 +160,20 @@ create index accounts_status_created on accounts (status, created_at, id);
 create index accounts_created on accounts (created_at, id);
 create index accounts_next_due on accounts (next_due_date, id);
 create index accounts_pending on accounts (activation_date) where status = 'pending';
+-- The last day that each account is let be under its plan's lateness policy.
+create index accounts_grace on accounts (payplan_id, (greatest(next_due_date, reprieved_on) + grace_days))
+  where status = 'active';
+
+-- What the system moved an account for, where a later move depends on it.
+create type status_cause as enum ('non_payment', 'payment');
 
 create table account_status_changes (
   id bigint generated always as identity primary key,
   account_id bigint not null references accounts,
   from_status account_status,
   to_status account_status not null,
-  reason text,
+  reason text, -- for people
+  cause status_cause,
   actor_user_id bigint references users, -- null: the system
   created_at timestamptz(3) not null default now()
 );
@@ -251,7 +260,8 @@ create type ledger_account as enum (
 );
 create type ledger_event as enum (
   'account_opened', 'account_cancelled', 'account_written_off',
-  'payment_received', 'payment_assigned', 'payment_reversed'
+  'payment_received', 'payment_assigned', 'payment_reversed',
+  'credit_transferred', 'credit_refunded'
 );
 
 create sequence ledger_event_ids;

@@ -17,6 +17,7 @@ import { createHttpServer, type HttpServer } from './core/http.ts';
 import type { Log } from './core/log.ts';
 import { createLimiter } from './core/rate-limit.ts';
 import type { SharedRedis } from './core/redis.ts';
+import { creditRoutes } from './credit/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { DOCS_PATH, describeApi } from './docs/description.ts';
 import { employeeRoutes } from './employees/routes.ts';
@@ -97,6 +98,7 @@ export function buildApp({
     kycRoutes(api, context);
     accountRoutes(api, context);
     paymentRoutes(api, context);
+    creditRoutes(api, context);
     reconciliationRoutes(api, context);
     invoiceRoutes(api, context, printer);
     productRoutes(api, context);

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { activateDueAccounts } from './accounts/commands.ts';
+import { activateDueAccounts, suspendLateAccounts } from './accounts/commands.ts';
 import {
   deleteExpiredRefreshTokens,
   deleteExpiredSessions,
@@ -28,6 +28,7 @@ export interface Step {
 const STEPS: readonly Step[] = [
   { name: 'process stored notifications', run: retryPendingNotifications },
   { name: 'activate accounts', run: (context, _log, signal) => activateDueAccounts(context, signal) },
+  { name: 'suspend late accounts', run: (context, _log, signal) => suspendLateAccounts(context, signal) },
   {
     name: 'delete expired refresh tokens',
     run: ({ db }, _log, signal) => deleteExpiredRefreshTokens(db, new Date(), signal),

@@ -10,13 +10,12 @@ const BREACHES: Record<string, RawBuilder<unknown>> = {
   'the entries of every event sum to zero': sql`
     select event_id, sum(amount_minor) from ledger_entries group by event_id having sum(amount_minor) <> 0`,
 
-  'the balances of every account equal its entries and its payments': sql`
+  'the balances of every account equal its entries, its payments and its moves of credit': sql`
     select a.id, a.status, a.paid_minor, p.paid, a.receivable_minor, e.receivable, a.credit_minor, e.credit,
       a.written_off_minor, e.bad_debt
     from accounts a
     cross join lateral (
-      select coalesce(sum(amount_minor), 0) as paid from payments
-      where account_id = a.id and status = 'matched') p
+      select coalesce(sum(amount_minor), 0) as paid from account_money where account_id = a.id) p
     cross join lateral (
       select
         coalesce(sum(amount_minor) filter (where ledger_account = 'receivable'), 0) as receivable,
@@ -35,13 +34,14 @@ const BREACHES: Record<string, RawBuilder<unknown>> = {
         coalesce(sum(amount_minor) filter (where ledger_account in ('bad_debt', 'recovery')), 0) as lost
       from ledger_entries where account_id = a.id) e
     where case when a.status = 'cancelled'
-      then (e.sales, a.receivable_minor, a.credit_minor, e.lost) is distinct from (0, 0, a.paid_minor, 0)
+      then (e.sales, a.receivable_minor, a.credit_minor, e.lost)
+        is distinct from (0, greatest(0, -a.paid_minor), greatest(0, a.paid_minor), 0)
       else (e.sales, a.receivable_minor + e.lost, a.credit_minor) is distinct from
         (a.total_minor, greatest(0, a.total_minor - a.paid_minor), greatest(0, a.paid_minor - a.total_minor))
       end`,
 
-  'the money of every method equals its payments that were not reversed': sql`
-    select m.code, e.cleared, p.received
+  'the money of every method equals its payments that were not reversed, less its refunds': sql`
+    select m.code, e.cleared, p.received, r.refunded
     from payment_methods m
     cross join lateral (
       select coalesce(sum(amount_minor), 0) as cleared from ledger_entries
@@ -49,7 +49,24 @@ const BREACHES: Record<string, RawBuilder<unknown>> = {
     cross join lateral (
       select coalesce(sum(amount_minor), 0) as received from payments
       where payment_method_id = m.id and status <> 'reversed') p
-    where e.cleared <> p.received`,
+    cross join lateral (
+      select coalesce(sum(amount_minor), 0) as refunded from credit_moves
+      where payment_method_id = m.id) r
+    where e.cleared <> p.received - r.refunded`,
+
+  'every move of credit stands in the ledger: off its giver, and onto its receiver or out by its method': sql`
+    select m.id, m.amount_minor, e.*
+    from credit_moves m
+    cross join lateral (
+      select
+        coalesce(sum(amount_minor) filter (where account_id = m.account_id and ledger_account = 'customer_credit'), 0)
+          as given,
+        coalesce(-sum(amount_minor) filter (where account_id = m.to_account_id), 0) as received,
+        coalesce(-sum(amount_minor) filter (where payment_method_id = m.payment_method_id), 0) as refunded
+      from ledger_entries where credit_move_id = m.id) e
+    where (e.given, e.received, e.refunded) is distinct from (m.amount_minor,
+      case when m.to_account_id is null then 0 else m.amount_minor end,
+      case when m.to_account_id is null then m.amount_minor else 0 end)`,
 
   'what stands as unmatched equals the unmatched payments': sql`
     select e.amount, p.amount as payments

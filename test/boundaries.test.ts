@@ -10,6 +10,7 @@ const SRC = join(import.meta.dirname, '..', 'src');
  * Which feature may know which other, and why.
  * - accounts copies the terms of a pay plan and asks whether a product is sold and an employee sells;
  * - payments are booked on accounts, under a payment method, and matched by customers' national ids;
+ * - credit leaves accounts by a payment method, and is refused where a payment is;
  * - webhooks read what the provider posted and hand it to the inbox of payments;
  * - invoices and reports print an account's number, and reports have its statuses;
  * - kyc belongs to a customer, a commission to an employee, a session to a user.
@@ -18,6 +19,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   accounts: ['employees', 'pay-plans', 'products'],
   auth: ['users'],
   commissions: ['employees'],
+  credit: ['accounts', 'payment-methods', 'payments'],
   invoices: ['accounts'],
   kyc: ['customers'],
   payments: ['accounts', 'customers', 'payment-methods'],

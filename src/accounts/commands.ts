@@ -5,21 +5,33 @@ import { inTransaction, type Tx } from '../core/db.ts';
 import { invalidField, notFound } from '../core/errors.ts';
 import { type LedgerLine, postToLedger } from '../core/ledger.ts';
 import type { Minor } from '../core/money.ts';
-import type { AccountStatus, LedgerEvent } from '../core/tables.ts';
+import type { AccountStatus, LedgerEvent, StatusCause } from '../core/tables.ts';
 import { findEmployee } from '../employees/store.ts';
 import { findPayPlanRow } from '../pay-plans/store.ts';
 import { findProduct } from '../products/store.ts';
-import { type Booking, bookCancellation, bookWriteOff, checkMove, isClosed, isToComplete } from './rules.ts';
+import {
+  type Booking,
+  bookCancellation,
+  bookWriteOff,
+  checkMove,
+  describeLateness,
+  isBeyondGrace,
+  isClosed,
+  isToComplete,
+} from './rules.ts';
 import { nextItem, type Terms, totalMinor } from './schedule.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
 import {
   type AccountRow,
   booksOf,
+  findCause,
   findCompletion,
   insertAccount,
   insertStatusChange,
+  latenessOf,
   lockAccount,
   lockAccountsToActivate,
+  lockAccountsToSuspend,
   termsOf,
   updateAccount,
 } from './store.ts';
@@ -58,6 +70,7 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
       from: null,
       to: status,
       reason: null,
+      cause: null,
       actorUserId: actor.userId,
     });
     await audit(tx, actor, {
@@ -84,7 +97,7 @@ export async function changeAccount(
     if (to === undefined) throw invalidField('status', 'is required: a reason explains a change of status');
     if (to === account.status) return account;
     checkMove(account.status, to, reason);
-    const moved = await moveAccount(tx, context, actor, account, to, reason ?? null);
+    const moved = await moveAccount(tx, context, actor, account, { to, reason: reason ?? null });
     return completeIfPaid(tx, moved);
   });
 }
@@ -100,7 +113,10 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
     const batch = await inTransaction(context.db, async (tx) => {
       const accounts = await lockAccountsToActivate(tx, today(context), batchSize);
       for (const account of accounts) {
-        await completeIfPaid(tx, await moveAccount(tx, context, SYSTEM, account, 'active', null));
+        await completeIfPaid(
+          tx,
+          await moveAccount(tx, context, SYSTEM, account, { to: 'active', reason: null }),
+        );
       }
       return accounts.length;
     });
@@ -110,9 +126,41 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
   return activated;
 }
 
+/**
+ * Suspends the active accounts that are beyond their days of grace where their pay plans say so, a batch a
+ * transaction; the number of them. Ends early, between two batches, when the signal says so.
+ *
+ * @param onBatch hears how many were suspended so far, once that is certain.
+ */
+export async function suspendLateAccounts(
+  context: Context,
+  signal: AbortSignal,
+  onBatch: (suspended: number) => void = () => {},
+): Promise<number> {
+  const batchSize = 200;
+  let suspended = 0;
+  while (!signal.aborted) {
+    const batch = await inTransaction(context.db, async (tx) => {
+      const day = today(context);
+      const accounts = await lockAccountsToSuspend(tx, day, batchSize);
+      for (const account of accounts) {
+        const reason = describeLateness(latenessOf(account), day);
+        await moveAccount(tx, context, SYSTEM, account, { to: 'suspended', reason, cause: 'non_payment' });
+      }
+      return accounts.length;
+    });
+    // A batch may be smaller than it could be, because others work on some of its accounts.
+    if (batch === 0) break;
+    suspended += batch;
+    onBatch(suspended);
+  }
+  return suspended;
+}
+
 interface MoneyMove {
   event: LedgerEvent;
-  paymentId: number;
+  paymentId: number | null;
+  creditMoveId?: number;
   valueDate: PlainDate;
   booking: Booking;
   /** The ledger's line on the other side. */
@@ -120,26 +168,38 @@ interface MoneyMove {
 }
 
 /**
- * Books money onto or off an account that the transaction has locked: the entries, the balances, the
- * first unpaid date, and completion or its undoing, together.
+ * Books money onto or off an account that the transaction has locked: the entries, and what follows for
+ * the account.
  */
-export async function bookOnAccount(tx: Tx, account: AccountRow, move: MoneyMove): Promise<AccountRow> {
-  const { after, lines } = move.booking;
-  await postToLedger(tx, {
-    event: move.event,
-    accountId: account.id,
-    paymentId: move.paymentId,
-    valueDate: move.valueDate,
-    lines: [move.contra, ...lines],
-  });
-  const { status, reason } = await statusAfter(tx, account, after.paidMinor);
+export async function bookOnAccount(
+  tx: Tx,
+  context: Context,
+  account: AccountRow,
+  move: MoneyMove,
+): Promise<AccountRow> {
+  const { booking, contra, ...event } = move;
+  await postToLedger(tx, { ...event, accountId: account.id, lines: [contra, ...booking.lines] });
+  return settleAccount(tx, context, account, booking);
+}
+
+/**
+ * What follows for a locked account from entries that were posted: the balances, the first unpaid date,
+ * completion or its undoing, and the end of a suspension for non-payment, together.
+ */
+export async function settleAccount(
+  tx: Tx,
+  context: Context,
+  account: AccountRow,
+  { after }: Booking,
+): Promise<AccountRow> {
+  const { status, reason, cause } = await statusAfter(tx, account, after.paidMinor);
   const booked = await updateAccount(tx, account.id, {
     books: after,
     nextDueDate: nextDueDateOf(account, status, after.paidMinor),
     ...(status !== account.status && { status, reason }),
   });
-  if (status !== account.status) await recordMove(tx, SYSTEM, account, status, reason);
-  return booked;
+  if (status !== account.status) await recordMove(tx, SYSTEM, account, { to: status, reason, cause });
+  return reactivateIfPaid(tx, context, booked);
 }
 
 async function termsFor(context: Context, body: NewAccount, day: PlainDate): Promise<Terms> {
@@ -168,14 +228,20 @@ async function refuseInactive({ db }: Context, employeeId: number): Promise<void
   if (employee && !employee.active) throw invalidField('employeeId', 'must be an employee who is active');
 }
 
+interface StatusMove {
+  to: AccountStatus;
+  reason: string | null;
+  cause?: StatusCause | null;
+}
+
 async function moveAccount(
   tx: Tx,
   context: Context,
   actor: Actor,
   account: AccountRow,
-  to: AccountStatus,
-  reason: string | null,
+  move: StatusMove,
 ): Promise<AccountRow> {
+  const { to, reason } = move;
   const booking = bookingOfMove(account, to);
   if (booking) {
     await postToLedger(tx, {
@@ -191,8 +257,9 @@ async function moveAccount(
     reason,
     nextDueDate: nextDueDateOf(account, to, BigInt(account.paid_minor)),
     ...(booking && { books: booking.after }),
+    ...(to === 'active' && actor.userId !== null && { reprievedOn: today(context) }),
   });
-  await recordMove(tx, actor, account, to, reason);
+  await recordMove(tx, actor, account, move);
   return moved;
 }
 
@@ -206,20 +273,30 @@ async function completeIfPaid(tx: Tx, account: AccountRow): Promise<AccountRow> 
   const { status, reason } = await statusAfter(tx, account, BigInt(account.paid_minor));
   if (status === account.status) return account;
   const completed = await updateAccount(tx, account.id, { status, reason });
-  await recordMove(tx, SYSTEM, account, status, reason);
+  await recordMove(tx, SYSTEM, account, { to: status, reason });
   return completed;
+}
+
+/** Ends a suspension that the lateness policy began, once the account is within its days of grace again. */
+async function reactivateIfPaid(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
+  const day = today(context);
+  if (account.status !== 'suspended' || isBeyondGrace(latenessOf(account), day)) return account;
+  if ((await findCause(tx, account.id)) !== 'non_payment') return account;
+  const reason = `paid: ${describeLateness(latenessOf(account), day)}`;
+  return moveAccount(tx, context, SYSTEM, account, { to: 'active', reason, cause: 'payment' });
 }
 
 /** The status that follows from what is paid: completed, or what it was before it was completed. */
 async function statusAfter(tx: Tx, account: AccountRow, paidMinor: Minor) {
   const total = BigInt(account.total_minor);
   if (isToComplete(account.status, paidMinor, total))
-    return { status: 'completed' as const, reason: 'paid in full' };
+    return { status: 'completed' as const, reason: 'paid in full', cause: null };
   if (account.status === 'completed' && paidMinor < total) {
     const completion = await findCompletion(tx, account.id);
-    return { status: completion?.from_status ?? 'active', reason: 'a payment was reversed' };
+    const { from_status: status, cause } = completion ?? {};
+    return { status: status ?? 'active', reason: 'a payment was reversed', cause: cause ?? null };
   }
-  return { status: account.status, reason: account.status_reason };
+  return { status: account.status, reason: account.status_reason, cause: null };
 }
 
 /** The date of the first item that is not fully paid; null where nothing falls due any more. */
@@ -232,11 +309,10 @@ async function recordMove(
   tx: Tx,
   actor: Actor,
   account: AccountRow,
-  to: AccountStatus,
-  reason: string | null,
+  { to, reason, cause = null }: StatusMove,
 ): Promise<void> {
   const { id: accountId, status: from } = account;
-  await insertStatusChange(tx, { accountId, from, to, reason, actorUserId: actor.userId });
+  await insertStatusChange(tx, { accountId, from, to, reason, cause, actorUserId: actor.userId });
   await audit(tx, actor, {
     action: 'account.status',
     resource: 'account',

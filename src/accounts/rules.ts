@@ -1,4 +1,5 @@
-import { illegalMove, invalidField } from '../core/errors.ts';
+import { daysBetween, type PlainDate } from '../core/dates.ts';
+import { AppError, illegalMove, invalidField } from '../core/errors.ts';
 import type { LedgerLine } from '../core/ledger.ts';
 import { LARGEST_EXACT_MINOR, type Minor, minMinor } from '../core/money.ts';
 import type { AccountStatus } from '../core/tables.ts';
@@ -61,9 +62,12 @@ function unpaid({ totalMinor, paidMinor }: Pick<AccountBooks, 'totalMinor' | 'pa
   return totalMinor > paidMinor ? totalMinor - paidMinor : 0n;
 }
 
-/** What the customer still owes: nothing on a cancelled account, whose sale was undone. */
+/**
+ * What the customer still owes. On a cancelled account, whose sale was undone, that is only what was given
+ * back to them of payments that were reversed afterwards.
+ */
 export function balanceOf(books: Pick<AccountBooks, 'status' | 'totalMinor' | 'paidMinor'>): Minor {
-  return books.status === 'cancelled' ? 0n : unpaid(books);
+  return unpaid(books.status === 'cancelled' ? { ...books, totalMinor: 0n } : books);
 }
 
 /** Whether what was paid on the account stays an amount that is exact as a JSON number. */
@@ -94,10 +98,16 @@ export function bookMoneyIn(books: AccountBooks, amountMinor: Minor): Booking {
 }
 
 /**
- * Money leaves an account again: credit goes first, then what it had paid is owed once more. Of a
- * debt that was written off, recoveries are undone first; beyond them the loss grows.
+ * Money leaves an account again: credit goes first, then what it had paid is owed once more, and more than
+ * the total where credit has left the account before. Of a debt that was written off, recoveries are undone
+ * first; beyond them the loss grows.
+ *
+ * @throws AppError VALIDATION_ERROR where the account would owe more than an amount can express.
  */
 export function bookMoneyOut(books: AccountBooks, amountMinor: Minor): Booking {
+  if (books.paidMinor - amountMinor < -LARGEST_EXACT_MINOR) {
+    throw new AppError('VALIDATION_ERROR', 'The account would owe 10^15 minor units or more.');
+  }
   const credit = minMinor(amountMinor, books.creditMinor);
   const rest = amountMinor - credit;
   const wasWrittenOff = books.writtenOffMinor > 0n;
@@ -120,19 +130,30 @@ export function bookMoneyOut(books: AccountBooks, amountMinor: Minor): Booking {
   };
 }
 
-/** The sale is undone: nothing is owed any more, and all that was paid is the customer's. */
+/**
+ * Credit leaves an account, for another one or for the customer.
+ * @throws AppError VALIDATION_ERROR naming an amount beyond the credit.
+ */
+export function bookCreditOut(books: AccountBooks, amountMinor: Minor): Booking {
+  if (amountMinor > books.creditMinor) throw invalidField('amount', 'is more than the credit of the account');
+  return bookMoneyOut(books, amountMinor);
+}
+
+/** The sale is undone: nothing of it is owed any more, and all that was paid is the customer's. */
 export function bookCancellation(books: AccountBooks): Booking {
+  const creditMinor = books.paidMinor > 0n ? books.paidMinor : 0n;
+  const receivableMinor = creditMinor - books.paidMinor;
   return {
     after: {
       paidMinor: books.paidMinor,
-      receivableMinor: 0n,
-      creditMinor: books.paidMinor,
+      receivableMinor,
+      creditMinor,
       writtenOffMinor: books.writtenOffMinor,
     },
     lines: [
       { ledgerAccount: 'sales', amountMinor: books.totalMinor },
-      { ledgerAccount: 'receivable', amountMinor: -books.receivableMinor },
-      { ledgerAccount: 'customer_credit', amountMinor: books.creditMinor - books.paidMinor },
+      { ledgerAccount: 'receivable', amountMinor: receivableMinor - books.receivableMinor },
+      { ledgerAccount: 'customer_credit', amountMinor: books.creditMinor - creditMinor },
     ],
   };
 }
@@ -164,4 +185,22 @@ export function isClosed(status: AccountStatus): boolean {
 /** Whether an account in this status, with this paid, is to be completed now. */
 export function isToComplete(status: AccountStatus, paidMinor: Minor, totalMinor: Minor): boolean {
   return paidMinor >= totalMinor && COMPLETES.has(status);
+}
+
+/** What the lateness policy asks of an account. */
+export interface Lateness {
+  /** Of the first item that is not fully paid; null when all are. */
+  nextDueDate: PlainDate | null;
+  graceDays: number;
+}
+
+export function isBeyondGrace({ nextDueDate, graceDays }: Lateness, today: PlainDate): boolean {
+  return nextDueDate !== null && daysBetween(nextDueDate, today) > graceDays;
+}
+
+/** "12 days past due, 7 days of grace": why the lateness policy moves an account. */
+export function describeLateness({ nextDueDate, graceDays }: Lateness, today: PlainDate): string {
+  const daysPastDue = nextDueDate === null ? 0 : Math.max(0, daysBetween(nextDueDate, today));
+  const days = (count: number) => (count === 1 ? '1 day' : `${count} days`);
+  return `${days(daysPastDue)} past due, ${days(graceDays)} of grace`;
 }

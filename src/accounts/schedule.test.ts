@@ -252,8 +252,10 @@ describe('nextItem', () => {
     expect(nextItem({ ...MONTHLY, depositMinor: 0n, instalmentCount: 0 }, 0n)).toBeUndefined();
   });
 
-  it('refuses a negative sum', () => {
-    expect(() => nextItem(MONTHLY, -1n)).toThrow(RangeError);
+  it('owes a sum below nothing with the deposit, even where there is none', () => {
+    const { date, index, remainderMinor } = nextItem(MONTHLY, 0n) ?? expect.fail();
+    expect(nextItem(MONTHLY, -1n)).toEqual({ date, index, remainderMinor: remainderMinor + 1n });
+    expect(nextItem({ ...MONTHLY, depositMinor: 0n }, -1n)).toEqual({ date, index: 0, remainderMinor: 1n });
   });
 });
 

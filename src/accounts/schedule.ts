@@ -47,7 +47,7 @@ export const paymentStates = [
 export type PaymentState = (typeof paymentStates)[number];
 
 export interface Standing {
-  /** The sum of the account's unreversed payments, >= 0. */
+  /** The sum of the account's unreversed payments and credit moves; below 0 as in nextItem. */
   paidMinor: Minor;
   /** The business day. */
   today: PlainDate;
@@ -125,13 +125,12 @@ export function dueBy(terms: Terms, date: PlainDate): Minor {
 
 /**
  * The first item that a paid sum does not fully cover; items of nothing, such as a deposit of zero, are always
- * covered.
+ * covered. A sum below 0 (a payment was reversed whose credit had left the account) is owed with the deposit,
+ * even where that is nothing.
  *
  * @returns undefined when all is paid.
- * @throws RangeError for a negative sum, which no set of payments can give.
  */
 export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
-  if (paidMinor < 0n) throw new RangeError(`The paid sum ${paidMinor} is negative.`);
   if (paidMinor >= totalMinor(terms)) return undefined;
   if (paidMinor < terms.depositMinor) {
     return { index: 0, date: terms.activationDate, remainderMinor: terms.depositMinor - paidMinor };
@@ -152,8 +151,6 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
  * - paymentState is the first that holds: paid_off; closed; not_due (before the activation date, or not yet
  *   activated); late (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (next lies beyond the
  *   first due date after today); current.
- *
- * @throws RangeError for a negative paid sum.
  */
 export function position(terms: Terms, standing: Standing): Position {
   const { paidMinor, today } = standing;

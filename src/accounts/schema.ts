@@ -19,6 +19,9 @@ export const ACCOUNT_STATUSES = [
   'cancelled',
 ] as const satisfies AccountStatus[];
 
+/** What the lateness policy moves an account for. */
+export const STATUS_CAUSES = ['non_payment', 'payment'] as const;
+
 const Status = Type.Enum([...ACCOUNT_STATUSES]);
 
 export const NewAccount = Type.Object(
@@ -31,7 +34,10 @@ export const NewAccount = Type.Object(
   },
   {
     title: 'NewAccount',
-    examples: [{ customerId: 1, productId: 1, payplanId: 2, activationDate: '2026-11-02', employeeId: 1 }],
+    examples: [
+      { customerId: 1, productId: 1, payplanId: 2, activationDate: '2026-11-02', employeeId: 1 },
+      { customerId: 1, productId: 2, payplanId: 2 },
+    ],
   },
 );
 export type NewAccount = Static<typeof NewAccount>;
@@ -41,7 +47,10 @@ export const AccountChanges = Type.Object(
   {
     minProperties: 1,
     title: 'AccountChanges',
-    examples: [{ status: 'suspended', reason: 'The system was stolen' }],
+    examples: [
+      { status: 'suspended', reason: 'The system was stolen' },
+      { status: 'cancelled', reason: 'The customer gave it back' },
+    ],
   },
 );
 export type AccountChanges = Static<typeof AccountChanges>;
@@ -118,6 +127,11 @@ export const StatusChange = Type.Object(
     from: Nullable(Type.String()),
     to: Type.String(),
     reason: Nullable(Type.String()),
+    cause: Nullable(
+      Type.Enum([...STATUS_CAUSES], {
+        description: 'Why the lateness policy moved the account; null for every other move.',
+      }),
+    ),
     actor: Type.String({ description: 'The e-mail of the user, or "system".' }),
     createdAt: Timestamp,
   },
@@ -129,6 +143,7 @@ export const StatusChange = Type.Object(
         from: 'active',
         to: 'suspended',
         reason: 'The system was stolen',
+        cause: null,
         actor: 'amina@example.com',
         createdAt: '2026-11-02T08:15:30.000Z',
       },
@@ -151,7 +166,7 @@ export const accountList = defineList(
     balance: {
       kind: 'money',
       // As balanceOf in rules.ts says it.
-      column: sql`(case when a.status = 'cancelled' then 0 else greatest(0, a.total_minor - a.paid_minor) end)`,
+      column: sql`greatest(0, case when a.status = 'cancelled' then 0 else a.total_minor end - a.paid_minor)`,
     },
     nextDueDate: { kind: 'date', column: column('a.next_due_date'), nullable: true },
     daysPastDue: {
@@ -211,6 +226,7 @@ const LONGEST_PAST_DUE = 1_000_000;
 export const statusChangeList = defineList(
   {
     id: { kind: 'id', column: column('h.id') },
+    cause: { kind: 'enum', column: column('h.cause'), values: STATUS_CAUSES, sqlType: 'status_cause' },
     createdAt: { kind: 'timestamp', column: column('h.created_at') },
   },
   {},

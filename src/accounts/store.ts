@@ -1,13 +1,13 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Context, type Currency, today } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
-import { type Db, type Tx, violatedForeignKey } from '../core/db.ts';
+import { type Db, type Tx, UNNAMED, violatedForeignKey } from '../core/db.ts';
 import { notFound } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
-import type { AccountStatus, Accounts } from '../core/tables.ts';
+import type { AccountStatus, Accounts, StatusCause } from '../core/tables.ts';
 import { formatAccountNumber, readAccountNumber } from './account-number.ts';
-import { type AccountBooks, balanceOf, isClosed } from './rules.ts';
+import { type AccountBooks, balanceOf, isClosed, type Lateness } from './rules.ts';
 import { position, type Terms } from './schedule.ts';
 
 export type AccountRow = Selectable<Accounts>;
@@ -74,13 +74,14 @@ export interface AccountUpdate {
   nextDueDate?: PlainDate | null;
   status?: AccountStatus;
   reason?: string | null;
+  reprievedOn?: PlainDate;
 }
 
 /** Writes to an account that the transaction has locked. */
 export function updateAccount(
   tx: Tx,
   id: number,
-  { books, nextDueDate, status, reason }: AccountUpdate,
+  { books, nextDueDate, status, reason, reprievedOn }: AccountUpdate,
 ): Promise<AccountRow> {
   return tx
     .updateTable('accounts')
@@ -94,6 +95,7 @@ export function updateAccount(
       ...(nextDueDate !== undefined && { next_due_date: nextDueDate }),
       ...(status !== undefined && { status }),
       ...(reason !== undefined && { status_reason: reason }),
+      ...(reprievedOn !== undefined && { reprieved_on: reprievedOn }),
       updated_at: sql`now()`,
     })
     .where('id', '=', id)
@@ -106,6 +108,7 @@ export interface StatusChangeRow {
   from: AccountStatus | null;
   to: AccountStatus;
   reason: string | null;
+  cause: StatusCause | null;
   actorUserId: number | null;
 }
 
@@ -117,21 +120,34 @@ export async function insertStatusChange(tx: Tx, change: StatusChangeRow): Promi
       from_status: change.from,
       to_status: change.to,
       reason: change.reason,
+      cause: change.cause,
       actor_user_id: change.actorUserId,
     })
     .execute();
 }
 
-/** The move that completed the account last: where it came from, and why it was there. */
+/** The move that completed the account last: which status it came from, and what the system had set that for. */
 export async function findCompletion(tx: Tx, accountId: number) {
-  return tx
+  const { rows } = await sql<{ from_status: AccountStatus | null; cause: StatusCause | null }>`
+    select h.from_status, (
+      select before.cause from account_status_changes before
+      where before.account_id = h.account_id and before.id < h.id order by before.id desc limit 1) as cause
+    from account_status_changes h
+    where h.account_id = ${accountId} and h.to_status = 'completed'
+    order by h.id desc limit 1`.execute(tx);
+  return rows[0];
+}
+
+/** What the system moved the account to its present status for; null where it was not the system, or for no cause. */
+export async function findCause(tx: Tx, accountId: number): Promise<StatusCause | null> {
+  const last = await tx
     .selectFrom('account_status_changes')
-    .select('from_status')
+    .select('cause')
     .where('account_id', '=', accountId)
-    .where('to_status', '=', 'completed')
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
+  return last?.cause ?? null;
 }
 
 /** The accounts that wait for a day that has come; not those that another transaction works on. */
@@ -149,6 +165,46 @@ export async function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: numb
       .skipLocked()
       .execute()
   );
+}
+
+/** The last day that an account is let be: staff who make it active give it its days of grace anew. */
+const lastDayOfGrace = sql`greatest(a.next_due_date, a.reprieved_on) + a.grace_days`;
+
+function isToSuspend(day: PlainDate) {
+  return sql`a.status = 'active' and a.next_due_date is not null and ${lastDayOfGrace} < ${day}::date`;
+}
+
+/**
+ * Active accounts beyond their days of grace whose pay plans say, now, that such are suspended; not those that
+ * another transaction works on. They are looked up plan by plan in the order of the index accounts_grace, so
+ * that a run with nothing to do reads nothing but the index; what was found is asked again once it is locked.
+ */
+export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: number): Promise<AccountRow[]> {
+  const { rows } = await sql<AccountRow>`
+    ${sql.raw(UNNAMED)}
+    select a.* from accounts a
+    where a.id = any(array(
+      select late.id from pay_plans p cross join lateral (
+        select a.id from accounts a where a.payplan_id = p.id and ${isToSuspend(day)}
+        order by ${lastDayOfGrace} limit ${limit}) late
+      where p.auto_suspend limit ${limit}))
+      and ${isToSuspend(day)}
+    for update skip locked`.execute(tx);
+  return rows;
+}
+
+/** A page of the same accounts in the order of their ids, for reading. */
+export async function findAccountsToSuspend(
+  db: Db,
+  day: PlainDate,
+  { afterId, limit }: { afterId: number; limit: number },
+): Promise<AccountRow[]> {
+  const { rows } = await sql<AccountRow>`
+    ${sql.raw(UNNAMED)}
+    select a.* from accounts a join pay_plans p on p.id = a.payplan_id
+    where p.auto_suspend and ${isToSuspend(day)} and a.id > ${afterId}
+    order by a.id limit ${limit}`.execute(db);
+  return rows;
 }
 
 export async function listAccounts(
@@ -180,11 +236,12 @@ export async function listStatusChanges(db: Db, plan: ListPlan, accountId: numbe
     from_status: AccountStatus | null;
     to_status: AccountStatus;
     reason: string | null;
+    cause: StatusCause | null;
     actor: string;
     created_at: Date;
   }>(db, plan, {
     select: sql`
-      select h.id, h.from_status, h.to_status, h.reason, coalesce(u.email, 'system') as actor, h.created_at
+      select h.id, h.from_status, h.to_status, h.reason, h.cause, coalesce(u.email, 'system') as actor, h.created_at
       from account_status_changes h left join users u on u.id = h.actor_user_id`,
     from: sql`from account_status_changes h`,
     where: [sql<boolean>`h.account_id = ${accountId}`],
@@ -194,6 +251,7 @@ export async function listStatusChanges(db: Db, plan: ListPlan, accountId: numbe
     from: row.from_status,
     to: row.to_status,
     reason: row.reason,
+    cause: row.cause,
     actor: row.actor,
     createdAt: row.created_at.toISOString(),
   }));
@@ -220,6 +278,10 @@ export function booksOf(row: AccountRow): AccountBooks {
     creditMinor: BigInt(row.credit_minor),
     writtenOffMinor: BigInt(row.written_off_minor),
   };
+}
+
+export function latenessOf(row: AccountRow): Lateness {
+  return { nextDueDate: row.next_due_date, graceDays: row.grace_days };
 }
 
 export function toAccount(row: AccountRow, currency: Currency, day: PlainDate) {

@@ -20,6 +20,8 @@ export const RIGHTS = {
   'payments:record': ['admin', 'manager', 'finance', 'agent'],
   'payments:reverse': ['admin', 'manager', 'finance'],
   'payments:assign': ['admin', 'manager', 'finance'],
+  'credit:transfer': ['admin', 'manager', 'finance'],
+  'credit:refund': ['admin', 'manager', 'finance'],
   'reconciliations:read': ['admin', 'manager', 'finance', 'viewer'],
   'reconciliations:create': ['admin', 'manager', 'finance'],
   'commissions:read': ['admin', 'manager', 'finance', 'viewer'],

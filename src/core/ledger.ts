@@ -10,12 +10,15 @@ export interface LedgerLine {
   amountMinor: Minor;
   /** Only, and always, for clearing: which of the clearing accounts. */
   paymentMethodId?: number;
+  /** Where the line belongs to another account than the rest of its event: the giver of a transfer. */
+  accountId?: number;
 }
 
 interface LedgerPosting {
   event: LedgerEvent;
   accountId: number | null;
   paymentId: number | null;
+  creditMoveId?: number;
   /** The business day that the event counts for. */
   valueDate: PlainDate;
   lines: LedgerLine[];
@@ -31,12 +34,15 @@ export async function postToLedger(tx: Tx, posting: LedgerPosting): Promise<void
   await sql`
     with event as (select nextval('ledger_event_ids') as id)
     insert into ledger_entries
-      (event_id, event, account_id, payment_id, value_date, ledger_account, amount_minor, payment_method_id)
-    select event.id, ${posting.event}::ledger_event, ${posting.accountId}::bigint, ${posting.paymentId}::bigint,
-      ${posting.valueDate}::date, line.ledger_account::ledger_account, line.amount_minor, line.payment_method_id
+      (event_id, event, account_id, payment_id, credit_move_id, value_date, ledger_account, amount_minor,
+        payment_method_id)
+    select event.id, ${posting.event}::ledger_event, line.account_id, ${posting.paymentId}::bigint,
+      ${posting.creditMoveId ?? null}::bigint, ${posting.valueDate}::date,
+      line.ledger_account::ledger_account, line.amount_minor, line.payment_method_id
     from event, unnest(
       ${lines.map((line) => line.ledgerAccount)}::text[],
       ${lines.map((line) => line.amountMinor)}::bigint[],
-      ${lines.map((line) => line.paymentMethodId ?? null)}::bigint[]
-    ) as line (ledger_account, amount_minor, payment_method_id)`.execute(tx);
+      ${lines.map((line) => line.paymentMethodId ?? null)}::bigint[],
+      ${lines.map((line) => line.accountId ?? posting.accountId)}::bigint[]
+    ) as line (ledger_account, amount_minor, payment_method_id, account_id)`.execute(tx);
 }

@@ -33,7 +33,7 @@ export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
 export type LedgerAccount = "bad_debt" | "clearing" | "customer_credit" | "receivable" | "recovery" | "sales" | "unmatched";
 
-export type LedgerEvent = "account_cancelled" | "account_opened" | "account_written_off" | "payment_assigned" | "payment_received" | "payment_reversed";
+export type LedgerEvent = "account_cancelled" | "account_opened" | "account_written_off" | "credit_refunded" | "credit_transferred" | "payment_assigned" | "payment_received" | "payment_reversed";
 
 export type MatchMethod = "account_id" | "account_number" | "assigned" | "hand_entry" | "national_id" | "payer_phone" | "phone";
 
@@ -45,6 +45,8 @@ export type PaymentSource = "manual" | "webhook";
 
 export type PaymentStatus = "matched" | "reversed" | "unmatched";
 
+export type StatusCause = "non_payment" | "payment";
+
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
 export type UserRole = "admin" | "agent" | "finance" | "manager" | "viewer";
@@ -52,6 +54,14 @@ export type UserRole = "admin" | "agent" | "finance" | "manager" | "viewer";
 export type VerificationStatus = "expired" | "pending" | "rejected" | "verified";
 
 export type VerificationType = "alien_id" | "business_registration" | "driving_licence" | "national_id" | "passport" | "tax_pin" | "voter_id";
+
+export interface AccountMoney {
+  account_id: Int8 | null;
+  amount_minor: Int8 | null;
+  credit_move_id: Int8 | null;
+  payment_id: Int8 | null;
+  value_date: PlainDate | null;
+}
 
 export interface Accounts {
   activation_date: PlainDate;
@@ -70,6 +80,7 @@ export interface Accounts {
   payplan_id: Int8;
   product_id: Int8;
   receivable_minor: Int8;
+  reprieved_on: PlainDate | null;
   status: AccountStatus;
   status_reason: string | null;
   total_minor: Generated<Int8>;
@@ -80,6 +91,7 @@ export interface Accounts {
 export interface AccountStatusChanges {
   account_id: Int8;
   actor_user_id: Int8 | null;
+  cause: StatusCause | null;
   created_at: Generated<Timestamp>;
   from_status: AccountStatus | null;
   id: Generated<Int8>;
@@ -131,6 +143,19 @@ export interface Commissions {
   status: CommissionStatus;
   total_minor: Int8;
   updated_at: Generated<Timestamp>;
+}
+
+export interface CreditMoves {
+  account_id: Int8;
+  amount_minor: Int8;
+  created_at: Generated<Timestamp>;
+  created_by: Int8 | null;
+  id: Generated<Int8>;
+  payment_method_id: Int8 | null;
+  reason: string;
+  to_account_id: Int8 | null;
+  transaction_ref: string | null;
+  value_date: PlainDate;
 }
 
 export interface Customers {
@@ -221,6 +246,7 @@ export interface LedgerEntries {
   account_id: Int8 | null;
   amount_minor: Int8;
   created_at: Generated<Timestamp>;
+  credit_move_id: Int8 | null;
   event: LedgerEvent;
   event_id: Int8;
   id: Generated<Int8>;
@@ -376,12 +402,14 @@ export interface Users {
 }
 
 export interface DB {
+  account_money: AccountMoney;
   account_status_changes: AccountStatusChanges;
   accounts: Accounts;
   audit_entries: AuditEntries;
   commission_lines: CommissionLines;
   commission_rules: CommissionRules;
   commissions: Commissions;
+  credit_moves: CreditMoves;
   customers: Customers;
   employees: Employees;
   idempotency_keys: IdempotencyKeys;

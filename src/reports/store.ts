@@ -145,10 +145,10 @@ async function accountFigures(
     with received as (
       select account_id,
         sum(amount_minor)::bigint as since_start,
-        coalesce(sum(amount_minor) filter (where payment_date > ${asOf}::date and not ${isToday}), 0)::bigint
+        coalesce(sum(amount_minor) filter (where value_date > ${asOf}::date and not ${isToday}), 0)::bigint
           as after_end
-      from payments
-      where status = 'matched' and payment_date > ${before}::date
+      from account_money
+      where value_date > ${before}::date
       group by account_id
     ),
     paid as (

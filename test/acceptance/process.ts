@@ -131,6 +131,11 @@ export async function newDatabase(): Promise<string> {
   const name = `ams_acceptance_${crypto.randomUUID().replaceAll('-', '')}`;
   databases.push(name);
   await onServer(`create database ${name}`);
+  return databaseUrl(name);
+}
+
+/** The DATABASE_URL of a database on the server of the test run. */
+export function databaseUrl(name: string): string {
   const database = databaseOn(inject('server'), name);
   if (typeof database === 'string') return database;
   const url = new URL('postgres://localhost');

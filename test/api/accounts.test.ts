@@ -487,7 +487,7 @@ describe('GET /accounts/:id/history', () => {
         },
         { from: 'active', to: 'suspended', reason: 'moved house', actor: 'admin@example.com' },
         { from: null, to: 'active', reason: null, actor: 'admin@example.com' },
-      ].map((row) => ({ ...row, id: 0, createdAt: '' })),
+      ].map((row) => ({ ...row, id: 0, cause: null, createdAt: '' })),
     );
     const times = body.data.map((row: { createdAt: string }) => row.createdAt);
     expect(times).toEqual(times.toSorted().reverse());

@@ -46,6 +46,9 @@ const STORY = [
 /** What ends something comes after everything was read. */
 const ENDINGS = [
   'PUT /api/accounts/{id}',
+  'POST /api/accounts/{id}/credit/transfer',
+  'POST /api/accounts/{id}/credit/refund',
+  'GET /api/accounts/{id}/credit/moves',
   'POST /api/payments/{id}/reverse',
   'POST /api/invoices/{id}/void',
   'PUT /api/auth/password',

@@ -33,7 +33,7 @@ const aCase = fc
     instalmentMinor: fc.bigInt({ min: 1n, max: 100_000n }),
     instalmentCount: fc.oneof(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 1, max: 10_000 })),
     offsetDays: fc.oneof(fc.integer({ min: -40, max: 120 }), fc.integer({ min: -400, max: 20_000 })),
-    paidPermille: fc.integer({ min: 0, max: 1_100 }),
+    paidPermille: fc.integer({ min: -100, max: 1_100 }),
     paidExactly: fc.option(fc.integer({ min: 0, max: 60 })),
   })
   .map(({ offsetDays, paidPermille, paidExactly, ...rest }) => {

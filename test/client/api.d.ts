@@ -580,6 +580,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/accounts/{id}/credit/transfer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give credit of this account to another one
+         * @description At most the credit of the account. The other account takes it in every status, as it takes a payment.
+         *
+         *     Needs the permission `credit:transfer`: admin, manager, finance.
+         */
+        post: operations["postAccountsByIdCreditTransfer"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/accounts/{id}/credit/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record that credit went back to the customer
+         * @description At most the credit of the account. It records the refund; it sends no money.
+         *
+         *     Needs the permission `credit:refund`: admin, manager, finance.
+         */
+        post: operations["postAccountsByIdCreditRefund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/accounts/{id}/credit/moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The credit that left an account and that came onto it from others
+         * @description Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         */
+        get: operations["getAccountsByIdCreditMoves"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/payments/reconcile": {
         parameters: {
             query?: never;
@@ -1603,6 +1667,65 @@ export interface components {
         /**
          * @example {
          *       "id": 1,
+         *       "kind": "transfer",
+         *       "accountId": 1,
+         *       "accountNumber": "ACC10000012",
+         *       "toAccountId": 2,
+         *       "toAccountNumber": "ACC10000024",
+         *       "amount": 400,
+         *       "currency": "KES",
+         *       "reason": "Meant for the other account of the family",
+         *       "paymentMethodId": null,
+         *       "transactionRef": null,
+         *       "valueDate": "2026-11-02",
+         *       "actor": "amina@example.com",
+         *       "createdAt": "2026-11-02T08:15:30.000Z"
+         *     }
+         */
+        CreditMove: {
+            id: number;
+            /** @enum {string} */
+            kind: "transfer" | "refund";
+            accountId: number;
+            /** @description Of the account that gave the credit. */
+            accountNumber: string;
+            toAccountId: number | null;
+            toAccountNumber: string | null;
+            /** @description In units of the currency. */
+            amount: number;
+            currency: string;
+            reason: string;
+            paymentMethodId: number | null;
+            transactionRef: string | null;
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            valueDate: string;
+            /** @description The e-mail of the user. */
+            actor: string;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        CreditRefund: {
+            /** @description In units of the currency, with no more decimals than it has. */
+            amount: number;
+            /** @description Must be text with at least one visible character and no control characters. */
+            reason: string;
+            /** @description How the money left; default: mobile money. */
+            paymentMethodId?: number;
+            transactionRef?: string | null;
+        };
+        CreditTransfer: {
+            toAccountId: number;
+            /** @description In units of the currency, with no more decimals than it has. */
+            amount: number;
+            /** @description Must be text with at least one visible character and no control characters. */
+            reason: string;
+        };
+        /**
+         * @example {
+         *       "id": 1,
          *       "firstName": "Wanjiru",
          *       "lastName": "Kamau",
          *       "email": "wanjiru@example.com",
@@ -2464,6 +2587,7 @@ export interface components {
          *       "from": "active",
          *       "to": "suspended",
          *       "reason": "The system was stolen",
+         *       "cause": null,
          *       "actor": "amina@example.com",
          *       "createdAt": "2026-11-02T08:15:30.000Z"
          *     }
@@ -2473,6 +2597,7 @@ export interface components {
             from: string | null;
             to: string;
             reason: string | null;
+            cause: ("non_payment" | "payment") | null;
             /** @description The e-mail of the user, or "system". */
             actor: string;
             /** Format: date-time */
@@ -4251,15 +4376,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "customerId": 1,
-                 *       "productId": 1,
-                 *       "payplanId": 2,
-                 *       "activationDate": "2026-11-02",
-                 *       "employeeId": 1
-                 *     }
-                 */
                 "application/json": components["schemas"]["NewAccount"];
             };
         };
@@ -4417,12 +4533,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "status": "suspended",
-                 *       "reason": "The system was stolen"
-                 *     }
-                 */
                 "application/json": components["schemas"]["AccountChanges"];
             };
         };
@@ -4493,10 +4603,12 @@ export interface operations {
             query?: {
                 page?: number;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, several by comma; fields: id, cause, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[cause][op]=value, ops eq, ne, in, nin, isnull; filter[cause]=value means eq. Values: non_payment, payment. */
+                "filter[cause]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
@@ -4528,6 +4640,7 @@ export interface operations {
                      *           "from": "active",
                      *           "to": "suspended",
                      *           "reason": "The system was stolen",
+                     *           "cause": null,
                      *           "actor": "amina@example.com",
                      *           "createdAt": "2026-11-02T08:15:30.000Z"
                      *         }
@@ -5292,6 +5405,255 @@ export interface operations {
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postAccountsByIdCreditTransfer: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "toAccountId": 2,
+                 *       "amount": 400,
+                 *       "reason": "Meant for the other account of the family"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreditTransfer"];
+            };
+        };
+        responses: {
+            /** @description Credit transferred. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "kind": "transfer",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "toAccountId": 2,
+                     *         "toAccountNumber": "ACC10000024",
+                     *         "amount": 400,
+                     *         "currency": "KES",
+                     *         "reason": "Meant for the other account of the family",
+                     *         "paymentMethodId": null,
+                     *         "transactionRef": null,
+                     *         "valueDate": "2026-11-02",
+                     *         "actor": "amina@example.com",
+                     *         "createdAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Credit transferred."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["CreditMove"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postAccountsByIdCreditRefund: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreditRefund"];
+            };
+        };
+        responses: {
+            /** @description Credit refunded. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "kind": "transfer",
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "toAccountId": 2,
+                     *         "toAccountNumber": "ACC10000024",
+                     *         "amount": 400,
+                     *         "currency": "KES",
+                     *         "reason": "Meant for the other account of the family",
+                     *         "paymentMethodId": null,
+                     *         "transactionRef": null,
+                     *         "valueDate": "2026-11-02",
+                     *         "actor": "amina@example.com",
+                     *         "createdAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Credit refunded."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["CreditMove"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["DuplicateEntryOrKeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAccountsByIdCreditMoves: {
+        parameters: {
+            query?: {
+                page?: number;
+                limit?: number;
+                /** @description field:asc or field:desc, several by comma; fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
+                sort?: string;
+                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                "filter[id]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[kind][op]=value, ops eq, ne, in, nin, isnull; filter[kind]=value means eq. Values: transfer, refund. */
+                "filter[kind]"?: components["schemas"]["EnumFilter"];
+                /** @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq. */
+                "filter[accountId]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[toAccountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[toAccountId]=value means eq. */
+                "filter[toAccountId]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
+                "filter[amount]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
+                "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. */
+                "filter[transactionRef]"?: components["schemas"]["TextFilter"];
+                /** @description filter[valueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq. */
+                "filter[valueDate]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                "filter[createdAt]"?: components["schemas"]["OrderFilter"];
+            };
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Credit moves found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "kind": "transfer",
+                     *           "accountId": 1,
+                     *           "accountNumber": "ACC10000012",
+                     *           "toAccountId": 2,
+                     *           "toAccountNumber": "ACC10000024",
+                     *           "amount": 400,
+                     *           "currency": "KES",
+                     *           "reason": "Meant for the other account of the family",
+                     *           "paymentMethodId": null,
+                     *           "transactionRef": null,
+                     *           "valueDate": "2026-11-02",
+                     *           "actor": "amina@example.com",
+                     *           "createdAt": "2026-11-02T08:15:30.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Credit moves found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["CreditMove"][];
+                        pagination: {
+                            page: number;
+                            limit: number;
+                            total: number;
+                            totalPages: number;
+                        };
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -1,0 +1,52 @@
+import { parseArgs } from 'node:util';
+import { formatAccountNumber } from '../accounts/account-number.ts';
+import { suspendLateAccounts } from '../accounts/commands.ts';
+import { describeLateness } from '../accounts/rules.ts';
+import { findAccountsToSuspend, latenessOf } from '../accounts/store.ts';
+import { type Context, today } from '../core/context.ts';
+import { runCommand, UsageError, withDatabase } from './connect.ts';
+
+const USAGE =
+  'Usage: npm run apply-policy [-- --dry-run]\n' +
+  'Suspends the accounts beyond their days of grace whose pay plan says autoSuspend, as the service does every minute.\n' +
+  'With --dry-run it lists them and changes nothing.';
+const PAGE_SIZE = 1_000;
+
+await runCommand(async (config) => {
+  const dryRun = readArguments();
+  await withDatabase(config, (context) => (dryRun ? list(context) : apply(context)));
+});
+
+async function list(context: Context): Promise<void> {
+  const day = today(context);
+  let count = 0;
+  let page = await findAccountsToSuspend(context.db, day, { afterId: 0, limit: PAGE_SIZE });
+  while (page.length > 0) {
+    for (const account of page) {
+      const why = describeLateness(latenessOf(account), day);
+      console.log(`${formatAccountNumber(account.id)}  active → suspended  ${why}`);
+    }
+    count += page.length;
+    const afterId = page.at(-1)?.id ?? 0;
+    page = await findAccountsToSuspend(context.db, day, { afterId, limit: PAGE_SIZE });
+  }
+  console.log(`${count} accounts would be suspended on ${day}. Nothing was changed.`);
+}
+
+/** Ctrl-C ends it after the batch at hand; what was done stays done, and the next run goes on from there. */
+async function apply(context: Context): Promise<void> {
+  const stop = new AbortController();
+  process.once('SIGINT', () => stop.abort());
+  const count = await suspendLateAccounts(context, stop.signal, (suspended) =>
+    console.log(`${suspended} accounts suspended …`),
+  );
+  console.log(`${stop.signal.aborted ? 'Stopped: ' : ''}${count} accounts were suspended for non-payment.`);
+}
+
+function readArguments(): boolean {
+  try {
+    return parseArgs({ options: { 'dry-run': { type: 'boolean' } } }).values['dry-run'] ?? false;
+  } catch (cause) {
+    throw new UsageError(USAGE, { cause });
+  }
+}

@@ -1,0 +1,80 @@
+import { findAccountRow } from '../accounts/store.ts';
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { notFound } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
+import { refundCredit, transferCredit } from './commands.ts';
+import { CreditMove, CreditRefund, CreditTransfer, creditMoveList } from './schema.ts';
+import { listCreditMoves, toCreditMove } from './store.ts';
+
+export function creditRoutes(api: Api, context: Context): void {
+  const { db, currency } = context;
+
+  api.post(
+    '/accounts/:id/credit/transfer',
+    {
+      config: { access: 'credit:transfer', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'Give credit of this account to another one',
+        description:
+          'At most the credit of the account. The other account takes it in every status, as it takes a payment.',
+        params: IdParams,
+        body: CreditTransfer,
+        response: { 201: Envelope(CreditMove, 'Credit transferred.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const actor = actorOf(request);
+        const move = await transferCredit(once, actor, request.params.id, request.body);
+        reply.status(201);
+        return ok(toCreditMove(move, actor.name, currency), 'Credit transferred.');
+      }),
+  );
+
+  api.post(
+    '/accounts/:id/credit/refund',
+    {
+      config: { access: 'credit:refund', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'Record that credit went back to the customer',
+        description: 'At most the credit of the account. It records the refund; it sends no money.',
+        params: IdParams,
+        body: CreditRefund,
+        response: { 201: Envelope(CreditMove, 'Credit refunded.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const actor = actorOf(request);
+        const move = await refundCredit(once, actor, request.params.id, request.body);
+        reply.status(201);
+        return ok(toCreditMove(move, actor.name, currency), 'Credit refunded.');
+      }),
+  );
+
+  api.get(
+    '/accounts/:id/credit/moves',
+    {
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'The credit that left an account and that came onto it from others',
+        params: IdParams,
+        querystring: creditMoveList.query,
+        response: { 200: ListEnvelope(CreditMove, 'Credit moves found.') },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const plan = creditMoveList.read(request.query, context);
+      if (!(await findAccountRow(db, id))) throw notFound('account', id);
+      return okList(await listCreditMoves(db, currency, plan, id), 'Credit moves found.');
+    },
+  );
+}

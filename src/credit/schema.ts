@@ -1,0 +1,92 @@
+import { sql } from 'kysely';
+import { type Static, Type } from 'typebox';
+import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+
+export const CREDIT_MOVE_KINDS = ['transfer', 'refund'] as const;
+
+export const CreditTransfer = Type.Object(
+  { toAccountId: Id, amount: AmountAboveZero, reason: Text(500) },
+  {
+    title: 'CreditTransfer',
+    examples: [{ toAccountId: 2, amount: 400, reason: 'Meant for the other account of the family' }],
+  },
+);
+export type CreditTransfer = Static<typeof CreditTransfer>;
+
+export const CreditRefund = Type.Object(
+  {
+    amount: AmountAboveZero,
+    reason: Text(500),
+    paymentMethodId: Type.Optional({ ...Id, description: 'How the money left; default: mobile money.' }),
+    transactionRef: Type.Optional(Nullable(Text(100))),
+  },
+  {
+    title: 'CreditRefund',
+    examples: [
+      { amount: 1000, reason: 'The customer gave the system back', transactionRef: 'SKC1AB22CD' },
+      { amount: 200, reason: 'The rest, at the office', paymentMethodId: 2 },
+    ],
+  },
+);
+export type CreditRefund = Static<typeof CreditRefund>;
+
+export const CreditMove = Type.Object(
+  {
+    id: Id,
+    kind: Type.Enum([...CREDIT_MOVE_KINDS]),
+    accountId: Id,
+    accountNumber: Type.String({ description: 'Of the account that gave the credit.' }),
+    toAccountId: Nullable(Type.Integer({ description: 'The account that received it; null for a refund.' })),
+    toAccountNumber: Nullable(Type.String()),
+    amount: Money,
+    currency: Type.String(),
+    reason: Type.String(),
+    paymentMethodId: Nullable(Type.Integer({ description: 'How a refund left; null for a transfer.' })),
+    transactionRef: Nullable(Type.String()),
+    valueDate: DateText,
+    actor: Type.String({ description: 'The e-mail of the user.' }),
+    createdAt: Timestamp,
+  },
+  {
+    title: 'CreditMove',
+    examples: [
+      {
+        id: 1,
+        kind: 'transfer',
+        accountId: 1,
+        accountNumber: 'ACC10000012',
+        toAccountId: 2,
+        toAccountNumber: 'ACC10000024',
+        amount: 400,
+        currency: 'KES',
+        reason: 'Meant for the other account of the family',
+        paymentMethodId: null,
+        transactionRef: null,
+        valueDate: '2026-11-02',
+        actor: 'amina@example.com',
+        createdAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
+
+export const creditMoveList = defineList(
+  {
+    id: { kind: 'id', column: column('m.id') },
+    kind: {
+      kind: 'enum',
+      column: sql`(case when m.to_account_id is null then 'refund' else 'transfer' end)`,
+      values: CREDIT_MOVE_KINDS,
+      sqlType: 'text',
+    },
+    accountId: { kind: 'id', column: column('m.account_id') },
+    toAccountId: { kind: 'id', column: column('m.to_account_id') },
+    amount: { kind: 'money', column: column('m.amount_minor') },
+    paymentMethodId: { kind: 'id', column: column('m.payment_method_id') },
+    transactionRef: { kind: 'text', column: column('m.transaction_ref') },
+    valueDate: { kind: 'date', column: column('m.value_date') },
+    createdAt: { kind: 'timestamp', column: column('m.created_at') },
+  },
+  {},
+);

@@ -1,0 +1,78 @@
+import { type Selectable, sql } from 'kysely';
+import { formatAccountNumber } from '../accounts/account-number.ts';
+import { amountOf, type Currency } from '../core/context.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { type Db, type Tx, violatedUnique } from '../core/db.ts';
+import { duplicate } from '../core/errors.ts';
+import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import type { Minor } from '../core/money.ts';
+import type { CreditMoves } from '../core/tables.ts';
+
+export type CreditMoveRow = Selectable<CreditMoves>;
+
+export interface NewCreditMoveRow {
+  accountId: number;
+  /** Null for a refund, which has a payment method instead. */
+  toAccountId: number | null;
+  paymentMethodId: number | null;
+  transactionRef: string | null;
+  amountMinor: Minor;
+  reason: string;
+  valueDate: PlainDate;
+  createdBy: number | null;
+}
+
+/** @throws AppError DUPLICATE_ENTRY when a refund by the method has the reference already. */
+export async function insertCreditMove(tx: Tx, move: NewCreditMoveRow): Promise<CreditMoveRow> {
+  try {
+    return await tx
+      .insertInto('credit_moves')
+      .values({
+        account_id: move.accountId,
+        to_account_id: move.toAccountId,
+        amount_minor: move.amountMinor,
+        reason: move.reason,
+        payment_method_id: move.paymentMethodId,
+        transaction_ref: move.transactionRef,
+        value_date: move.valueDate,
+        created_by: move.createdBy,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+  } catch (error) {
+    if (violatedUnique(error)) throw duplicate('refund', 'transactionRef');
+    throw error;
+  }
+}
+
+/** The moves of credit off an account and onto it. */
+export async function listCreditMoves(db: Db, currency: Currency, plan: ListPlan, accountId: number) {
+  const page = await fetchPage<CreditMoveRow & { actor: string }>(db, plan, {
+    select: sql`
+      select m.*, coalesce(u.email, 'system') as actor
+      from credit_moves m left join users u on u.id = m.created_by`,
+    from: sql`from credit_moves m`,
+    where: [sql<boolean>`(m.account_id = ${accountId} or m.to_account_id = ${accountId})`],
+  });
+  return { ...page, rows: page.rows.map((row) => toCreditMove(row, row.actor, currency)) };
+}
+
+export function toCreditMove(row: CreditMoveRow, actor: string, currency: Currency) {
+  const to = row.to_account_id;
+  return {
+    id: row.id,
+    kind: to === null ? ('refund' as const) : ('transfer' as const),
+    accountId: row.account_id,
+    accountNumber: formatAccountNumber(row.account_id),
+    toAccountId: to,
+    toAccountNumber: to === null ? null : formatAccountNumber(to),
+    amount: amountOf(row.amount_minor, currency),
+    currency: currency.code,
+    reason: row.reason,
+    paymentMethodId: row.payment_method_id,
+    transactionRef: row.transaction_ref,
+    valueDate: row.value_date,
+    actor,
+    createdAt: row.created_at.toISOString(),
+  };
+}

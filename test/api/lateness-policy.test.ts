@@ -1,0 +1,378 @@
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { suspendLateAccounts } from '../../src/accounts/commands.ts';
+import { createLog } from '../../src/core/log.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
+import { cleanUpAfterwards, databaseUrl, type Ended, runToEnd } from '../acceptance/process.ts';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  type Answer,
+  accountNow,
+  move,
+  newAccount,
+  newCustomer,
+  notification,
+  pay,
+  reverse,
+  setToday,
+  useService,
+} from '../harness.ts';
+
+/** An account of 1,000 at once and 10 × 100 weekly, with 7 days of grace, opened on START. */
+const START = '2026-03-02';
+const DEPOSIT = 1000;
+const TOTAL = 2000;
+/** The first instalment is due on 9 March; 16 March is the last of its days of grace. */
+const LAST_DAY_OF_GRACE = '2026-03-16';
+const FIRST_DAY_BEYOND = '2026-03-17';
+
+const service = useService();
+let plans = 0;
+
+beforeEach(async () => {
+  setToday(service, START);
+  // The accounts of the tests before shall not be late in this one.
+  await sql`update pay_plans set auto_suspend = false`.execute(service.context.db);
+});
+afterEach(() => expectBooksToBalance(service.context));
+
+async function newPlan(fields: object = {}): Promise<number> {
+  plans += 1;
+  const answer = await service.call('POST', '/payplans', {
+    name: `Plan ${plans}`,
+    deposit: DEPOSIT,
+    instalmentAmount: 100,
+    instalmentCount: 10,
+    frequency: 'weekly',
+    graceDays: 7,
+    autoSuspend: true,
+    ...fields,
+  });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.data.id;
+}
+
+/** An active account that has paid its deposit on the first day. */
+async function newPolicyAccount(plan: object = {}) {
+  const account = await newAccount(service, { payplanId: await newPlan(plan) });
+  await pay(service, account.id, DEPOSIT);
+  return account;
+}
+
+/** One of which the run has suspended. */
+async function newSuspended(plan: object = {}) {
+  const account = await newPolicyAccount(plan);
+  setToday(service, FIRST_DAY_BEYOND);
+  await run();
+  expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
+  return account;
+}
+
+function run(): Promise<number> {
+  return suspendLateAccounts(service.context, new AbortController().signal);
+}
+
+async function historyOf(id: number) {
+  const answer: Answer = await service.call('GET', `/accounts/${id}/history`);
+  return answer.body.data.map(({ from, to, reason, cause, actor }: Record<string, unknown>) => ({
+    from,
+    to,
+    reason,
+    cause,
+    actor,
+  }));
+}
+
+describe('the lateness policy', () => {
+  it('suspends on the first day beyond the days of grace, and says why and who', async () => {
+    const account = await newPolicyAccount();
+    setToday(service, LAST_DAY_OF_GRACE);
+    expect(await run()).toBe(0);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'active', daysPastDue: 7 });
+    setToday(service, FIRST_DAY_BEYOND);
+    expect(await run()).toBe(1);
+    const reason = '8 days past due, 7 days of grace';
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended', reason });
+    const [last] = await historyOf(account.id);
+    expect(last).toEqual({ from: 'active', to: 'suspended', reason, cause: 'non_payment', actor: 'system' });
+    const audited = await service.call(
+      'GET',
+      `/audit?filter[resourceId]=${account.id}&filter[resource]=account`,
+    );
+    expect(audited.body.data[0]).toMatchObject({
+      action: 'account.status',
+      actor: 'system',
+      before: { status: 'active', reason: null },
+      after: { status: 'suspended', reason },
+    });
+  });
+
+  it('changes nothing more when it runs again, on the same day and the next', async () => {
+    const account = await newSuspended();
+    const before = [await accountNow(service, account.id), await historyOf(account.id)];
+    expect(await run()).toBe(0);
+    setToday(service, '2026-03-18');
+    expect(await run()).toBe(0);
+    expect(await historyOf(account.id)).toEqual(before[1]);
+    expect((await accountNow(service, account.id)).updatedAt).toBe(before[0].updatedAt);
+  });
+
+  it('asks the pay plan as it is today, and the account for its own days of grace', async () => {
+    const account = await newPolicyAccount({ autoSuspend: false });
+    setToday(service, FIRST_DAY_BEYOND);
+    expect(await run()).toBe(0);
+    const path = `/payplans/${account.payplanId}`;
+    expect((await service.call('PUT', path, { autoSuspend: true, active: false })).status).toBe(200);
+    expect(await run()).toBe(1);
+    const other = await newPolicyAccount({ graceDays: 0 });
+    await service.call('PUT', `/payplans/${other.payplanId}`, { autoSuspend: false });
+    setToday(service, '2026-12-01');
+    expect(await run()).toBe(0);
+  });
+
+  it('says one day as one day', async () => {
+    const account = await newPolicyAccount({ graceDays: 0 });
+    setToday(service, '2026-03-10');
+    await run();
+    expect((await accountNow(service, account.id)).reason).toBe('1 day past due, 0 days of grace');
+  });
+
+  it('touches no account that is not active', async () => {
+    const payplanId = await newPlan();
+    const open = () => newAccount(service, { payplanId });
+    const pending = await newAccount(service, { payplanId, activationDate: '2026-03-03' });
+    const completed = await open();
+    await pay(service, completed.id, TOTAL);
+    const byStatus: Record<string, number> = { pending: pending.id, completed: completed.id };
+    for (const path of [['suspended'], ['defaulted'], ['suspended', 'repossessed'], ['cancelled']]) {
+      const { id } = await open();
+      for (const status of path) await move(service, id, status);
+      byStatus[path.at(-1) ?? ''] = id;
+    }
+    const lost = await open();
+    for (const status of ['suspended', 'written_off']) await move(service, lost.id, status);
+    byStatus.written_off = lost.id;
+    setToday(service, '2026-12-01');
+    expect(await run()).toBe(0);
+    for (const [status, id] of Object.entries(byStatus)) {
+      expect(await accountNow(service, id), status).toMatchObject({ status });
+    }
+  });
+
+  it('works in batches until none is left', async () => {
+    const account = await newPolicyAccount();
+    await sql`
+      insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
+        instalment_minor, instalment_count, frequency, grace_days, receivable_minor, next_due_date)
+      select customer_id, product_id, payplan_id, activation_date, status, deposit_minor, instalment_minor,
+        instalment_count, frequency, grace_days, total_minor, activation_date
+      from accounts, generate_series(1, 450) where id = ${account.id}`.execute(service.context.db);
+    await sql`
+      with opened as (
+        select a.id, nextval('ledger_event_ids') as event_id, total_minor from accounts a
+        where payplan_id = ${account.payplanId} and id > ${account.id})
+      insert into ledger_entries (event_id, event, ledger_account, account_id, amount_minor, value_date)
+      select event_id, 'account_opened', side.name::ledger_account, id, total_minor * side.sign, ${START}::date
+      from opened, (values ('receivable', 1), ('sales', -1)) as side(name, sign)`.execute(service.context.db);
+    setToday(service, '2026-04-01');
+    const heard: number[] = [];
+    const stopped = new AbortController();
+    stopped.abort();
+    expect(await suspendLateAccounts(service.context, stopped.signal)).toBe(0);
+    const signal = new AbortController().signal;
+    expect(await suspendLateAccounts(service.context, signal, (count) => heard.push(count))).toBe(451);
+    expect(heard).toEqual([200, 400, 451]);
+  });
+
+  it('is one of the things that are done every minute', async () => {
+    const account = await newPolicyAccount();
+    setToday(service, FIRST_DAY_BEYOND);
+    await runMinuteJobs(service.context, createLog(service.context.config));
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
+  });
+});
+
+describe('a payment on an account that the policy suspended', () => {
+  it('makes it active in the same transaction once it is within its days of grace', async () => {
+    const account = await newSuspended();
+    await pay(service, account.id, 100);
+    const reason = 'paid: 1 day past due, 7 days of grace';
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'active', reason, daysPastDue: 1 });
+    const [last] = await historyOf(account.id);
+    expect(last).toEqual({ from: 'suspended', to: 'active', reason, cause: 'payment', actor: 'system' });
+    expect(await run()).toBe(0);
+  });
+
+  it('leaves it suspended while it is still beyond them', async () => {
+    const account = await newSuspended();
+    setToday(service, '2026-03-31');
+    await pay(service, account.id, 100);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended', daysPastDue: 15 });
+    await pay(service, account.id, 99);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
+    await pay(service, account.id, 1);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended', daysPastDue: 8 });
+    await pay(service, account.id, 100, { paymentDate: '2026-03-09' });
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'active', daysPastDue: 1 });
+  });
+
+  it('counts from wherever it comes: the provider, the worklist, the credit of another account', async () => {
+    const [byPhone, byHand, byCredit] = [
+      await newPolicyAccount(),
+      await newPolicyAccount(),
+      await newPolicyAccount(),
+    ];
+    const giver = await newPolicyAccount();
+    await pay(service, giver.id, TOTAL);
+    setToday(service, FIRST_DAY_BEYOND);
+    expect(await run()).toBe(3);
+    const post = (fields: object) =>
+      service.call(
+        'POST',
+        '/webhooks/payments/mobilemoney',
+        notification({ TransAmount: '100.00', ...fields }),
+      );
+    await post({ BillRefNumber: byPhone.accountNumber });
+    await post({ BillRefNumber: 'NOBODY', TransID: 'POLICY0001' });
+    const listed = await service.call('GET', '/payments?filter[transactionRef]=POLICY0001');
+    await service.call('POST', `/payments/${listed.body.data[0].id}/assign`, { accountId: byHand.id });
+    const transfer = { toAccountId: byCredit.id, amount: 100, reason: 'of the family' };
+    expect((await service.call('POST', `/accounts/${giver.id}/credit/transfer`, transfer)).status).toBe(201);
+    for (const { id } of [byPhone, byHand, byCredit]) {
+      expect(await accountNow(service, id)).toMatchObject({ status: 'active' });
+      expect((await historyOf(id))[0]).toMatchObject({ cause: 'payment' });
+    }
+  });
+
+  it('completes it where all is paid', async () => {
+    const account = await newSuspended();
+    await pay(service, account.id, TOTAL - DEPOSIT);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('reversed, suspends it again with the next run and not at once', async () => {
+    const account = await newSuspended();
+    const payment = await pay(service, account.id, 100);
+    await reverse(service, payment.id);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'active', daysPastDue: 8 });
+    expect(await run()).toBe(1);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
+  });
+
+  it('that completed it, reversed: it is suspended as before, for what it was suspended for', async () => {
+    const account = await newSuspended();
+    const payment = await pay(service, account.id, TOTAL - DEPOSIT);
+    await reverse(service, payment.id);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
+    expect((await historyOf(account.id))[0]).toMatchObject({ from: 'completed', cause: 'non_payment' });
+    await pay(service, account.id, 100);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'active' });
+  });
+
+  it('that completed it, reversed while enough is paid: it is active', async () => {
+    const account = await newSuspended();
+    const last = await pay(service, account.id, 50);
+    await pay(service, account.id, TOTAL - DEPOSIT - 50);
+    await reverse(service, last.id);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'active', daysPastDue: 0 });
+  });
+});
+
+describe('what staff decided', () => {
+  it('stays: an account that they suspended is not made active by a payment', async () => {
+    const account = await newPolicyAccount();
+    await move(service, account.id, 'suspended');
+    setToday(service, FIRST_DAY_BEYOND);
+    expect(await run()).toBe(0);
+    await pay(service, account.id, 300);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended', daysPastDue: 0 });
+  });
+
+  it('stays after the policy had suspended it once before', async () => {
+    const account = await newSuspended();
+    await pay(service, account.id, 100);
+    await move(service, account.id, 'suspended');
+    await pay(service, account.id, 100);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
+  });
+
+  it('gives an account its days of grace anew when they make it active', async () => {
+    const account = await newSuspended();
+    await move(service, account.id, 'active');
+    expect(await run()).toBe(0);
+    setToday(service, '2026-03-24'); // seven days later
+    expect(await run()).toBe(0);
+    setToday(service, '2026-03-25');
+    expect(await run()).toBe(1);
+    expect((await accountNow(service, account.id)).reason).toBe('16 days past due, 7 days of grace');
+  });
+});
+
+describe('at the same time', () => {
+  it('a run and payments leave every account that paid active, and every other suspended', async () => {
+    const payplanId = await newPlan();
+    const customerId = (await newCustomer(service)).id;
+    const accounts = [];
+    for (let i = 0; i < 24; i += 1) {
+      const account = await newAccount(service, { payplanId, customerId });
+      await pay(service, account.id, DEPOSIT);
+      accounts.push(account);
+    }
+    setToday(service, FIRST_DAY_BEYOND);
+    const paying = accounts.filter((_, i) => i % 2 === 0);
+    const [payments] = await Promise.all([
+      Promise.all(paying.map(({ id }) => pay(service, id, 100))),
+      run(),
+      run(),
+    ]);
+    await run();
+    for (const [i, { id }] of accounts.entries()) {
+      expect(await accountNow(service, id)).toMatchObject({ status: i % 2 === 0 ? 'active' : 'suspended' });
+    }
+    // And the other way round: a reversal while it runs.
+    await Promise.all([...payments.map(({ id }) => reverse(service, id)), run(), run()]);
+    await run();
+    for (const { id } of accounts) {
+      expect(await accountNow(service, id)).toMatchObject({ status: 'suspended' });
+    }
+  });
+});
+
+describe('npm run apply-policy', () => {
+  cleanUpAfterwards();
+
+  async function command(...args: string[]): Promise<Ended> {
+    const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(
+      service.context.db,
+    );
+    const DATABASE_URL = databaseUrl(rows[0]?.name ?? '');
+    return runToEnd([process.execPath, 'dist/cli/apply-policy.js', ...args], { DATABASE_URL });
+  }
+
+  /** Its lines; it must end well. */
+  async function linesOf(...args: string[]): Promise<string[]> {
+    const { status, stdout, stderr } = await command(...args);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    return stdout.trim().split('\n');
+  }
+
+  it('lists what it would change and changes nothing, then does it, then has nothing to do', async () => {
+    const account = await newAccount(service, { payplanId: await newPlan(), activationDate: '2026-01-05' });
+    expect(await linesOf('--dry-run')).toEqual([
+      expect.stringMatching(
+        new RegExp(`^${account.accountNumber}  active → suspended  [0-9]+ days past due, 7 days of grace$`),
+      ),
+      expect.stringMatching(/^1 accounts would be suspended on [0-9-]{10}\. Nothing was changed\.$/),
+    ]);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'active' });
+    expect(await linesOf()).toEqual(['1 accounts suspended …', '1 accounts were suspended for non-payment.']);
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
+    expect(await linesOf()).toEqual(['0 accounts were suspended for non-payment.']);
+  });
+
+  it('tells how it is called', async () => {
+    const { status, stdout, stderr } = await command('--dryrun');
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toMatch(/^Usage: npm run apply-policy/);
+  });
+});
