@@ -17,6 +17,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /auth/:provider': PUBLIC,
   'GET /auth/:provider/callback': PUBLIC,
   'POST /webhooks/payments/mobilemoney': PUBLIC,
+  'POST /webhooks/payments/mobilemoney/validation': PUBLIC,
   'PUT /test/clock': PUBLIC, // exists with TEST_CLOCK=on alone, as in these tests
   'POST /auth/logout': EVERYONE,
   'GET /auth/me': EVERYONE,
@@ -44,6 +45,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /payments/unmatched': ['admin', 'manager', 'finance'],
   'GET /notifications': ['admin', 'manager', 'finance'],
   'POST /payments/:id/assign': ['admin', 'manager', 'finance'],
+  'POST /payments/:id/unassign': ['admin', 'manager', 'finance'],
   'POST /payments/:id/reverse': ['admin', 'manager', 'finance'],
   'POST /payments/reconcile': ['admin', 'manager', 'finance'],
   'GET /reconciliations': ALL_BUT_AGENTS,
@@ -91,6 +93,7 @@ const RIGHT_BODY: Record<string, object> = {
   'PUT /accounts/:id': { status: 'active' },
   'POST /payments': { accountId: 1, amount: 1, paymentMethodId: 1 },
   'POST /payments/:id/assign': { accountId: 1 },
+  'POST /payments/:id/unassign': { reason: 'none' },
   'POST /payments/:id/reverse': { reason: 'none' },
   'POST /users': {
     email: 'new@example.com',
@@ -242,6 +245,7 @@ describe('the routes of the running application', () => {
       '/api/auth/refresh',
       '/api/auth/register',
       '/api/webhooks/payments/mobilemoney',
+      '/api/webhooks/payments/mobilemoney/validation',
     ]);
   });
 });
@@ -257,6 +261,7 @@ describe('without a token', () => {
       'GET /auth/:provider',
       'GET /auth/:provider/callback',
       'POST /webhooks/payments/mobilemoney',
+      'POST /webhooks/payments/mobilemoney/validation',
       'PUT /test/clock',
     ]);
   });
@@ -307,10 +312,11 @@ describe('with a role', () => {
 });
 
 describe('what a route does not know', () => {
-  const kept = 'POST /webhooks/payments/mobilemoney'; // the provider's further keys are kept, not refused
+  // The provider's further keys are kept, not refused.
+  const kept = ['POST /webhooks/payments/mobilemoney', 'POST /webhooks/payments/mobilemoney/validation'];
   const passed = 'GET /auth/:provider/callback'; // identity providers add parameters of their own
 
-  it.each(bodyRoutes.filter(({ route }) => route !== kept))(
+  it.each(bodyRoutes.filter(({ route }) => !kept.includes(route)))(
     '$route refuses an unknown body field by name',
     async ({ method, path }) => {
       for (const prefix of PREFIXES) {

@@ -125,7 +125,7 @@ export async function bookOnAccount(tx: Tx, account: AccountRow, move: MoneyMove
     valueDate: move.valueDate,
     lines: [move.contra, ...lines],
   });
-  const { status, reason } = await statusAfter(tx, account, after.paidMinor);
+  const { status, reason } = await statusAfter(tx, account, after.paidMinor, move.event);
   const booked = await updateAccount(tx, account.id, {
     books: after,
     nextDueDate: nextDueDateOf(account, status, after.paidMinor),
@@ -198,13 +198,14 @@ async function completeIfPaid(tx: Tx, account: AccountRow): Promise<AccountRow> 
 }
 
 /** The status that follows from what is paid: completed, or what it was before it was completed. */
-async function statusAfter(tx: Tx, account: AccountRow, paidMinor: Minor) {
+async function statusAfter(tx: Tx, account: AccountRow, paidMinor: Minor, event?: LedgerEvent) {
   const total = BigInt(account.total_minor);
   if (isToComplete(account.status, paidMinor, total))
     return { status: 'completed' as const, reason: 'paid in full' };
   if (account.status === 'completed' && paidMinor < total) {
     const completion = await findCompletion(tx, account.id);
-    return { status: completion?.from_status ?? 'active', reason: 'a payment was reversed' };
+    const reason = event === 'payment_unassigned' ? 'a payment was unassigned' : 'a payment was reversed';
+    return { status: completion?.from_status ?? 'active', reason };
   }
   return { status: account.status, reason: account.status_reason };
 }

@@ -78,6 +78,18 @@ export async function bookAssignment(tx: Tx, account: AccountRow, payment: Payme
   });
 }
 
+/** Takes money off the account that it was matched to: it is unmatched once more. */
+export async function bookUnassignment(tx: Tx, account: AccountRow, payment: PaymentRow): Promise<void> {
+  const amountMinor = BigInt(payment.amount_minor);
+  await bookOnAccount(tx, account, {
+    event: 'payment_unassigned',
+    paymentId: payment.id,
+    valueDate: payment.payment_date,
+    booking: bookMoneyOut(booksOf(account), amountMinor),
+    contra: { ledgerAccount: 'unmatched', amountMinor: -amountMinor },
+  });
+}
+
 /** Takes a payment out of the books again by entries of the opposite sign. */
 export async function bookReversal(
   tx: Tx,
