@@ -97,7 +97,7 @@ export async function unassignPayment(
       resource: 'payment',
       resourceId: id,
       before: { status: payment.status, accountId: account.id, matchMethod: payment.match_method },
-      after: { status: 'unmatched', accountId: null, reason },
+      after: { status: 'unmatched', accountId: null, matchMethod: null, reason },
     });
     return unassigned;
   });

@@ -547,15 +547,16 @@ describe('POST /payments/:id/unassign', () => {
 
   it('stands in the audit with the reason and the account that it was taken from', async () => {
     const { id } = await newAccount(service);
-    const payment = await pay(service, id, 500);
-    await unassign(payment.id, 'wrong customer');
+    const { accountNumber: BillRefNumber } = await accountNow(service, id);
+    const { paymentId } = (await notify(service, { BillRefNumber })).body.data;
+    await unassign(paymentId, 'wrong customer');
     const { rows } = await sql`
       select before, after from audit_entries
-      where action = 'payment.unassign' and resource_id = ${payment.id}`.execute(service.context.db);
+      where action = 'payment.unassign' and resource_id = ${paymentId}`.execute(service.context.db);
     expect(rows).toEqual([
       {
-        before: { status: 'matched', accountId: id, matchMethod: null },
-        after: { status: 'unmatched', accountId: null, reason: 'wrong customer' },
+        before: { status: 'matched', accountId: id, matchMethod: 'account_number' },
+        after: { status: 'unmatched', accountId: null, matchMethod: null, reason: 'wrong customer' },
       },
     ]);
   });
