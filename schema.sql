@@ -10,9 +10,9 @@ create type invoice_status as enum ('issued', 'void');
 
 create type ledger_account as enum ('receivable', 'sales', 'clearing', 'customer_credit', 'unmatched', 'bad_debt', 'recovery');
 
-create type ledger_event as enum ('account_opened', 'account_cancelled', 'account_written_off', 'payment_received', 'payment_assigned', 'payment_reversed', 'credit_transferred', 'credit_refunded');
+create type ledger_event as enum ('account_opened', 'account_cancelled', 'account_written_off', 'payment_received', 'payment_assigned', 'payment_unassigned', 'payment_reversed', 'credit_transferred', 'credit_refunded');
 
-create type match_method as enum ('account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'hand_entry', 'assigned');
+create type match_method as enum ('account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'learned', 'hand_entry', 'assigned');
 
 create type notification_outcome as enum ('matched', 'unmatched', 'linked', 'conflict', 'differs');
 
@@ -202,6 +202,7 @@ create table customers (
 );
 CREATE INDEX customers_created ON public.customers USING btree (created_at, id);
 CREATE INDEX customers_phone ON public.customers USING btree (phone);
+CREATE INDEX customers_phone_end ON public.customers USING btree ("right"(phone, 3));
 CREATE INDEX customers_phone_sha256 ON public.customers USING btree (phone_sha256);
 CREATE INDEX customers_search ON public.customers USING gin (search_text gin_trgm_ops);
 
@@ -306,6 +307,26 @@ create table kyc_records (
 );
 CREATE INDEX kyc_records_customer ON public.kyc_records USING btree (customer_id, id);
 
+create table learned_references (
+  id bigint not null generated always as identity,
+  typed_key text not null,
+  payer_sha256 bytea not null,
+  account_id bigint not null,
+  overruled_account_id bigint,
+  payment_id bigint not null,
+  assigned_on date not null,
+  created_by bigint,
+  created_at timestamp(3) with time zone not null default now(),
+  constraint learned_references_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint learned_references_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint learned_references_overruled_account_id_fkey FOREIGN KEY (overruled_account_id) REFERENCES accounts(id),
+  constraint learned_references_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
+  constraint learned_references_pkey PRIMARY KEY (id),
+  constraint learned_references_payment_unique UNIQUE (payment_id)
+);
+CREATE INDEX learned_references_payer ON public.learned_references USING btree (payer_sha256, typed_key, id);
+CREATE INDEX learned_references_typed ON public.learned_references USING btree (typed_key, id);
+
 create table ledger_entries (
   id bigint not null generated always as identity,
   event_id bigint not null,
@@ -350,6 +371,7 @@ create table notifications (
   attempts integer not null default 0,
   received_at timestamp(3) with time zone not null default now(),
   processed_at timestamp(3) with time zone,
+  payer_name text,
   constraint notifications_check CHECK (((status <> 'processed'::notification_status) OR (outcome IS NOT NULL))),
   constraint notifications_check1 CHECK ((((outcome = 'conflict'::notification_outcome) IS NOT TRUE) OR (conflict_payment_id IS NOT NULL))),
   constraint notifications_conflict_payment_id_fkey FOREIGN KEY (conflict_payment_id) REFERENCES payments(id),
@@ -427,6 +449,7 @@ create table payments (
   updated_at timestamp(3) with time zone not null default now(),
   reconciliation_id bigint,
   reconciliation_date date,
+  match_reason text,
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),
   constraint payments_check CHECK (((status = 'reversed'::payment_status) = (reversed_at IS NOT NULL))),
   constraint payments_check1 CHECK (((status <> 'matched'::payment_status) OR (account_id IS NOT NULL))),
@@ -444,6 +467,7 @@ create table payments (
 CREATE INDEX payments_account ON public.payments USING btree (account_id, payment_date, id);
 CREATE INDEX payments_created ON public.payments USING btree (created_at, id);
 CREATE INDEX payments_date ON public.payments USING btree (payment_date, id);
+CREATE INDEX payments_reconciled_reversed ON public.payments USING btree (reconciliation_id) WHERE ((status = 'reversed'::payment_status) AND (reconciliation_id IS NOT NULL));
 CREATE INDEX payments_reconciliation ON public.payments USING btree (reconciliation_id) WHERE (reconciliation_id IS NOT NULL);
 CREATE INDEX payments_reference_key ON public.payments USING btree (reference_key) WHERE ((status <> 'reversed'::payment_status) AND (reference_key IS NOT NULL));
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);

@@ -184,7 +184,7 @@ create index account_status_changes_account on account_status_changes (account_i
 create type payment_status as enum ('matched', 'unmatched', 'reversed');
 create type payment_source as enum ('manual', 'webhook');
 create type match_method as enum (
-  'account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'hand_entry', 'assigned'
+  'account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'learned', 'hand_entry', 'assigned'
 );
 
 create table payments (
@@ -260,7 +260,7 @@ create type ledger_account as enum (
 );
 create type ledger_event as enum (
   'account_opened', 'account_cancelled', 'account_written_off',
-  'payment_received', 'payment_assigned', 'payment_reversed',
+  'payment_received', 'payment_assigned', 'payment_unassigned', 'payment_reversed',
   'credit_transferred', 'credit_refunded'
 );
 

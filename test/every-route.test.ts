@@ -17,6 +17,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /auth/:provider': PUBLIC,
   'GET /auth/:provider/callback': PUBLIC,
   'POST /webhooks/payments/mobilemoney': PUBLIC,
+  'POST /webhooks/payments/mobilemoney/validation': PUBLIC,
   'PUT /test/clock': PUBLIC, // exists with TEST_CLOCK=on alone, as in these tests
   'POST /auth/logout': EVERYONE,
   'GET /auth/me': EVERYONE,
@@ -47,6 +48,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /payments/unmatched': ['admin', 'manager', 'finance'],
   'GET /notifications': ['admin', 'manager', 'finance'],
   'POST /payments/:id/assign': ['admin', 'manager', 'finance'],
+  'POST /payments/:id/unassign': ['admin', 'manager', 'finance'],
   'POST /payments/:id/reverse': ['admin', 'manager', 'finance'],
   'POST /payments/reconcile': ['admin', 'manager', 'finance'],
   'GET /reconciliations': ALL_BUT_AGENTS,
@@ -97,6 +99,7 @@ const RIGHT_BODY: Record<string, object> = {
   'POST /accounts/:id/credit/refund': { amount: 1, reason: 'none' },
   'POST /payments': { accountId: 1, amount: 1, paymentMethodId: 1 },
   'POST /payments/:id/assign': { accountId: 1 },
+  'POST /payments/:id/unassign': { reason: 'none' },
   'POST /payments/:id/reverse': { reason: 'none' },
   'POST /users': {
     email: 'new@example.com',
@@ -249,6 +252,7 @@ describe('the routes of the running application', () => {
       '/api/auth/refresh',
       '/api/auth/register',
       '/api/webhooks/payments/mobilemoney',
+      '/api/webhooks/payments/mobilemoney/validation',
     ]);
   });
 });
@@ -264,6 +268,7 @@ describe('without a token', () => {
       'GET /auth/:provider',
       'GET /auth/:provider/callback',
       'POST /webhooks/payments/mobilemoney',
+      'POST /webhooks/payments/mobilemoney/validation',
       'PUT /test/clock',
     ]);
   });
@@ -314,10 +319,11 @@ describe('with a role', () => {
 });
 
 describe('what a route does not know', () => {
-  const kept = 'POST /webhooks/payments/mobilemoney'; // the provider's further keys are kept, not refused
+  // The provider's further keys are kept, not refused.
+  const kept = ['POST /webhooks/payments/mobilemoney', 'POST /webhooks/payments/mobilemoney/validation'];
   const passed = 'GET /auth/:provider/callback'; // identity providers add parameters of their own
 
-  it.each(bodyRoutes.filter(({ route }) => route !== kept))(
+  it.each(bodyRoutes.filter(({ route }) => !kept.includes(route)))(
     '$route refuses an unknown body field by name',
     async ({ method, path }) => {
       for (const prefix of PREFIXES) {

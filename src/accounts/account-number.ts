@@ -51,7 +51,51 @@ export function formatAccountNumber(id: number): string {
  */
 export function readAccountNumber(reference: string): number | undefined {
   if (reference.length > MAX_REFERENCE_LENGTH) return undefined;
-  const match = NUMBER.exec(reference.normalize('NFKC').replace(DROPPED, '').toUpperCase());
+  return readFolded(fold(reference));
+}
+
+/** What one slip of the finger can put into a number, or leave out of it. */
+const TYPED = [...'0123456789', 'A', 'C'];
+/** The longest number, and one character too many. */
+const MAX_NEAR_LENGTH = PREFIX.length + 18;
+const MIN_NEAR_LENGTH = 7;
+
+/**
+ * The accounts whose number is one edit away from what was typed: a character wrong, missing, too many, or
+ * two neighbours swapped. The check digit leaves a few of the some five hundred texts that are tried.
+ *
+ * @returns ids in ascending order, which need not exist; without the account whose number it is.
+ */
+export function nearAccountNumbers(reference: string): number[] {
+  if (reference.length > MAX_REFERENCE_LENGTH) return [];
+  const typed = fold(reference);
+  if (typed.length < MIN_NEAR_LENGTH || typed.length > MAX_NEAR_LENGTH) return [];
+  const ids = new Set<number>();
+  for (const text of oneEditFrom(typed)) {
+    const id = readFolded(text);
+    if (id !== undefined) ids.add(id);
+  }
+  const exact = readFolded(typed);
+  return [...ids].filter((id) => id !== exact).sort((a, b) => a - b);
+}
+
+function* oneEditFrom(text: string): Generator<string> {
+  for (let at = 0; at <= text.length; at++) {
+    const [before, after] = [text.slice(0, at), text.slice(at)];
+    for (const character of TYPED) yield before + character + after;
+    if (after === '') return;
+    yield before + after.slice(1);
+    for (const character of TYPED) yield before + character + after.slice(1);
+    if (after.length > 1) yield `${before}${after[1]}${after[0]}${after.slice(2)}`;
+  }
+}
+
+function fold(reference: string): string {
+  return reference.normalize('NFKC').replace(DROPPED, '').toUpperCase();
+}
+
+function readFolded(text: string): number | undefined {
+  const match = NUMBER.exec(text);
   if (match === null) return undefined;
   const [, digits = '', check = ''] = match;
   if (dammCheckDigit(digits) !== Number(check)) return undefined;

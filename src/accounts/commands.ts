@@ -179,7 +179,7 @@ export async function bookOnAccount(
 ): Promise<AccountRow> {
   const { booking, contra, ...event } = move;
   await postToLedger(tx, { ...event, accountId: account.id, lines: [contra, ...booking.lines] });
-  return settleAccount(tx, context, account, booking);
+  return settleAccount(tx, context, account, booking, move.event);
 }
 
 /**
@@ -191,8 +191,9 @@ export async function settleAccount(
   context: Context,
   account: AccountRow,
   { after }: Booking,
+  event: LedgerEvent,
 ): Promise<AccountRow> {
-  const { status, reason, cause } = await statusAfter(tx, account, after.paidMinor);
+  const { status, reason, cause } = await statusAfter(tx, account, after.paidMinor, event);
   const booked = await updateAccount(tx, account.id, {
     books: after,
     nextDueDate: nextDueDateOf(account, status, after.paidMinor),
@@ -287,14 +288,15 @@ async function reactivateIfPaid(tx: Tx, context: Context, account: AccountRow): 
 }
 
 /** The status that follows from what is paid: completed, or what it was before it was completed. */
-async function statusAfter(tx: Tx, account: AccountRow, paidMinor: Minor) {
+async function statusAfter(tx: Tx, account: AccountRow, paidMinor: Minor, event?: LedgerEvent) {
   const total = BigInt(account.total_minor);
   if (isToComplete(account.status, paidMinor, total))
     return { status: 'completed' as const, reason: 'paid in full', cause: null };
   if (account.status === 'completed' && paidMinor < total) {
     const completion = await findCompletion(tx, account.id);
     const { from_status: status, cause } = completion ?? {};
-    return { status: status ?? 'active', reason: 'a payment was reversed', cause: cause ?? null };
+    const reason = event === 'payment_unassigned' ? 'a payment was unassigned' : 'a payment was reversed';
+    return { status: status ?? 'active', reason, cause: cause ?? null };
   }
   return { status: account.status, reason: account.status_reason, cause: null };
 }

@@ -1,5 +1,10 @@
 import { createHash } from 'node:crypto';
-import { type CountryCode, isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js';
+import {
+  type CountryCode,
+  getCountryCallingCode,
+  isSupportedCountry,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js';
 
 /**
  * Reads a phone number as a person writes it. `+` and 8..15 digits stands as it is; any other form is
@@ -33,4 +38,9 @@ export function phoneSha256(e164: string): Buffer {
 /** The number as its owner would dial it at home, digits only: 0712345678. */
 export function nationalDigits(e164: string): string {
   return parsePhoneNumberFromString(e164)?.formatNational().replace(/\D/g, '') ?? '';
+}
+
+/** What the numbers of a region begin with abroad: 254. */
+export function callingCode(region: string): string | undefined {
+  return isSupportedCountry(region) ? getCountryCallingCode(region as CountryCode) : undefined;
 }

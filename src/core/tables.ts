@@ -33,9 +33,9 @@ export type JsonValue = JsonArray | JsonObject | JsonPrimitive;
 
 export type LedgerAccount = "bad_debt" | "clearing" | "customer_credit" | "receivable" | "recovery" | "sales" | "unmatched";
 
-export type LedgerEvent = "account_cancelled" | "account_opened" | "account_written_off" | "credit_refunded" | "credit_transferred" | "payment_assigned" | "payment_received" | "payment_reversed";
+export type LedgerEvent = "account_cancelled" | "account_opened" | "account_written_off" | "credit_refunded" | "credit_transferred" | "payment_assigned" | "payment_received" | "payment_reversed" | "payment_unassigned";
 
-export type MatchMethod = "account_id" | "account_number" | "assigned" | "hand_entry" | "national_id" | "payer_phone" | "phone";
+export type MatchMethod = "account_id" | "account_number" | "assigned" | "hand_entry" | "learned" | "national_id" | "payer_phone" | "phone";
 
 export type NotificationOutcome = "conflict" | "differs" | "linked" | "matched" | "unmatched";
 
@@ -242,6 +242,18 @@ export interface KycRecords {
   verification_type: VerificationType;
 }
 
+export interface LearnedReferences {
+  account_id: Int8;
+  assigned_on: PlainDate;
+  created_at: Generated<Timestamp>;
+  created_by: Int8 | null;
+  id: Generated<Int8>;
+  overruled_account_id: Int8 | null;
+  payer_sha256: Buffer;
+  payment_id: Int8;
+  typed_key: string;
+}
+
 export interface LedgerEntries {
   account_id: Int8 | null;
   amount_minor: Int8;
@@ -268,6 +280,7 @@ export interface Notifications {
   id: Generated<Int8>;
   outcome: NotificationOutcome | null;
   payer: string | null;
+  payer_name: string | null;
   payment_id: Int8 | null;
   processed_at: Timestamp | null;
   provider: string;
@@ -304,6 +317,7 @@ export interface Payments {
   created_by: Int8 | null;
   id: Generated<Int8>;
   match_method: MatchMethod | null;
+  match_reason: string | null;
   payment_date: PlainDate;
   payment_method_id: Int8;
   provider: string | null;
@@ -418,6 +432,7 @@ export interface DB {
   invoice_numbers: InvoiceNumbers;
   invoices: Invoices;
   kyc_records: KycRecords;
+  learned_references: LearnedReferences;
   ledger_entries: LedgerEntries;
   notifications: Notifications;
   oauth_states: OauthStates;

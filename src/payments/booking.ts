@@ -84,6 +84,23 @@ export async function bookAssignment(
   });
 }
 
+/** Takes money off the account that it was matched to: it is unmatched once more. */
+export async function bookUnassignment(
+  tx: Tx,
+  context: Context,
+  account: AccountRow,
+  payment: PaymentRow,
+): Promise<void> {
+  const amountMinor = BigInt(payment.amount_minor);
+  await bookOnAccount(tx, context, account, {
+    event: 'payment_unassigned',
+    paymentId: payment.id,
+    valueDate: payment.payment_date,
+    booking: bookMoneyOut(booksOf(account), amountMinor),
+    contra: { ledgerAccount: 'unmatched', amountMinor: -amountMinor },
+  });
+}
+
 /** Takes a payment out of the books again by entries of the opposite sign. */
 export async function bookReversal(
   tx: Tx,

@@ -4,8 +4,9 @@ import { type Actor, type Context, readAmount, today } from '../core/context.ts'
 import { inTransaction, LostRace, type Tx } from '../core/db.ts';
 import { type AppError, duplicate, illegalMove, invalidField, notFound } from '../core/errors.ts';
 import { findPaymentMethodRow } from '../payment-methods/store.ts';
-import { bookAssignment, bookPayment, bookReversal, checkRoom } from './booking.ts';
+import { bookAssignment, bookPayment, bookReversal, bookUnassignment, checkRoom } from './booking.ts';
 import { bookWaitingConflict, findAccountsOfConflicts } from './inbox.ts';
+import { forgetAssignment, learnAssignment } from './learning.ts';
 import type { NewPayment } from './schema.ts';
 import {
   findPaymentRow,
@@ -15,6 +16,7 @@ import {
   type PaymentRow,
   setAssigned,
   setReversed,
+  setUnassigned,
 } from './store.ts';
 
 /** Records money that was received and whose account is known. */
@@ -60,14 +62,44 @@ export async function assignPayment(
     checkRoom(account, BigInt(payment.amount_minor), 'accountId');
     const assigned = await setAssigned(tx, id, accountId);
     await bookAssignment(tx, context, account, assigned);
+    const isLearned = await learnAssignment(tx, context, actor, assigned);
     await audit(tx, actor, {
       action: 'payment.assign',
       resource: 'payment',
       resourceId: id,
       before: { status: payment.status, accountId: null },
-      after: { status: 'matched', accountId },
+      after: { status: 'matched', accountId, isLearned },
     });
     return assigned;
+  });
+}
+
+/**
+ * Takes a payment off the account that it was matched to, however that was found: it waits in the worklist
+ * again. That it was reconciled stands, because the money did arrive.
+ */
+export async function unassignPayment(
+  context: Context,
+  actor: Actor,
+  id: number,
+  reason: string,
+): Promise<PaymentRow> {
+  return inTransaction(context.db, async (tx) => {
+    const seen = await findPaymentRow(tx, id);
+    if (!seen) throw notFound('payment', id);
+    const { payment, account } = await lockWithAccounts(tx, seen, []);
+    if (payment.status !== 'matched' || !account) throw refusedMove(payment, 'unmatched');
+    const unassigned = await setUnassigned(tx, id);
+    await bookUnassignment(tx, context, account, payment);
+    await forgetAssignment(tx, context, payment);
+    await audit(tx, actor, {
+      action: 'payment.unassign',
+      resource: 'payment',
+      resourceId: id,
+      before: { status: payment.status, accountId: account.id, matchMethod: payment.match_method },
+      after: { status: 'unmatched', accountId: null, matchMethod: null, reason },
+    });
+    return unassigned;
   });
 }
 
@@ -106,26 +138,27 @@ async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
   if (seen.transaction_ref !== null) await lockReference(tx, seen.transaction_ref);
-  const waiting = await findAccountsOfConflicts(tx, context, id);
-  const ids = [...new Set([...(seen.account_id === null ? [] : [seen.account_id]), ...waiting])];
+  return lockWithAccounts(tx, seen, await findAccountsOfConflicts(tx, context, id));
+}
+
+/** Locks the account that a payment was seen on, the further ones, and then the payment. */
+async function lockWithAccounts(tx: Tx, seen: PaymentRow, further: number[]) {
+  const ids = [...new Set([...(seen.account_id === null ? [] : [seen.account_id]), ...further])];
   const accounts = new Map<number, AccountRow>();
   for (const accountId of ids.sort((a, b) => a - b)) {
     const account = await lockAccount(tx, accountId);
     if (account) accounts.set(accountId, account);
   }
-  const payment = await lockPayment(tx, id);
-  if (payment?.account_id !== seen.account_id) throw new LostRace('the payment was assigned meanwhile');
+  const payment = await lockPayment(tx, seen.id);
+  if (payment?.account_id !== seen.account_id) {
+    throw new LostRace('the payment went to another account meanwhile');
+  }
   return { payment, account: seen.account_id === null ? undefined : accounts.get(seen.account_id) };
 }
 
 function refusedMove(payment: PaymentRow, to: string): AppError {
-  const allowed =
-    payment.status === 'reversed'
-      ? []
-      : payment.status === 'matched'
-        ? ['reversed']
-        : ['matched', 'reversed'];
-  return illegalMove('A payment', payment.status, to, allowed);
+  const allowed = { reversed: [], matched: ['unmatched', 'reversed'], unmatched: ['matched', 'reversed'] };
+  return illegalMove('A payment', payment.status, to, allowed[payment.status]);
 }
 
 function readPayment(context: Context, body: NewPayment) {

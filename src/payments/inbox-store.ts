@@ -1,5 +1,4 @@
 import { type Selectable, sql } from 'kysely';
-import { formatAccountNumber } from '../accounts/account-number.ts';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { Db, Tx } from '../core/db.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
@@ -24,6 +23,7 @@ export interface ReadNotification {
   businessShortCode: string | null;
   billRef: string | null;
   payer: string | null;
+  payerName: string | null;
   flags: string[];
 }
 
@@ -45,6 +45,7 @@ export function insertNotification(
       business_short_code: notification.businessShortCode,
       bill_ref: notification.billRef,
       payer: notification.payer,
+      payer_name: notification.payerName,
       flags: notification.flags,
       status: 'pending',
       failure,
@@ -161,36 +162,27 @@ export async function recordFailure(db: Db, id: number, failure: string): Promis
     .execute();
 }
 
-/** Unmatched payments with what their payers typed. */
-export function listUnmatchedRows(db: Db, plan: ListPlan) {
-  return fetchPage<PaymentRow & Pick<NotificationRow, 'bill_ref' | 'payer'> & { flags: string[] | null }>(
-    db,
-    plan,
-    {
-      select: sql`
-      select p.*, n.bill_ref, n.payer, n.flags
-      from payments p left join notifications n
-        on n.payment_id = p.id and n.outcome in ('unmatched', 'linked')`,
-      from: sql`from payments p`,
-      where: [sql<boolean>`p.status = 'unmatched'`],
-    },
-  );
+/** What became of the notification that a payment came with, or that was linked to it. */
+const IS_OWN = sql<boolean>`n.outcome in ('matched', 'unmatched', 'linked')`;
+
+/** What the payer of a payment sent; undefined where the provider has not told of it. */
+export async function findNotificationOf(db: Db, paymentId: number): Promise<NotificationRow | undefined> {
+  const { rows } = await sql<NotificationRow>`
+    select n.* from notifications n where n.payment_id = ${paymentId} and ${IS_OWN}`.execute(db);
+  return rows[0];
 }
 
-/** The names behind the accounts of a list of suggestions, by account id. */
-export async function findHolders(db: Db, accountIds: number[]) {
-  const rows = await db
-    .selectFrom('accounts as a')
-    .innerJoin('customers as c', 'c.id', 'a.customer_id')
-    .select(['a.id', 'c.first_name', 'c.last_name'])
-    .where(sql<boolean>`a.id = any(${accountIds}::bigint[])`)
-    .execute();
-  return new Map(
-    rows.map((row) => [
-      row.id,
-      { accountNumber: formatAccountNumber(row.id), customerName: `${row.first_name} ${row.last_name}` },
-    ]),
-  );
+type Sent = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'> & { flags: string[] | null };
+
+/** Unmatched payments with what their payers sent. */
+export function listUnmatchedRows(db: Db, plan: ListPlan) {
+  return fetchPage<PaymentRow & Sent>(db, plan, {
+    select: sql`
+      select p.*, n.bill_ref, n.payer, n.payer_name, n.flags
+      from payments p left join notifications n on n.payment_id = p.id and ${IS_OWN}`,
+    from: sql`from payments p`,
+    where: [sql<boolean>`p.status = 'unmatched'`],
+  });
 }
 
 export async function listNotifications(db: Db, currency: Currency, plan: ListPlan) {

@@ -1,3 +1,4 @@
+import { formatAccountNumber } from '../accounts/account-number.ts';
 import { canTake } from '../accounts/rules.ts';
 import { booksOf, lockAccount } from '../accounts/store.ts';
 import { audit } from '../core/audit.ts';
@@ -22,7 +23,8 @@ import {
   type Settlement,
   settleNotification,
 } from './inbox-store.ts';
-import { decideMatch, findCandidates, type Match, readReference } from './matching.ts';
+import { learnedReason, type Match } from './matching.ts';
+import { findMatch } from './matching-store.ts';
 import {
   findProviderPayment,
   linkToProvider,
@@ -202,17 +204,23 @@ async function book(
     transactionRef: provider.transId,
     paymentDate: businessDay(row.trans_time ?? row.received_at, context.config.BUSINESS_TIMEZONE),
     source: 'webhook',
-    matchMethod: account && match.accountId !== null ? match.method : null,
+    ...(account && match.accountId !== null ? methodOf(match) : { matchMethod: null }),
     provider,
   });
   const flags = full ? [...row.flags, 'account_full'] : row.flags;
   return { outcome: account ? 'matched' : 'unmatched', paymentId: payment.id, flags };
 }
 
-async function matchOf(tx: Tx, context: Context, row: NotificationRow): Promise<Match> {
+async function matchOf(tx: Tx, { config }: Context, row: NotificationRow): Promise<Match> {
   if (row.flags.includes('other_short_code')) return { accountId: null, candidates: [] };
-  const readings = readReference(row.bill_ref, row.payer, context.config.PHONE_REGION);
-  return decideMatch(await findCandidates(tx, readings), readings.referenceIsEmpty);
+  return findMatch(tx, { reference: row.bill_ref, payer: row.payer, region: config.PHONE_REGION });
+}
+
+/** How an account was found, as the payment shows it. */
+function methodOf(match: Exclude<Match, { accountId: null }>) {
+  if (match.method !== 'learned') return { matchMethod: match.method };
+  const { accountId, method: matchMethod, assignedOn } = match;
+  return { matchMethod, matchReason: learnedReason(formatAccountNumber(accountId), assignedOn) };
 }
 
 function providerActor(provider: ProviderTransaction): Actor {

@@ -1,7 +1,17 @@
 import { createHash } from 'node:crypto';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatAccountNumber } from '../accounts/account-number.ts';
-import { type Candidate, decideMatch, type LadderMethod, readPayer, readReference } from './matching.ts';
+import type { PlainDate } from '../core/dates.ts';
+import {
+  type Candidate,
+  decideMatch,
+  fitsMask,
+  type LadderMethod,
+  readMasked,
+  readPayer,
+  readReference,
+} from './matching.ts';
 
 const sha256 = (digits: string) => createHash('sha256').update(digits).digest();
 
@@ -56,6 +66,7 @@ describe('readReference', () => {
       phone: null,
       bareAccountId: null,
       payerSha256: null,
+      typedKey: null,
       referenceIsEmpty: true,
     });
   });
@@ -93,8 +104,78 @@ describe('readPayer', () => {
   );
 });
 
+describe('what makes two references the same', () => {
+  const keyOf = (reference: string) => readReference(reference, null, 'KE').typedKey;
+
+  it.each(['Kamau house', 'KAMAU-HOUSE', ' kamau  house. ', 'ｋａｍａｕ house'])(
+    'is letters and digits alone, in any case: %s',
+    (typed) => {
+      expect(keyOf(typed)).toBe('KAMAUHOUSE');
+    },
+  );
+
+  it('keeps the vowel signs of scripts that have them', () => {
+    expect(keyOf('किताब')).not.toBe(keyOf('कतब'));
+  });
+
+  it.each(['', ' ', '-', '…', 'x'.repeat(101)])('is nothing in %j', (typed) => {
+    expect(keyOf(typed)).toBeNull();
+  });
+});
+
+describe('readMasked', () => {
+  const NUMBER = '+254712345149';
+
+  it.each(['2547****149', '2547 ***** 149', '+25471xxxx149', '25471XX5149', '0712•••149', '254712***5149'])(
+    'finds in %s the ends of the number',
+    (payer) => {
+      const masked = readMasked(payer, 'KE');
+      expect(masked && fitsMask(NUMBER, masked)).toBe(true);
+      expect(masked && fitsMask('+254712345148', masked)).toBe(false);
+      expect(masked && fitsMask('+255712345149', masked)).toBe(false);
+    },
+  );
+
+  it.each([
+    null,
+    '',
+    '254712345149',
+    'a'.repeat(64),
+    '****149',
+    '25*****149',
+    '2547*****49',
+    '2547****',
+    '***',
+    'John',
+  ])('finds nothing in %s', (payer) => {
+    expect(readMasked(payer, 'KE')).toBeUndefined();
+  });
+
+  it('makes of no masked number an exact one', () => {
+    const digits = fc.integer({ min: 0, max: 999_999_999 }).map((n) => `254${String(n).padStart(9, '0')}`);
+    fc.assert(
+      fc.property(
+        digits,
+        fc.integer({ min: 3, max: 7 }),
+        fc.integer({ min: 2, max: 6 }),
+        (number, start, hidden) => {
+          const end = number.slice(start + hidden);
+          fc.pre(end.length >= 3);
+          const payer = number.slice(0, start) + '*'.repeat(hidden) + end;
+          expect(readPayer(payer, 'KE')).toBeNull();
+          expect(fitsMask(`+${number}`, readMasked(payer, 'KE') ?? { start: '', end: 'none' })).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
 describe('decideMatch', () => {
-  const found = (method: LadderMethod, accountId: number): Candidate => ({ method, accountId });
+  const found = (method: LadderMethod, accountId: number, isOpen = true): Candidate => ({
+    method,
+    accountId,
+    isOpen,
+  });
 
   it.each<LadderMethod>(['account_number', 'national_id', 'phone', 'account_id'])(
     'takes the one account that %s found',
@@ -132,6 +213,57 @@ describe('decideMatch', () => {
   it('is not shaken by another account of whoever paid', () => {
     const candidates = [found('national_id', 7), found('payer_phone', 8)];
     expect(decideMatch(candidates, false)).toEqual({ accountId: 7, method: 'national_id' });
+  });
+
+  describe('with what staff have taught', () => {
+    const taught = (accountId: number, overruledAccountId: number | null = null): Candidate => ({
+      method: 'learned',
+      accountId,
+      isOpen: true,
+      overruledAccountId,
+      assignedOn: '2026-11-02' as PlainDate,
+    });
+    const learned = { accountId: 9, method: 'learned', assignedOn: '2026-11-02' };
+
+    it('takes it where the readings find nothing, or more than one account', () => {
+      expect(decideMatch([taught(9)], false)).toEqual(learned);
+      expect(decideMatch([found('payer_phone', 7), taught(9)], false)).toEqual(learned);
+      expect(decideMatch([found('phone', 8), found('phone', 9), taught(9)], false)).toEqual(learned);
+      expect(decideMatch([found('phone', 7), found('national_id', 8), taught(9)], false)).toEqual(learned);
+    });
+
+    it('keeps to the reading that agrees with it', () => {
+      expect(decideMatch([found('phone', 9), taught(9)], false)).toEqual({ accountId: 9, method: 'phone' });
+      const closed = found('account_number', 9, false);
+      expect(decideMatch([closed, taught(9)], false)).toEqual({ accountId: 9, method: 'account_number' });
+    });
+
+    it.each<LadderMethod>(['national_id', 'phone', 'account_id'])(
+      'takes it against the account that staff overruled, found by %s, and against no other',
+      (method) => {
+        expect(decideMatch([found(method, 7), taught(9, 7)], false)).toEqual(learned);
+        for (const overruled of [null, 8]) {
+          const candidates = [found(method, 7), taught(9, overruled)];
+          expect(decideMatch(candidates, false)).toEqual({ accountId: null, candidates });
+        }
+      },
+    );
+
+    it('takes it never against the typed number of another open account', () => {
+      for (const others of [[], [found('national_id', 9)], [found('phone', 8)]]) {
+        for (const overruled of [null, 7]) {
+          const candidates = [found('account_number', 7), ...others, taught(9, overruled)];
+          expect(decideMatch(candidates, false)).toEqual({ accountId: null, candidates });
+        }
+      }
+    });
+
+    it('takes it against the typed number of a closed account only where staff overruled that', () => {
+      const closed = found('account_number', 7, false);
+      expect(decideMatch([closed, taught(9, 7)], false)).toEqual(learned);
+      const candidates = [closed, taught(9)];
+      expect(decideMatch(candidates, false)).toEqual({ accountId: null, candidates });
+    });
   });
 
   it('decides nothing where nothing was found', () => {

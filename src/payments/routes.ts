@@ -7,7 +7,7 @@ import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
-import { assignPayment, recordPayment, reversePayment } from './commands.ts';
+import { assignPayment, recordPayment, reversePayment, unassignPayment } from './commands.ts';
 import { listNotifications } from './inbox-store.ts';
 import {
   AccountParams,
@@ -18,6 +18,7 @@ import {
   Payment,
   paymentList,
   Reversal,
+  Unassignment,
   UnmatchedParams,
   UnmatchedPayment,
 } from './schema.ts';
@@ -111,6 +112,8 @@ export function paymentRoutes(api: Api, context: Context): void {
       schema: {
         tags: ['Payments'],
         summary: 'The worklist of money whose account is not known, with suggestions',
+        description:
+          'At most 10 suggestions each: by what was typed, by whose phone paid and by the payer’s name, each with its reasons.',
         querystring: paymentList.query,
         response: { 200: ListEnvelope(UnmatchedPayment, 'Unmatched payments found.') },
       },
@@ -150,6 +153,8 @@ export function paymentRoutes(api: Api, context: Context): void {
       schema: {
         tags: ['Payments'],
         summary: 'Give unmatched money to the account that it belongs to',
+        description:
+          'Where the payer’s number is known exactly, the next notification with the same reference from the same payer matches by itself.',
         params: UnmatchedParams,
         body: Assignment,
         response: { 200: Envelope(Payment, 'Payment assigned.') },
@@ -160,6 +165,28 @@ export function paymentRoutes(api: Api, context: Context): void {
         const { accountId } = request.body;
         const payment = await assignPayment(once, actorOf(request), request.params.id, accountId);
         return ok(toPayment(payment, currency), 'Payment assigned.');
+      }),
+  );
+
+  api.post(
+    '/payments/:id/unassign',
+    {
+      config: { access: 'payments:assign', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Payments'],
+        summary: 'Take a payment off the account that it was matched to',
+        description:
+          'It is unmatched again and can be assigned elsewhere, also where it is reconciled. What was learned from the assignment is forgotten.',
+        params: UnmatchedParams,
+        body: Unassignment,
+        response: { 200: Envelope(Payment, 'Payment unassigned.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const { reason } = request.body;
+        const payment = await unassignPayment(once, actorOf(request), request.params.id, reason);
+        return ok(toPayment(payment, currency), 'Payment unassigned.');
       }),
   );
 

@@ -27,6 +27,7 @@ export const MATCH_METHODS = [
   'phone',
   'account_id',
   'payer_phone',
+  'learned',
   'hand_entry',
   'assigned',
 ] as const satisfies MatchMethod[];
@@ -60,6 +61,10 @@ export const Reversal = Type.Object(
   { reason: Text(500) },
   { title: 'Reversal', examples: [{ reason: 'Entered twice' }] },
 );
+export const Unassignment = Type.Object(
+  { reason: Text(500) },
+  { title: 'Unassignment', examples: [{ reason: 'The payer meant another account' }] },
+);
 export const Assignment = Type.Object(
   { accountId: Id },
   { title: 'Assignment', examples: [{ accountId: 1 }] },
@@ -81,6 +86,7 @@ const paymentProperties = {
   matchMethod: Nullable(
     Type.String({ description: `How the account was found: ${MATCH_METHODS.join(', ')}.` }),
   ),
+  matchReason: Nullable(Type.String({ description: 'The same in words.' })),
   reconciliationId: Nullable(Type.Integer()),
   reconciliationDate: Nullable(DateText),
   reversedAt: Nullable(Timestamp),
@@ -104,6 +110,7 @@ export const Payment = Type.Object(paymentProperties, {
       status: 'matched',
       source: 'manual',
       matchMethod: null,
+      matchReason: null,
       reconciliationId: null,
       reconciliationDate: null,
       reversedAt: null,
@@ -113,6 +120,8 @@ export const Payment = Type.Object(paymentProperties, {
     },
   ],
 });
+
+export const CONFIDENCES = ['high', 'medium', 'low'] as const;
 
 /** A payment whose account is not known yet, with what the payer typed and whose it may be. */
 export const UnmatchedPayment = Type.Object(
@@ -126,8 +135,10 @@ export const UnmatchedPayment = Type.Object(
         accountId: Id,
         accountNumber: Type.String(),
         customerName: Type.String(),
-        reason: Type.String(),
+        reason: Type.String({ description: 'What speaks for the account, most telling first.' }),
+        confidence: Type.Enum([...CONFIDENCES]),
       }),
+      { description: 'Most likely first.' },
     ),
   },
   {
@@ -145,6 +156,7 @@ export const UnmatchedPayment = Type.Object(
         status: 'unmatched',
         source: 'webhook',
         matchMethod: null,
+        matchReason: null,
         reconciliationId: null,
         reconciliationDate: null,
         reversedAt: null,
@@ -160,6 +172,7 @@ export const UnmatchedPayment = Type.Object(
             accountNumber: 'ACC10000012',
             customerName: 'Wanjiru Kamau',
             reason: 'the customer’s phone paid',
+            confidence: 'medium',
           },
         ],
       },

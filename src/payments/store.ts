@@ -7,6 +7,7 @@ import { duplicate, notFound } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { MatchMethod, PaymentSource, Payments } from '../core/tables.ts';
+import { REASON } from './matching.ts';
 import { referenceKey } from './rules.ts';
 
 export type PaymentRow = Selectable<Payments>;
@@ -27,6 +28,8 @@ export interface NewPaymentRow {
   paymentDate: PlainDate;
   source: PaymentSource;
   matchMethod: MatchMethod | null;
+  /** Where the method alone does not explain the match. */
+  matchReason?: string;
   /** Null for a payment entered by hand. */
   provider: ProviderTransaction | null;
   createdBy: number | null;
@@ -47,6 +50,7 @@ export async function insertPayment(tx: Tx, payment: NewPaymentRow): Promise<Pay
         status: payment.accountId === null ? 'unmatched' : 'matched',
         source: payment.source,
         match_method: payment.matchMethod,
+        match_reason: payment.matchReason ?? null,
         provider: payment.provider?.name ?? null,
         provider_trans_id: payment.provider?.transId ?? null,
         created_by: payment.createdBy,
@@ -77,6 +81,23 @@ export function setAssigned(tx: Tx, id: number, accountId: number): Promise<Paym
     .set({ account_id: accountId, status: 'matched', match_method: 'assigned', updated_at: sql`now()` })
     .where('id', '=', id)
     .where('status', '=', 'unmatched')
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** The account's money no longer: the method and the reason of the match go with it. */
+export function setUnassigned(tx: Tx, id: number): Promise<PaymentRow> {
+  return tx
+    .updateTable('payments')
+    .set({
+      account_id: null,
+      status: 'unmatched',
+      match_method: null,
+      match_reason: null,
+      updated_at: sql`now()`,
+    })
+    .where('id', '=', id)
+    .where('status', '=', 'matched')
     .returningAll()
     .executeTakeFirstOrThrow();
 }
@@ -152,7 +173,9 @@ export async function linkToProvider(tx: Tx, id: number, provider: ProviderTrans
     .set({
       provider: provider.name,
       provider_trans_id: provider.transId,
-      match_method: 'hand_entry',
+      // Staff may have taken it back from its account; then nothing has found one yet.
+      match_method: sql`case when account_id is null then null else 'hand_entry'::match_method end`,
+      match_reason: null,
       updated_at: sql`now()`,
     })
     .where('id', '=', id)
@@ -186,6 +209,7 @@ export function toPayment(row: PaymentRow, currency: Currency) {
     status: row.status,
     source: row.source,
     matchMethod: row.match_method,
+    matchReason: row.match_reason ?? reasonOf(row.match_method),
     reconciliationId: row.reconciliation_id,
     reconciliationDate: row.reconciliation_date,
     reversedAt: row.reversed_at?.toISOString() ?? null,
@@ -193,4 +217,9 @@ export function toPayment(row: PaymentRow, currency: Currency) {
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   };
+}
+
+/** What is learned is explained where it is stored: by the assignment that it came from. */
+function reasonOf(method: MatchMethod | null): string | null {
+  return method === null || method === 'learned' ? null : REASON[method];
 }

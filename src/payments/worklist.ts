@@ -1,47 +1,72 @@
+import { formatAccountNumber, nearAccountNumbers } from '../accounts/account-number.ts';
 import type { Context } from '../core/context.ts';
 import type { ListPlan } from '../core/list-query.ts';
-import { findHolders, listUnmatchedRows } from './inbox-store.ts';
-import { type Candidate, findCandidates, type LadderMethod, readReference } from './matching.ts';
+import { listUnmatchedRows } from './inbox-store.ts';
+import { readMasked, readReference } from './matching.ts';
+import {
+  findByTraits,
+  findCandidates,
+  findHolders,
+  findOpenAccounts,
+  findRelatives,
+} from './matching-store.ts';
 import { toPayment } from './store.ts';
-
-const REASON: Record<LadderMethod, string> = {
-  account_number: 'the reference is the account number',
-  national_id: 'the reference is the national id of the customer',
-  phone: 'the reference is the phone number of the customer',
-  account_id: 'the reference is the id of the account, and the customer’s phone paid',
-  payer_phone: 'the customer’s phone paid',
-};
+import {
+  type Clue,
+  clueOfCandidate,
+  clueOfNearNumber,
+  clueOfRelative,
+  nameWords,
+  rankSuggestions,
+  type Suggestion,
+} from './suggestions.ts';
 
 /** The payments whose account is not known, each with the accounts that it may be meant for. */
 export async function listUnmatched(context: Context, plan: ListPlan) {
   const page = await listUnmatchedRows(context.db, plan);
-  const candidates = await Promise.all(
-    page.rows.map((row) =>
-      findCandidates(context.db, readReference(row.bill_ref, row.payer, context.config.PHONE_REGION)),
-    ),
-  );
-  const holders = await findHolders(context.db, [
-    ...new Set(candidates.flat().map(({ accountId }) => accountId)),
-  ]);
+  const suggestions = await suggestFor(context, page.rows);
   const rows = page.rows.map((row, index) => ({
     ...toPayment(row, context.currency),
     reference: row.bill_ref,
     payer: row.payer,
     flags: row.flags ?? [],
-    suggestions: suggestionsOf(candidates[index] ?? [], holders),
+    suggestions: suggestions[index] ?? [],
   }));
   return { ...page, rows };
 }
 
-type Holders = Awaited<ReturnType<typeof findHolders>>;
+/** What a payer sent with the money. */
+interface Sent {
+  bill_ref: string | null;
+  payer: string | null;
+  payer_name: string | null;
+}
 
-function suggestionsOf(candidates: Candidate[], holders: Holders) {
-  const firstOfAccount = new Map<number, Candidate>();
-  for (const candidate of candidates) {
-    if (!firstOfAccount.has(candidate.accountId)) firstOfAccount.set(candidate.accountId, candidate);
-  }
-  return [...firstOfAccount.values()].flatMap(({ accountId, method }) => {
-    const holder = holders.get(accountId);
-    return holder ? [{ accountId, ...holder, reason: REASON[method] }] : [];
-  });
+/** One statement for each kind of clue, whatever the number of payments, one after the other. */
+async function suggestFor({ db, config }: Context, sent: Sent[]): Promise<Suggestion[][]> {
+  const region = config.PHONE_REGION;
+  const readings = sent.map(({ bill_ref, payer }) => readReference(bill_ref, payer, region));
+  const payers = sent.map(({ payer, payer_name }) => ({
+    words: nameWords(payer_name),
+    masked: readMasked(payer, region),
+  }));
+  const near = sent.map(({ bill_ref }) => nearAccountNumbers(bill_ref ?? ''));
+
+  const candidates = await findCandidates(db, readings);
+  const openNear = await findOpenAccounts(db, [...new Set(near.flat())]);
+  const relatives = await findRelatives(db, readings);
+  const byTraits = await findByTraits(db, payers);
+
+  const clues: Clue[][] = sent.map((_, index) => [
+    ...(candidates[index] ?? []).map((found) => clueOfCandidate(found, formatAccountNumber(found.accountId))),
+    ...(near[index] ?? []).filter((id) => openNear.has(id)).map(clueOfNearNumber),
+    ...(relatives[index] ?? []).map((found) => clueOfRelative(found.accountId, found.kind, found.assignedOn)),
+  ]);
+  const accountIds = clues.map((own, index) => [
+    ...new Set([...own.map(({ accountId }) => accountId), ...(byTraits[index] ?? [])]),
+  ]);
+  const holders = await findHolders(db, [...new Set(accountIds.flat())]);
+  return payers.map((payer, index) =>
+    rankSuggestions(clues[index] ?? [], accountIds[index] ?? [], payer, holders),
+  );
 }

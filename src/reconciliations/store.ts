@@ -5,7 +5,14 @@ import type { Db, Tx } from '../core/db.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { PaymentStatus, Reconciliations } from '../core/tables.ts';
 
-type ReconciliationRow = Selectable<Reconciliations>;
+type ReconciliationRow = Selectable<Reconciliations> & { reversed_count: number; reversed_minor: number };
+
+/** A batch with what was reversed of it since; its own figures stay, because that money did arrive. */
+const SELECT = sql<ReconciliationRow>`
+  select r.*, reversed.* from reconciliations r cross join lateral (
+    select count(*) as reversed_count, coalesce(sum(p.amount_minor), 0)::bigint as reversed_minor
+    from payments p where p.reconciliation_id = r.id and p.status = 'reversed'
+  ) reversed`;
 
 export interface LockedPayment {
   id: number;
@@ -48,25 +55,27 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
 }
 
 export async function findReconciliation(db: Db, currency: Currency, id: number) {
-  const row = await db.selectFrom('reconciliations').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && toReconciliation(row, currency);
+  const { rows } = await sql<ReconciliationRow>`${SELECT} where r.id = ${id}`.execute(db);
+  return rows[0] && toReconciliation(rows[0], currency);
 }
 
 export async function listReconciliations(db: Db, currency: Currency, plan: ListPlan) {
   const page = await fetchPage<ReconciliationRow>(db, plan, {
-    select: sql`select r.* from reconciliations r`,
+    select: SELECT,
     from: sql`from reconciliations r`,
   });
   return { ...page, rows: page.rows.map((row) => toReconciliation(row, currency)) };
 }
 
-/** A batch is never changed, so that it was last updated when it was made. */
+/** A batch itself is never changed, so that it was last updated when it was made. */
 function toReconciliation(row: ReconciliationRow, currency: Currency) {
   return {
     id: row.id,
     reconciliationDate: row.reconciliation_date,
     paymentCount: row.payment_count,
     total: amountOf(row.total_minor, currency),
+    reversedCount: row.reversed_count,
+    reversedTotal: amountOf(row.reversed_minor, currency),
     currency: currency.code,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.created_at.toISOString(),

@@ -121,6 +121,14 @@ describe('a notification', () => {
     ]);
   });
 
+  it('names its payer by what the provider tells of the name', () => {
+    const names = { FirstName: ' JOHN ', MiddleName: '', LastName: 'MWANGI' };
+    expect(accepted({ ...SENT, ...names }).payerName).toBe('JOHN MWANGI');
+    expect(accepted({ ...SENT, FirstName: 'JOHN' }).payerName).toBe('JOHN');
+    expect(accepted({ ...SENT, FirstName: null, LastName: ['x'] }).payerName).toBeNull();
+    expect(accepted(SENT).payerName).toBeNull();
+  });
+
   it('is kept without control characters and within bounds', () => {
     expect(accepted({ ...SENT, BillRefNumber: `a\0b\n${'x'.repeat(1000)}` }).billRef).toBe(
       `ab${'x'.repeat(254)}`,

@@ -50,8 +50,7 @@ export function readNotification(
   if (amountMinor === undefined || problems.length > 0) return { problems };
 
   const time = readTime(textOf(fields, 'TransTime'), receivedAt, rules.timeZone);
-  const businessShortCode = textOf(fields, 'BusinessShortCode');
-  const ours = rules.paybillNumbers.length === 0 || rules.paybillNumbers.includes(businessShortCode ?? '');
+  const { businessShortCode, isOurs, billRef, payer } = readTarget(fields, rules);
   const read = {
     provider: PROVIDER,
     rawBody,
@@ -59,13 +58,53 @@ export function readNotification(
     amountMinor,
     transTime: time.transTime,
     businessShortCode,
-    billRef: textOf(fields, 'BillRefNumber'),
-    payer: textOf(fields, 'MSISDN'),
-    flags: [...time.flags, ...(ours ? [] : ['other_short_code'])],
+    billRef,
+    payer,
+    payerName: readName(fields),
+    flags: [...time.flags, ...(isOurs ? [] : ['other_short_code'])],
   };
   return {
     notification: { ...read, contentHash: contentHash({ ...read, sentTime: textOf(fields, 'TransTime') }) },
   };
+}
+
+/** A payment that the provider asks about before the money moves; no amount where it is none. */
+export interface Inquiry {
+  amountMinor: Minor | undefined;
+  isOurs: boolean;
+  billRef: string | null;
+  payer: string | null;
+}
+
+/** @returns undefined for a body that is no JSON object. */
+export function readInquiry(
+  body: unknown,
+  rules: Pick<ReadingRules, 'currency' | 'paybillNumbers'>,
+): Inquiry | undefined {
+  if (!isRecord(body)) return undefined;
+  const { isOurs, billRef, payer } = readTarget(body, rules);
+  return { amountMinor: amountOf(textOf(body, 'TransAmount'), rules.currency), isOurs, billRef, payer };
+}
+
+/** Who pays whom: what a notification and an inquiry have in common. */
+function readTarget(
+  fields: Record<string, unknown>,
+  { paybillNumbers }: Pick<ReadingRules, 'paybillNumbers'>,
+) {
+  const businessShortCode = textOf(fields, 'BusinessShortCode');
+  return {
+    businessShortCode,
+    isOurs: paybillNumbers.length === 0 || paybillNumbers.includes(businessShortCode ?? ''),
+    billRef: textOf(fields, 'BillRefNumber'),
+    payer: textOf(fields, 'MSISDN'),
+  };
+}
+
+/** The payer's name, of which the provider may send a part or nothing. */
+function readName(fields: Record<string, unknown>): string | null {
+  const parts = ['FirstName', 'MiddleName', 'LastName'].map((name) => textOf(fields, name));
+  const name = parts.filter((part) => part !== null).join(' ');
+  return name === '' ? null : name;
 }
 
 function readTime(text: string | null, receivedAt: Date, timeZone: string) {

@@ -1,17 +1,19 @@
 import { isIPv6 } from 'node:net';
-import type { FastifyRequest } from 'fastify';
-import { Type } from 'typebox';
+import type { FastifyRequest, RouteShorthandOptions } from 'fastify';
+import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js';
+import { type TSchema, Type } from 'typebox';
 import type { Config } from '../config.ts';
 import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
 import { ok } from '../core/envelope.ts';
-import { AppError, invalid } from '../core/errors.ts';
+import { AppError, invalid, invalidField, unavailable } from '../core/errors.ts';
 import { Nullable } from '../core/fields.ts';
 import { parseJson } from '../core/http.ts';
 import { sameSecret } from '../core/secret.ts';
 import { receiveNotification } from '../payments/inbox.ts';
 import { insertRejected } from '../payments/inbox-store.ts';
-import { PROVIDER, readNotification } from './notification.ts';
+import { validatePayment } from '../payments/validation.ts';
+import { type Inquiry, PROVIDER, readInquiry, readNotification } from './notification.ts';
 
 /** Thirty times what the provider sends; the body is kept word for word, and a page of them is shown. */
 const BODY_LIMIT_BYTES = 64 * 1024;
@@ -83,10 +85,71 @@ const Acknowledgement = Type.Object(
   },
 );
 
+/** What the provider's gateway knows a refusal by. */
+const RESULTS = {
+  accepted: { ResultCode: '0', ResultDesc: 'Accepted' },
+  wrong_account: { ResultCode: 'C2B00012', ResultDesc: 'Invalid Account Number' },
+  wrong_amount: { ResultCode: 'C2B00013', ResultDesc: 'Invalid Amount' },
+  wrong_short_code: { ResultCode: 'C2B00015', ResultDesc: 'Invalid Shortcode' },
+} as const;
+
+/** The provider waits for some seconds; a service that answers later than this might as well be down. */
+const VALIDATION_DEADLINE_MS = 1_500;
+
+const Validation = Type.Object(
+  {
+    success: Type.Literal(true),
+    data: Type.Object({
+      accepted: Type.Boolean(),
+      accountNumber: Nullable(Type.String({ description: 'The account that would be paid.' })),
+    }),
+    message: Type.String(),
+    ResultCode: Type.Enum(Object.values(RESULTS).map(({ ResultCode }) => ResultCode)),
+    ResultDesc: Type.String(),
+  },
+  {
+    title: 'PaymentValidation',
+    description: 'Payment validated.',
+    examples: [
+      {
+        success: true,
+        data: { accepted: true, accountNumber: 'ACC10000012' },
+        message: 'Payment validated.',
+        ...RESULTS.accepted,
+      },
+      {
+        success: true,
+        data: { accepted: false, accountNumber: null },
+        message: 'Payment validated.',
+        ...RESULTS.wrong_account,
+      },
+    ],
+  },
+);
+
 export function webhookRoutes(api: Api, context: Context): void {
   const { config, currency } = context;
   api.register(async (inbound) => {
     const checkPart = inbound.validatorCompiler;
+    const fromProvider = {
+      bodyLimit: BODY_LIMIT_BYTES,
+      config: { access: 'public', rate: 'webhook', errors: ['UNAUTHORIZED', 'FORBIDDEN'] },
+      schema: {
+        tags: ['Webhook'],
+        // Outside production both settings may be empty; then nothing is asked.
+        security: [{ webhookSecret: [] }, { webhookToken: [] }, {}] as Record<string, string[]>[],
+        body: NotificationBody,
+        querystring: Type.Object({ token: Type.Optional(Type.String({ maxLength: 500 })) }),
+      },
+      // The reader accepts more than the description promises, and names what it cannot do without.
+      validatorCompiler: (part: FastifyRouteSchemaDef<TSchema>) =>
+        part.httpPart === 'body' || !checkPart ? () => true : checkPart(part),
+      onRequest: async (request: FastifyRequest) => {
+        authenticateProvider(request, config);
+        // Whatever type the gateway names, or misspells: the bytes are read as they are.
+        request.headers['content-type'] = 'application/json';
+      },
+    } satisfies RouteShorthandOptions;
     // The handler wants the bytes: what cannot be read is kept too.
     inbound.removeAllContentTypeParsers();
     inbound.addContentTypeParser(
@@ -96,27 +159,41 @@ export function webhookRoutes(api: Api, context: Context): void {
     );
 
     inbound.post(
+      '/webhooks/payments/mobilemoney/validation',
+      {
+        ...fromProvider,
+        schema: {
+          ...fromProvider.schema,
+          summary: 'The mobile-money provider asks whether a payment may be made, before the money moves',
+          description:
+            'Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled ' +
+            'accounts. C2B00012 is a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. ' +
+            'On a fault the answer is 503 within 2 seconds, and the provider does what is registered there.',
+          response: { 200: Validation },
+        },
+      },
+      async (request) => {
+        const inquiry = readInquiry(parsedOrUndefined(request.body), {
+          currency,
+          paybillNumbers: config.paybillNumbers,
+        });
+        if (!inquiry) throw invalidField('body', 'must be a JSON object');
+        const { verdict, accountNumber } = await withinDeadline(judge(context, inquiry));
+        const data = { accepted: verdict === 'accepted', accountNumber };
+        return { ...ok(data, 'Payment validated.'), ...RESULTS[verdict] };
+      },
+    );
+
+    inbound.post(
       '/webhooks/payments/mobilemoney',
       {
-        config: { access: 'public', rate: 'webhook', errors: ['UNAUTHORIZED', 'FORBIDDEN'] },
+        ...fromProvider,
         schema: {
-          tags: ['Webhook'],
-          // Outside production both settings may be empty; then nothing is asked.
-          security: [{ webhookSecret: [] }, { webhookToken: [] }, {}],
+          ...fromProvider.schema,
           summary: 'The mobile-money provider says that a customer has paid',
           description:
             'Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.',
-          body: NotificationBody,
-          querystring: Type.Object({ token: Type.Optional(Type.String({ maxLength: 500 })) }),
           response: { 200: Acknowledgement },
-        },
-        bodyLimit: BODY_LIMIT_BYTES,
-        // The reader accepts more than the description promises, and names what it cannot do without.
-        validatorCompiler: (part) => (part.httpPart === 'body' || !checkPart ? () => true : checkPart(part)),
-        onRequest: async (request) => {
-          authenticateProvider(request, config);
-          // Whatever type the gateway names, or misspells: the bytes are read as they are.
-          request.headers['content-type'] = 'application/json';
         },
       },
       async (request) => {
@@ -137,6 +214,28 @@ export function webhookRoutes(api: Api, context: Context): void {
       },
     );
   });
+}
+
+async function judge(
+  context: Context,
+  { isOurs, amountMinor, billRef, payer }: Inquiry,
+): Promise<{ verdict: keyof typeof RESULTS; accountNumber: string | null }> {
+  if (!isOurs) return { verdict: 'wrong_short_code', accountNumber: null };
+  if (amountMinor === undefined) return { verdict: 'wrong_amount', accountNumber: null };
+  return validatePayment(context, { amountMinor, reference: billRef, payer });
+}
+
+/**
+ * Fastify's own time-out of a handler ends when the body was read, and so never comes here.
+ * @throws AppError INTERNAL_ERROR with status 503 when the work takes too long; what becomes of it is ignored then.
+ */
+async function withinDeadline<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    const fault = new Error(`There was no answer within ${VALIDATION_DEADLINE_MS} ms.`);
+    timer = setTimeout(() => reject(unavailable(fault)), VALIDATION_DEADLINE_MS);
+  });
+  return Promise.race([work, tooLate]).finally(() => clearTimeout(timer));
 }
 
 function authenticateProvider(request: FastifyRequest, config: Config): void {

@@ -351,8 +351,11 @@ describe('POST /payments/:id/reverse', () => {
 });
 
 describe('POST /payments/:id/assign', () => {
+  let strangers = 0;
+  /** A reference of its own each time: the worklist learns. */
   async function unmatched(amount = '400.00'): Promise<number> {
-    const answer = await notify(service, { BillRefNumber: 'nobody', TransAmount: amount });
+    strangers += 1;
+    const answer = await notify(service, { BillRefNumber: `nobody ${strangers}`, TransAmount: amount });
     expect(answer.body.data.outcome).toBe('unmatched');
     return answer.body.data.paymentId;
   }
@@ -381,7 +384,11 @@ describe('POST /payments/:id/assign', () => {
     expect((await assign(paymentId, one.id)).status).toBe(200);
     const answer = await assign(paymentId, other.id);
     expect(answer.status).toBe(400);
-    expect(answer.body.error.details).toEqual({ from: 'matched', to: 'matched', allowed: ['reversed'] });
+    expect(answer.body.error.details).toEqual({
+      from: 'matched',
+      to: 'matched',
+      allowed: ['unmatched', 'reversed'],
+    });
     expect((await accountNow(service, one.id)).paid).toBe(400);
     expect((await accountNow(service, other.id)).paid).toBe(0);
   });
@@ -423,6 +430,168 @@ describe('POST /payments/:id/assign', () => {
       field: 'accountId',
       id: 999_999,
     });
+  });
+});
+
+describe('POST /payments/:id/unassign', () => {
+  const unassign = (paymentId: number, reason = 'it was meant for another') =>
+    service.call('POST', `/payments/${paymentId}/unassign`, { reason });
+  const CREDITED = { paid: 0, balance: TOTAL, credit: 0 };
+
+  it('puts a matched payment back among the unmatched, from where it goes to another account', async () => {
+    const [one, other] = [await newAccount(service), await newAccount(service)];
+    const { paymentId } = (await notify(service, { BillRefNumber: one.accountNumber })).body.data;
+    const before = (await service.call('GET', `/payments/${paymentId}`)).body.data;
+    const answer = await unassign(paymentId);
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body.data).toEqual({
+      ...before,
+      status: 'unmatched',
+      accountId: null,
+      accountNumber: null,
+      matchMethod: null,
+      matchReason: null,
+      updatedAt: expect.any(String),
+    });
+    expect(await accountNow(service, one.id)).toMatchObject(CREDITED);
+    const listed = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
+    expect(listed.body.data[0]).toMatchObject({ id: paymentId, reference: one.accountNumber });
+    const assigned = await service.call('POST', `/payments/${paymentId}/assign`, { accountId: other.id });
+    expect(assigned.body.data).toMatchObject({ accountId: other.id, matchReason: 'staff assigned it' });
+    expect((await accountNow(service, other.id)).paid).toBe(400);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('brings back status, lateness and credit as they were, also for a back-dated payment', async () => {
+    const account = await newAccount(service, { activationDate: '2026-02-02' });
+    await move(service, account.id, 'suspended');
+    const [first] = [await pay(service, account.id, 2000, { paymentDate: '2026-02-02' })];
+    const before = await accountNow(service, account.id);
+    expect(before).toMatchObject({ status: 'suspended', paymentState: 'late' });
+    const rest = await pay(service, account.id, TOTAL, { paymentDate: '2026-02-03' });
+    expect(await accountNow(service, account.id)).toMatchObject({ status: 'completed', credit: 2000 });
+    expect((await unassign(rest.id)).status).toBe(200);
+    expect(await accountNow(service, account.id)).toEqual({
+      ...before,
+      reason: 'a payment was unassigned',
+      updatedAt: expect.any(String),
+    });
+    await unassign(first.id);
+    expect(await accountNow(service, account.id)).toMatchObject({ ...CREDITED, nextDueDate: '2026-02-02' });
+    const { body } = await service.call('GET', `/accounts/${account.id}/history`);
+    expect(body.data[0]).toMatchObject({ from: 'completed', to: 'suspended', actor: 'system' });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('leaves a completed account completed while it is still paid in full', async () => {
+    const { id } = await newAccount(service);
+    const first = await pay(service, id, 300);
+    await pay(service, id, TOTAL);
+    await unassign(first.id);
+    expect(await accountNow(service, id)).toMatchObject({ status: 'completed', credit: 0, paid: TOTAL });
+  });
+
+  it('adds to the loss of a written-off account, and takes from the credit of a cancelled one', async () => {
+    const lost = await newAccount(service);
+    const paid = await pay(service, lost.id, 2000);
+    await move(service, lost.id, 'defaulted');
+    await move(service, lost.id, 'written_off');
+    const recovered = await pay(service, lost.id, TOTAL - 2000);
+    await unassign(recovered.id);
+    await unassign(paid.id);
+    expect(await accountNow(service, lost.id)).toMatchObject({ ...CREDITED, status: 'written_off' });
+    const cancelled = await newAccount(service);
+    const kept = await pay(service, cancelled.id, 2000);
+    await move(service, cancelled.id, 'cancelled');
+    await unassign(kept.id);
+    expect(await accountNow(service, cancelled.id)).toMatchObject({ paid: 0, credit: 0, balance: 0 });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('leaves the reconciliation of the payment as it is: the money did arrive', async () => {
+    const { id } = await newAccount(service);
+    const payment = await pay(service, id, 500);
+    await service.call('POST', '/payments/reconcile', { paymentIds: [payment.id] });
+    const reconciled = (await service.call('GET', `/payments/${payment.id}`)).body.data;
+    const { data } = (await unassign(payment.id)).body;
+    expect(data).toMatchObject({
+      status: 'unmatched',
+      reconciliationId: reconciled.reconciliationId,
+      reconciliationDate: reconciled.reconciliationDate,
+    });
+    expect(data.reconciliationId).toBeGreaterThan(0);
+  });
+
+  it('wants a reason, a payment that is there and one that is matched', async () => {
+    const { id } = await newAccount(service);
+    const payment = await pay(service, id, 500);
+    expect(wrongFields(await service.call('POST', `/payments/${payment.id}/unassign`, {}))).toEqual([
+      'reason',
+    ]);
+    expect((await unassign(999_999)).body.error.code).toBe('NOT_FOUND');
+    await unassign(payment.id);
+    const again = await unassign(payment.id);
+    expect(again.status).toBe(400);
+    expect(again.body.error.details).toEqual({
+      from: 'unmatched',
+      to: 'unmatched',
+      allowed: ['matched', 'reversed'],
+    });
+    await reverse(service, payment.id);
+    expect((await unassign(payment.id)).body.error.details).toEqual({
+      from: 'reversed',
+      to: 'unmatched',
+      allowed: [],
+    });
+  });
+
+  it('stands in the audit with the reason and the account that it was taken from', async () => {
+    const { id } = await newAccount(service);
+    const { accountNumber: BillRefNumber } = await accountNow(service, id);
+    const { paymentId } = (await notify(service, { BillRefNumber })).body.data;
+    await unassign(paymentId, 'wrong customer');
+    const { rows } = await sql`
+      select before, after from audit_entries
+      where action = 'payment.unassign' and resource_id = ${paymentId}`.execute(service.context.db);
+    expect(rows).toEqual([
+      {
+        before: { status: 'matched', accountId: id, matchMethod: 'account_number' },
+        after: { status: 'unmatched', accountId: null, matchMethod: null, reason: 'wrong customer' },
+      },
+    ]);
+  });
+
+  it('asked for twice at once is done once', async () => {
+    for (let round = 0; round < 5; round++) {
+      const { id } = await newAccount(service);
+      const payment = await pay(service, id, 500);
+      const answers = await Promise.all([unassign(payment.id), unassign(payment.id)]);
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
+      expect((await accountNow(service, id)).paid).toBe(0);
+    }
+    await expectBooksToBalance(service.context);
+  });
+
+  it('while the payment is reversed or assigned elsewhere leaves the books right, whoever is first', async () => {
+    for (let round = 0; round < 8; round++) {
+      const [one, other] = [await newAccount(service), await newAccount(service)];
+      const payment = await pay(service, one.id, 500);
+      const answers = await Promise.all([
+        service.call('POST', `/payments/${payment.id}/reverse`, { reason: 'at once' }),
+        unassign(payment.id),
+        service.call('POST', `/payments/${payment.id}/assign`, { accountId: other.id }),
+        unassign(payment.id),
+      ]);
+      for (const { status, text } of answers) expect([200, 400], text).toContain(status);
+      const { status, accountId } = (await service.call('GET', `/payments/${payment.id}`)).body.data;
+      const [reversed] = answers;
+      expect(status === 'reversed').toBe(reversed?.status === 200);
+      for (const { id } of [one, other]) {
+        const holds = status === 'matched' && accountId === id;
+        expect((await accountNow(service, id)).paid).toBe(holds ? 500 : 0);
+      }
+    }
+    await expectBooksToBalance(service.context);
   });
 });
 

@@ -56,6 +56,19 @@ describe('POST /payments/reconcile', () => {
     expect(inBatch.body.pagination.total).toBe(3);
   });
 
+  it('keeps its figures when a payment is reversed, and says so', async () => {
+    const [kept, reversed] = [await pay(service, 10), await pay(service, 20.5)];
+    const { body } = await service.call('POST', '/payments/reconcile', { paymentIds: [kept, reversed] });
+    const path = `/reconciliations/${body.data.reconciliationId}`;
+    const before = (await service.call('GET', path)).body.data;
+    expect(before).toMatchObject({ paymentCount: 2, total: 30.5, reversedCount: 0, reversedTotal: 0 });
+    await service.call('POST', `/payments/${reversed}/reverse`, { reason: 'bounced' });
+    const after = { ...before, reversedCount: 1, reversedTotal: 20.5 };
+    expect((await service.call('GET', path)).body.data).toEqual(after);
+    const list = await service.call('GET', `/reconciliations?filter[id]=${before.id}`);
+    expect(list.body.data).toEqual([after]);
+  });
+
   it('changes nothing when it is said again', async () => {
     const id = await pay(service, 5);
     await service.call('POST', '/payments/reconcile', { paymentIds: [id] });

@@ -1,6 +1,17 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../books.ts';
-import { newAccount, newCustomer, notify, pay, reverse, setToday, useService } from '../harness.ts';
+import {
+  accountNow,
+  move,
+  newAccount,
+  newCustomer,
+  notify,
+  pay,
+  reverse,
+  setToday,
+  useService,
+} from '../harness.ts';
 
 const service = useService();
 beforeAll(() => setToday(service, '2026-11-02'));
@@ -9,6 +20,38 @@ async function post(fields: Record<string, unknown>): Promise<number> {
   const answer = await notify(service, fields);
   expect(answer.status, answer.text).toBe(200);
   return answer.body.data.paymentId;
+}
+
+afterAll(() => expectBooksToBalance(service.context));
+
+const TOTAL = 22_800;
+const sha256 = (digits: string) => createHash('sha256').update(digits).digest('hex');
+
+async function send(BillRefNumber: string, MSISDN: string) {
+  const id = await post({ BillRefNumber, MSISDN });
+  return (await service.call('GET', `/payments/${id}`)).body.data;
+}
+
+async function assign(payment: { id: number }, account: { id: number }) {
+  const answer = await service.call('POST', `/payments/${payment.id}/assign`, { accountId: account.id });
+  expect(answer.status, answer.text).toBe(200);
+}
+
+async function unassign(payment: { id: number }) {
+  const answer = await service.call('POST', `/payments/${payment.id}/unassign`, { reason: 'not theirs' });
+  expect(answer.status, answer.text).toBe(200);
+}
+
+async function suggestionsOf(payment: { id: number }) {
+  const { body } = await service.call('GET', `/payments/unmatched?filter[id]=${payment.id}`);
+  return body.data[0].suggestions;
+}
+
+let numbers = 0;
+/** The digits of a number that nobody has used yet. */
+function stranger(): string {
+  numbers += 1;
+  return `2547880${String(numbers).padStart(5, '0')}`;
 }
 
 describe('GET /payments/unmatched', () => {
@@ -35,7 +78,8 @@ describe('GET /payments/unmatched', () => {
           accountId,
           accountNumber,
           customerName: 'Joy Wambui',
-          reason: 'the reference is the phone number of the customer',
+          reason: 'the reference is the phone number of the customer; the customer’s phone paid',
+          confidence: 'high',
         })),
       },
     ]);
@@ -66,10 +110,258 @@ describe('GET /payments/unmatched', () => {
   it('filters, sorts and pages as every list', async () => {
     const ids = [];
     for (const TransAmount of ['7001', '7003', '7002'])
-      ids.push(await post({ BillRefNumber: 'nobody', TransAmount }));
+      ids.push(await post({ BillRefNumber: 'nobody else', TransAmount }));
     const path = `/payments/unmatched?filter[id][in]=${ids.join(',')}&sort=amount:desc&limit=2`;
     const { body } = await service.call('GET', path);
     expect(body.data.map(({ amount }: { amount: number }) => amount)).toEqual([7003, 7002]);
     expect(body.pagination).toEqual({ page: 1, limit: 2, total: 3, totalPages: 2 });
+  });
+});
+
+describe('what staff assigned', () => {
+  const UNMATCHED = { status: 'unmatched', accountId: null, matchMethod: null, matchReason: null };
+
+  it('is where the same reference from the same payer goes next time, and the payment says why', async () => {
+    const account = await newAccount(service);
+    const payer = stranger();
+    await assign(await send('Mama Njeri shop', payer), account);
+    const why = `the same reference from the same payer was assigned to ${account.accountNumber} on 2026-11-02`;
+    const learned = {
+      status: 'matched',
+      accountId: account.id,
+      matchMethod: 'learned',
+      matchReason: why,
+    };
+    for (const [reference, number] of [
+      ['mama njeri SHOP.', payer],
+      ['Mama-Njeri shop', `0${payer.slice(3)}`],
+      ['MAMA NJERI SHOP', sha256(payer)],
+    ] as const) {
+      expect(await send(reference, number), reference).toMatchObject(learned);
+    }
+    expect((await accountNow(service, account.id)).paid).toBe(1600);
+  });
+
+  it('says nothing of another payer, another reference, a masked number or an empty reference', async () => {
+    const account = await newAccount(service);
+    const payer = stranger();
+    const masked = `${payer.slice(0, 4)}****${payer.slice(-3)}`;
+    await assign(await send('kwa mama', payer), account);
+    await assign(await send('kwa baba', masked), account);
+    await assign(await send('', payer), account);
+    for (const [reference, number] of [
+      ['kwa mama', stranger()],
+      ['kwa dada', payer],
+      ['kwa mama', masked],
+      ['kwa baba', masked],
+      ['', payer],
+    ] as const) {
+      expect(await send(reference, number), `${reference} ${number}`).toMatchObject(UNMATCHED);
+    }
+  });
+
+  it('counts only while the account is open', async () => {
+    const account = await newAccount(service);
+    const payer = stranger();
+    await assign(await send('closing', payer), account);
+    await move(service, account.id, 'suspended');
+    expect(await send('closing', payer)).toMatchObject({ accountId: account.id });
+    await move(service, account.id, 'cancelled');
+    expect(await send('closing', payer)).toMatchObject(UNMATCHED);
+  });
+
+  it('is forgotten when the assignment is taken back, or a match that was learned from it', async () => {
+    const account = await newAccount(service);
+    const payer = stranger();
+    const assigned = await send('mistake', payer);
+    await assign(assigned, account);
+    await unassign(assigned);
+    const next = await send('mistake', payer);
+    expect(next).toMatchObject(UNMATCHED);
+    await assign(next, account);
+    const learned = await send('mistake', payer);
+    expect(learned).toMatchObject({ matchMethod: 'learned' });
+    await unassign(learned);
+    expect(await send('mistake', payer)).toMatchObject(UNMATCHED);
+  });
+
+  it('is what was said last, and what was said before once that is taken back', async () => {
+    const [one, other] = [await newAccount(service), await newAccount(service)];
+    const payer = stranger();
+    const [first, second] = [await send('change', payer), await send('change', payer)];
+    await assign(first, one);
+    await assign(second, other);
+    expect(await send('change', payer)).toMatchObject({ accountId: other.id });
+    await unassign(second);
+    expect(await send('change', payer)).toMatchObject({ accountId: one.id });
+  });
+
+  it('is remembered when the payment is reversed', async () => {
+    const account = await newAccount(service);
+    const payer = stranger();
+    const assigned = await send('bounced', payer);
+    await assign(assigned, account);
+    await reverse(service, assigned.id);
+    expect(await send('bounced', payer)).toMatchObject({ accountId: account.id, matchMethod: 'learned' });
+  });
+
+  it('settles what could be meant of two accounts', async () => {
+    const customer = await newCustomer(service, { nationalId: 'TWO-ACCOUNTS' });
+    const accounts = [
+      await newAccount(service, { customerId: customer.id }),
+      await newAccount(service, { customerId: customer.id }),
+    ] as const;
+    const payer = stranger();
+    const payment = await send('two accounts', payer);
+    expect(payment).toMatchObject(UNMATCHED);
+    await assign(payment, accounts[1]);
+    expect(await send('two accounts', payer)).toMatchObject({ accountId: accounts[1].id });
+  });
+
+  it('corrects what a national id led to', async () => {
+    const wrong = await newAccount(service, {
+      customerId: (await newCustomer(service, { nationalId: 'CORRECTED-1' })).id,
+    });
+    const right = await newAccount(service);
+    const payer = stranger();
+    const payment = await send('corrected 1', payer);
+    expect(payment).toMatchObject({ accountId: wrong.id, matchMethod: 'national_id' });
+    await unassign(payment);
+    await assign(payment, right);
+    expect(await send('corrected 1', payer)).toMatchObject({ accountId: right.id, matchMethod: 'learned' });
+    expect(await send('corrected 1', stranger())).toMatchObject({ accountId: wrong.id });
+  });
+
+  it('does not outvote the number of another open account: then a person decides, with both suggested', async () => {
+    const [typed, meant] = [await newAccount(service), await newAccount(service)];
+    const payer = stranger();
+    const payment = await send(typed.accountNumber, payer);
+    await unassign(payment);
+    await assign(payment, meant);
+    const next = await send(typed.accountNumber, payer);
+    expect(next).toMatchObject(UNMATCHED);
+    expect((await suggestionsOf(next)).slice(0, 2)).toEqual([
+      expect.objectContaining({ accountId: meant.id, confidence: 'high' }),
+      expect.objectContaining({ accountId: typed.id, reason: 'the reference is the account number' }),
+    ]);
+    await assign(next, typed);
+    expect(await send(typed.accountNumber, payer)).toMatchObject({
+      accountId: typed.id,
+      matchMethod: 'account_number',
+    });
+  });
+
+  it('takes over from an account that is closed, where the payer still types its number', async () => {
+    const [old, present] = [await newAccount(service), await newAccount(service)];
+    await pay(service, old.id, TOTAL);
+    const payer = stranger();
+    const payment = await send(old.accountNumber, payer);
+    expect(payment).toMatchObject({ accountId: old.id });
+    await unassign(payment);
+    await assign(payment, present);
+    expect(await send(old.accountNumber, payer)).toMatchObject({
+      accountId: present.id,
+      matchMethod: 'learned',
+    });
+    expect(await send(old.accountNumber, stranger())).toMatchObject({ accountId: old.id });
+  });
+});
+
+describe('the suggestions', () => {
+  async function holder(fields: Record<string, unknown> = {}) {
+    const customer = await newCustomer(service, { phone: `+${stranger()}`, ...fields });
+    return { customer, account: await newAccount(service, { customerId: customer.id }) };
+  }
+  async function suggested(fields: Record<string, unknown>) {
+    return suggestionsOf({ id: await post({ BillRefNumber: 'unknown', MSISDN: stranger(), ...fields }) });
+  }
+  const suggestion = (accountId: number, reason: string, confidence: string) =>
+    expect.objectContaining({ accountId, reason, confidence });
+
+  it('name the account whose number was typed with one slip', async () => {
+    const { account } = await holder();
+    const number: string = account.accountNumber;
+    const digit = (Number(number.at(-1)) + 1) % 10;
+    for (const typed of [`${number.slice(0, -1)}${digit}`, number.slice(0, -1), `${number}1`]) {
+      expect(await suggested({ BillRefNumber: typed })).toContainEqual(
+        suggestion(account.id, 'the reference is one slip away from the account number', 'medium'),
+      );
+    }
+  });
+
+  it('name the accounts of a customer whose name the payer has, in any order and case', async () => {
+    const { account } = await holder({ firstName: 'Nyambura', lastName: 'Ōtieno' });
+    const names = { FirstName: 'OTIENO', MiddleName: 'Wangui', LastName: 'NYAMBURA' };
+    const reason = 'the payer has the customer’s name';
+    expect(await suggested(names)).toEqual([suggestion(account.id, reason, 'low')]);
+    expect(await suggested({ FirstName: 'NYAMBURA' })).toEqual([]);
+    expect(await suggested({ FirstName: 'Nyamb', LastName: 'Otien' })).toEqual([]);
+  });
+
+  it('name the accounts that fit a masked number, which never matches by itself', async () => {
+    const { account } = await holder({ phone: '+256771234987', firstName: 'Achieng' });
+    const masked = 'the customer’s phone has the digits that are shown of the payer’s';
+    for (const MSISDN of ['25677****987', '25677 ***** 987']) {
+      expect(await suggested({ MSISDN })).toEqual([suggestion(account.id, masked, 'low')]);
+    }
+    expect(await suggested({ MSISDN: '25677****987', FirstName: 'ACHIENG' })).toEqual([
+      suggestion(account.id, `${masked}; the payer shares a name with the customer`, 'low'),
+    ]);
+    const empty = await post({ BillRefNumber: '', MSISDN: '25677****987' });
+    expect(await suggestionsOf({ id: empty })).toHaveLength(1);
+  });
+
+  it('tell what was learned of the reference or of the payer alone', async () => {
+    const account = await newAccount(service);
+    const payer = stranger();
+    await assign(await send('duka la juma', payer), account);
+    expect(await suggested({ BillRefNumber: 'duka la juma' })).toEqual([
+      suggestion(
+        account.id,
+        'the same reference from another payer was assigned to the account on 2026-11-02',
+        'low',
+      ),
+    ]);
+    expect(await suggested({ MSISDN: sha256(payer) })).toEqual([
+      suggestion(
+        account.id,
+        'the same payer with another reference was assigned to the account on 2026-11-02',
+        'medium',
+      ),
+    ]);
+  });
+
+  it('put first what several witnesses agree on', async () => {
+    const near = await holder();
+    const number: string = near.account.accountNumber;
+    const payer = await holder();
+    const typed = number.slice(0, -1);
+    const alone = await suggested({ BillRefNumber: typed, MSISDN: String(payer.customer.phone).slice(1) });
+    expect(alone.map(({ accountId }: { accountId: number }) => accountId).slice(0, 1)).toEqual([
+      payer.account.id,
+    ]);
+    const agreed = await suggested({ BillRefNumber: typed, MSISDN: String(near.customer.phone).slice(1) });
+    expect(agreed[0]).toEqual(
+      suggestion(
+        near.account.id,
+        'the reference is one slip away from the account number; the customer’s phone paid',
+        'high',
+      ),
+    );
+  });
+
+  it('are at most ten, and the same ten each time', async () => {
+    const { customer } = await holder({ nationalId: 'MANY-ACCOUNTS' });
+    for (let i = 0; i < 11; i++) await newAccount(service, { customerId: customer.id });
+    const id = await post({ BillRefNumber: 'many accounts' });
+    const first = await suggestionsOf({ id });
+    expect(first).toHaveLength(10);
+    expect(await suggestionsOf({ id })).toEqual(first);
+  });
+
+  it('leave out a name that too many customers have', async () => {
+    const names = { firstName: 'Popular', lastName: 'Namesake' };
+    for (let i = 0; i < 21; i++) await holder(names);
+    expect(await suggested({ FirstName: 'Popular', LastName: 'Namesake' })).toEqual([]);
   });
 });

@@ -505,7 +505,9 @@ export interface paths {
         };
         /**
          * The worklist of money whose account is not known, with suggestions
-         * @description Needs the permission `payments:assign`: admin, manager, finance.
+         * @description At most 10 suggestions each: by what was typed, by whose phone paid and by the payer’s name, each with its reasons.
+         *
+         *     Needs the permission `payments:assign`: admin, manager, finance.
          */
         get: operations["getPaymentsUnmatched"];
         put?: never;
@@ -549,9 +551,33 @@ export interface paths {
         put?: never;
         /**
          * Give unmatched money to the account that it belongs to
-         * @description Needs the permission `payments:assign`: admin, manager, finance.
+         * @description Where the payer’s number is known exactly, the next notification with the same reference from the same payer matches by itself.
+         *
+         *     Needs the permission `payments:assign`: admin, manager, finance.
          */
         post: operations["postPaymentsByIdAssign"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payments/{id}/unassign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take a payment off the account that it was matched to
+         * @description It is unmatched again and can be assigned elsewhere, also where it is reconciled. What was learned from the assignment is forgotten.
+         *
+         *     Needs the permission `payments:assign`: admin, manager, finance.
+         */
+        post: operations["postPaymentsByIdUnassign"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1162,6 +1188,28 @@ export interface paths {
         get: operations["getAudit"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/webhooks/payments/mobilemoney/validation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The mobile-money provider asks whether a payment may be made, before the money moves
+         * @description Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled accounts. C2B00012 is a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. On a fault the answer is 503 within 2 seconds, and the provider does what is registered there.
+         *
+         *     Needs no token.
+         */
+        post: operations["postWebhooksPaymentsMobilemoneyValidation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2197,6 +2245,7 @@ export interface components {
          *       "status": "matched",
          *       "source": "manual",
          *       "matchMethod": null,
+         *       "matchReason": null,
          *       "reconciliationId": null,
          *       "reconciliationDate": null,
          *       "reversedAt": null,
@@ -2224,6 +2273,7 @@ export interface components {
             /** @enum {string} */
             source: "manual" | "webhook";
             matchMethod: string | null;
+            matchReason: string | null;
             reconciliationId: number | null;
             reconciliationDate: string | null;
             reversedAt: string | null;
@@ -2257,6 +2307,18 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             name?: string;
             active?: boolean;
+        };
+        PaymentValidation: {
+            /** @enum {boolean} */
+            success: true;
+            data: {
+                accepted: boolean;
+                accountNumber: string | null;
+            };
+            message: string;
+            /** @enum {string} */
+            ResultCode: "0" | "C2B00012" | "C2B00013" | "C2B00015";
+            ResultDesc: string;
         };
         /**
          * @example {
@@ -2454,6 +2516,8 @@ export interface components {
          *       "reconciliationDate": "2026-11-02",
          *       "paymentCount": 2,
          *       "total": 2800,
+         *       "reversedCount": 0,
+         *       "reversedTotal": 0,
          *       "currency": "KES",
          *       "createdAt": "2026-11-02T08:15:30.000Z",
          *       "updatedAt": "2026-11-02T08:15:30.000Z"
@@ -2469,6 +2533,10 @@ export interface components {
             paymentCount: number;
             /** @description In units of the currency. */
             total: number;
+            /** @description How many of the payments were reversed after they had been reconciled. */
+            reversedCount: number;
+            /** @description In units of the currency. */
+            reversedTotal: number;
             currency: string;
             /** Format: date-time */
             createdAt: string;
@@ -2616,6 +2684,10 @@ export interface components {
             startswith?: string;
             isnull?: string;
         };
+        Unassignment: {
+            /** @description Must be text with at least one visible character and no control characters. */
+            reason: string;
+        };
         /**
          * @example {
          *       "id": 3,
@@ -2629,6 +2701,7 @@ export interface components {
          *       "status": "unmatched",
          *       "source": "webhook",
          *       "matchMethod": null,
+         *       "matchReason": null,
          *       "reconciliationId": null,
          *       "reconciliationDate": null,
          *       "reversedAt": null,
@@ -2643,7 +2716,8 @@ export interface components {
          *           "accountId": 1,
          *           "accountNumber": "ACC10000012",
          *           "customerName": "Wanjiru Kamau",
-         *           "reason": "the customer’s phone paid"
+         *           "reason": "the customer’s phone paid",
+         *           "confidence": "medium"
          *         }
          *       ]
          *     }
@@ -2667,6 +2741,7 @@ export interface components {
             /** @enum {string} */
             source: "manual" | "webhook";
             matchMethod: string | null;
+            matchReason: string | null;
             reconciliationId: number | null;
             reconciliationDate: string | null;
             reversedAt: string | null;
@@ -2678,11 +2753,15 @@ export interface components {
             reference: string | null;
             payer: string | null;
             flags: string[];
+            /** @description Most likely first. */
             suggestions: {
                 accountId: number;
                 accountNumber: string;
                 customerName: string;
+                /** @description What speaks for the account, most telling first. */
                 reason: string;
+                /** @enum {string} */
+                confidence: "high" | "medium" | "low";
             }[];
         };
         /**
@@ -4700,7 +4779,7 @@ export interface operations {
                 "filter[status]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook. */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, hand_entry, assigned. */
+                /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned. */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq. */
                 "filter[reconciliationId]"?: components["schemas"]["OrderFilter"];
@@ -4743,6 +4822,7 @@ export interface operations {
                      *           "status": "matched",
                      *           "source": "manual",
                      *           "matchMethod": null,
+                     *           "matchReason": null,
                      *           "reconciliationId": null,
                      *           "reconciliationDate": null,
                      *           "reversedAt": null,
@@ -4832,6 +4912,7 @@ export interface operations {
                      *         "status": "matched",
                      *         "source": "manual",
                      *         "matchMethod": null,
+                     *         "matchReason": null,
                      *         "reconciliationId": null,
                      *         "reconciliationDate": null,
                      *         "reversedAt": null,
@@ -4900,6 +4981,7 @@ export interface operations {
                      *         "status": "matched",
                      *         "source": "manual",
                      *         "matchMethod": null,
+                     *         "matchReason": null,
                      *         "reconciliationId": null,
                      *         "reconciliationDate": null,
                      *         "reversedAt": null,
@@ -4950,7 +5032,7 @@ export interface operations {
                 "filter[status]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook. */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, hand_entry, assigned. */
+                /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned. */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq. */
                 "filter[reconciliationId]"?: components["schemas"]["OrderFilter"];
@@ -4996,6 +5078,7 @@ export interface operations {
                      *           "status": "matched",
                      *           "source": "manual",
                      *           "matchMethod": null,
+                     *           "matchReason": null,
                      *           "reconciliationId": null,
                      *           "reconciliationDate": null,
                      *           "reversedAt": null,
@@ -5059,7 +5142,7 @@ export interface operations {
                 "filter[status]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook. */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, hand_entry, assigned. */
+                /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned. */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq. */
                 "filter[reconciliationId]"?: components["schemas"]["OrderFilter"];
@@ -5102,6 +5185,7 @@ export interface operations {
                      *           "status": "unmatched",
                      *           "source": "webhook",
                      *           "matchMethod": null,
+                     *           "matchReason": null,
                      *           "reconciliationId": null,
                      *           "reconciliationDate": null,
                      *           "reversedAt": null,
@@ -5116,7 +5200,8 @@ export interface operations {
                      *               "accountId": 1,
                      *               "accountNumber": "ACC10000012",
                      *               "customerName": "Wanjiru Kamau",
-                     *               "reason": "the customer’s phone paid"
+                     *               "reason": "the customer’s phone paid",
+                     *               "confidence": "medium"
                      *             }
                      *           ]
                      *         }
@@ -5299,6 +5384,7 @@ export interface operations {
                      *         "status": "matched",
                      *         "source": "manual",
                      *         "matchMethod": null,
+                     *         "matchReason": null,
                      *         "reconciliationId": null,
                      *         "reconciliationDate": null,
                      *         "reversedAt": null,
@@ -5307,6 +5393,87 @@ export interface operations {
                      *         "updatedAt": "2026-11-02T08:15:30.000Z"
                      *       },
                      *       "message": "Payment assigned."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Payment"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postPaymentsByIdUnassign: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 3 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The payer meant another account"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Unassignment"];
+            };
+        };
+        responses: {
+            /** @description Payment unassigned. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "amount": 400,
+                     *         "currency": "KES",
+                     *         "paymentMethodId": 2,
+                     *         "transactionRef": "RECEIPT-0001",
+                     *         "paymentDate": "2026-11-02",
+                     *         "status": "matched",
+                     *         "source": "manual",
+                     *         "matchMethod": null,
+                     *         "matchReason": null,
+                     *         "reconciliationId": null,
+                     *         "reconciliationDate": null,
+                     *         "reversedAt": null,
+                     *         "reversalReason": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Payment unassigned."
                      *     }
                      */
                     "application/json": {
@@ -5379,6 +5546,7 @@ export interface operations {
                      *         "status": "matched",
                      *         "source": "manual",
                      *         "matchMethod": null,
+                     *         "matchReason": null,
                      *         "reconciliationId": null,
                      *         "reconciliationDate": null,
                      *         "reversedAt": null,
@@ -5793,6 +5961,8 @@ export interface operations {
                      *           "reconciliationDate": "2026-11-02",
                      *           "paymentCount": 2,
                      *           "total": 2800,
+                     *           "reversedCount": 0,
+                     *           "reversedTotal": 0,
                      *           "currency": "KES",
                      *           "createdAt": "2026-11-02T08:15:30.000Z",
                      *           "updatedAt": "2026-11-02T08:15:30.000Z"
@@ -5859,6 +6029,8 @@ export interface operations {
                      *         "reconciliationDate": "2026-11-02",
                      *         "paymentCount": 2,
                      *         "total": 2800,
+                     *         "reversedCount": 0,
+                     *         "reversedTotal": 0,
                      *         "currency": "KES",
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:30.000Z"
@@ -8293,6 +8465,42 @@ export interface operations {
             400: components["responses"]["ValidationError"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postWebhooksPaymentsMobilemoneyValidation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProviderNotification"];
+            };
+        };
+        responses: {
+            /** @description Payment validated. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaymentValidation"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  move,
+  newAccount,
+  newCustomer,
+  notification,
+  notify,
+  pay,
+  setToday,
+  startInstance,
+  useService,
+  wrongFields,
+} from '../harness.ts';
+
+const ADDRESS = '/webhooks/payments/mobilemoney/validation';
+const TOTAL = 22_800;
+
+const service = useService();
+beforeAll(() => setToday(service, '2026-11-02'));
+
+const ask = (fields: Record<string, unknown>) =>
+  service.call('POST', ADDRESS, notification(fields), { token: null });
+
+/** What the provider's gateway reads of the answer to a well-formed question. */
+async function resultOf(fields: Record<string, unknown>): Promise<[string, string]> {
+  const { status, body, text } = await ask(fields);
+  expect(status, text).toBe(200);
+  expect(body).toMatchObject({ success: true, message: 'Payment validated.' });
+  expect(body.data.accepted).toBe(body.ResultCode === '0');
+  return [body.ResultCode, body.ResultDesc];
+}
+
+const ACCEPTED = ['0', 'Accepted'];
+const WRONG_ACCOUNT = ['C2B00012', 'Invalid Account Number'];
+const WRONG_AMOUNT = ['C2B00013', 'Invalid Amount'];
+const WRONG_SHORT_CODE = ['C2B00015', 'Invalid Shortcode'];
+
+describe('before the money moves, a payment', () => {
+  it('is accepted for an account number, which the answer repeats', async () => {
+    const { accountNumber } = await newAccount(service);
+    const { status, body } = await ask({ BillRefNumber: accountNumber.toLowerCase() });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      success: true,
+      data: { accepted: true, accountNumber },
+      message: 'Payment validated.',
+      ResultCode: '0',
+      ResultDesc: 'Accepted',
+    });
+  });
+
+  it('is accepted for whatever the notification would be matched by', async () => {
+    const customer = await newCustomer(service, { phone: '+254733110001', nationalId: 'VAL-0001' });
+    const account = await newAccount(service, { customerId: customer.id });
+    const digest = createHash('sha256').update('254733110001').digest('hex');
+    expect(await resultOf({ BillRefNumber: 'val 0001' })).toEqual(ACCEPTED);
+    expect(await resultOf({ BillRefNumber: '0733110001' })).toEqual(ACCEPTED);
+    expect(await resultOf({ BillRefNumber: String(account.id), MSISDN: digest })).toEqual(ACCEPTED);
+    expect(await resultOf({ BillRefNumber: '', MSISDN: '254733110001' })).toEqual(ACCEPTED);
+  });
+
+  it('is accepted for what staff have taught', async () => {
+    const { id: accountId } = await newAccount(service);
+    const sent = { BillRefNumber: 'validated shop', MSISDN: '254733110009' };
+    expect(await resultOf(sent)).toEqual(WRONG_ACCOUNT);
+    const { paymentId } = (await notify(service, sent)).body.data;
+    await service.call('POST', `/payments/${paymentId}/assign`, { accountId });
+    expect(await resultOf(sent)).toEqual(ACCEPTED);
+    expect(await resultOf({ ...sent, MSISDN: '254733110008' })).toEqual(WRONG_ACCOUNT);
+  });
+
+  it('is refused where its money would wait for a person', async () => {
+    const customer = await newCustomer(service, { phone: '+254733110002' });
+    const account = await newAccount(service, { customerId: customer.id });
+    await newAccount(service, { customerId: customer.id });
+    for (const sent of [
+      { BillRefNumber: 'nobody' },
+      { BillRefNumber: '0733110002' }, // two accounts
+      { BillRefNumber: '', MSISDN: '254733110002' },
+      { BillRefNumber: '', MSISDN: '2547****002' },
+      { BillRefNumber: account.accountNumber.slice(0, -1) },
+      { BillRefNumber: undefined, MSISDN: undefined },
+      { BillRefNumber: { no: 'text' } },
+    ]) {
+      expect(await resultOf(sent), JSON.stringify(sent)).toEqual(WRONG_ACCOUNT);
+    }
+  });
+
+  it('is accepted for a number that exists, even where a person must still decide', async () => {
+    const { accountNumber } = await newAccount(service);
+    const other = await newCustomer(service, { nationalId: accountNumber });
+    await newAccount(service, { customerId: other.id });
+    const sent = { BillRefNumber: accountNumber };
+    expect((await notify(service, sent)).body.data.outcome).toBe('unmatched');
+    expect(await resultOf(sent)).toEqual(ACCEPTED);
+  });
+
+  it.each([
+    ['pending', []],
+    ['suspended', ['suspended']],
+    ['defaulted', ['defaulted']],
+    ['repossessed', ['defaulted', 'repossessed']],
+    ['written_off', ['defaulted', 'written_off']],
+  ])('is accepted on a %s account', async (status, moves) => {
+    const activationDate = status === 'pending' ? '2027-01-01' : '2026-11-02';
+    const { accountNumber, id } = await newAccount(service, { activationDate });
+    for (const to of moves) await move(service, id, to);
+    expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(ACCEPTED);
+  });
+
+  it('is refused on a completed and on a cancelled account', async () => {
+    const completed = await newAccount(service);
+    await pay(service, completed.id, TOTAL);
+    const cancelled = await newAccount(service);
+    await move(service, cancelled.id, 'cancelled');
+    for (const { accountNumber } of [completed, cancelled]) {
+      expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(WRONG_ACCOUNT);
+    }
+  });
+
+  it.each(['0', '-1', '1.005', 'ten', '', null, undefined, '1000000000000'])(
+    'is refused with the amount %j',
+    async (TransAmount) => {
+      const { accountNumber } = await newAccount(service);
+      expect(await resultOf({ BillRefNumber: accountNumber, TransAmount })).toEqual(WRONG_AMOUNT);
+    },
+  );
+
+  it('needs no transaction yet, and may have numbers where texts are promised', async () => {
+    const { accountNumber } = await newAccount(service);
+    const sent = { TransID: '', TransTime: undefined, TransAmount: 5 };
+    expect(await resultOf({ ...sent, BillRefNumber: Number(accountNumber.slice(3)) })).toEqual(ACCEPTED);
+  });
+
+  it('that cannot be read is a wrong request', async () => {
+    for (const body of ['no json', '[]', '"text"', '5']) {
+      expect(wrongFields(await service.call('POST', ADDRESS, body, { token: null }))).toEqual(['body']);
+    }
+  });
+
+  it('leaves nothing behind', async () => {
+    const count = async () =>
+      (
+        await sql`select (select count(*) from notifications), (select count(*) from payments),
+        (select count(*) from audit_entries), (select count(*) from ledger_entries)`.execute(
+          service.context.db,
+        )
+      ).rows;
+    const { accountNumber } = await newAccount(service);
+    const before = await count();
+    await ask({ BillRefNumber: accountNumber });
+    await ask({ BillRefNumber: 'nobody' });
+    await ask({ TransAmount: 'x' });
+    expect(await count()).toEqual(before);
+  });
+});
+
+describe('the validation', () => {
+  it('asks for the secret as the notification does, and knows the own short codes', async () => {
+    const { accountNumber } = await newAccount(service);
+    const guarded = await startInstance(service, {
+      WEBHOOK_SECRET: 'sesame',
+      PAYBILL_NUMBERS: '600638',
+      RATE_LIMIT_WEBHOOK: '4',
+    });
+    try {
+      const send = (fields: object, headers: Record<string, string> = { 'x-webhook-secret': 'sesame' }) =>
+        guarded.call('POST', ADDRESS, notification({ BillRefNumber: accountNumber, ...fields }), { headers });
+      const none = await send({}, {});
+      expect(none.status).toBe(401);
+      expect(none.body.error.code).toBe('UNAUTHORIZED');
+      const own = await send({});
+      expect(own.body.ResultCode).toBe('0');
+      expect(own.headers.get('ratelimit-policy')).toBe('"webhook";q=4;w=60');
+      const other = await send({ BusinessShortCode: '174379' });
+      expect([other.body.ResultCode, other.body.ResultDesc]).toEqual(WRONG_SHORT_CODE);
+      // One budget for all that the provider sends.
+      expect((await notify(guarded, {}, { headers: { 'x-webhook-secret': 'sesame' } })).status).toBe(200);
+      expect((await send({})).status).toBe(429);
+    } finally {
+      await guarded.close();
+    }
+  });
+
+  it('answers 503 within two seconds when the database does not answer, so that the provider decides', async () => {
+    const { accountNumber } = await newAccount(service);
+    await service.context.db.transaction().execute(async (tx) => {
+      await sql`lock table accounts in access exclusive mode`.execute(tx);
+      const started = performance.now();
+      const answer = await ask({ BillRefNumber: accountNumber });
+      expect(answer.status, answer.text).toBe(503);
+      expect(answer.headers.get('retry-after')).not.toBeNull();
+      expect(performance.now() - started).toBeLessThan(2_000);
+    });
+    expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(ACCEPTED);
+  });
+
+  it('answers 5xx, and no refusal, when a statement fails', async () => {
+    const { accountNumber } = await newAccount(service);
+    await sql`alter table learned_references rename to hidden`.execute(service.context.db);
+    try {
+      const answer = await ask({ BillRefNumber: accountNumber });
+      expect(answer.status).toBe(500);
+      expect(answer.body.error.code).toBe('INTERNAL_ERROR');
+    } finally {
+      await sql`alter table hidden rename to learned_references`.execute(service.context.db);
+    }
+  });
+});
