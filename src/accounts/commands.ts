@@ -56,6 +56,7 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
       to: status,
       reason: null,
       actorUserId: actor.userId,
+      day,
     });
     await audit(tx, actor, {
       action: 'account.open',
@@ -82,7 +83,7 @@ export async function changeAccount(
     if (to === account.status) return account;
     checkMove(account.status, to, reason);
     const moved = await moveAccount(tx, context, actor, account, to, reason ?? null);
-    return completeIfPaid(tx, moved);
+    return completeIfPaid(tx, context, moved);
   });
 }
 
@@ -94,7 +95,7 @@ export async function activateDueAccounts(context: Context): Promise<number> {
     const batch = await inTransaction(context.db, async (tx) => {
       const accounts = await lockAccountsToActivate(tx, today(context), batchSize);
       for (const account of accounts) {
-        await completeIfPaid(tx, await moveAccount(tx, context, SYSTEM, account, 'active', null));
+        await completeIfPaid(tx, context, await moveAccount(tx, context, SYSTEM, account, 'active', null));
       }
       return accounts.length;
     });
@@ -116,7 +117,12 @@ interface MoneyMove {
  * Books money onto or off an account that the transaction has locked: the entries, the balances, the
  * first unpaid date, and completion or its undoing, together.
  */
-export async function bookOnAccount(tx: Tx, account: AccountRow, move: MoneyMove): Promise<AccountRow> {
+export async function bookOnAccount(
+  tx: Tx,
+  context: Context,
+  account: AccountRow,
+  move: MoneyMove,
+): Promise<AccountRow> {
   const { after, lines } = move.booking;
   await postToLedger(tx, {
     event: move.event,
@@ -131,7 +137,7 @@ export async function bookOnAccount(tx: Tx, account: AccountRow, move: MoneyMove
     nextDueDate: nextDueDateOf(account, status, after.paidMinor),
     ...(status !== account.status && { status, reason }),
   });
-  if (status !== account.status) await recordMove(tx, SYSTEM, account, status, reason);
+  if (status !== account.status) await recordMove(tx, context, SYSTEM, account, status, reason);
   return booked;
 }
 
@@ -163,13 +169,14 @@ async function moveAccount(
   to: AccountStatus,
   reason: string | null,
 ): Promise<AccountRow> {
+  const day = today(context);
   const booking = bookingOfMove(account, to);
   if (booking) {
     await postToLedger(tx, {
       event: to === 'cancelled' ? 'account_cancelled' : 'account_written_off',
       accountId: account.id,
       paymentId: null,
-      valueDate: today(context),
+      valueDate: day,
       lines: booking.lines,
     });
   }
@@ -178,8 +185,9 @@ async function moveAccount(
     reason,
     nextDueDate: nextDueDateOf(account, to, BigInt(account.paid_minor)),
     ...(booking && { books: booking.after }),
+    ...(to === 'written_off' && { writtenOffOn: day }),
   });
-  await recordMove(tx, actor, account, to, reason);
+  await recordMove(tx, context, actor, account, to, reason);
   return moved;
 }
 
@@ -189,11 +197,11 @@ function bookingOfMove(account: AccountRow, to: AccountStatus): Booking | undefi
   return undefined;
 }
 
-async function completeIfPaid(tx: Tx, account: AccountRow): Promise<AccountRow> {
+async function completeIfPaid(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
   const { status, reason } = await statusAfter(tx, account, BigInt(account.paid_minor));
   if (status === account.status) return account;
   const completed = await updateAccount(tx, account.id, { status, reason });
-  await recordMove(tx, SYSTEM, account, status, reason);
+  await recordMove(tx, context, SYSTEM, account, status, reason);
   return completed;
 }
 
@@ -217,13 +225,15 @@ function nextDueDateOf(account: AccountRow, status: AccountStatus, paidMinor: Mi
 
 async function recordMove(
   tx: Tx,
+  context: Context,
   actor: Actor,
   account: AccountRow,
   to: AccountStatus,
   reason: string | null,
 ): Promise<void> {
   const { id: accountId, status: from } = account;
-  await insertStatusChange(tx, { accountId, from, to, reason, actorUserId: actor.userId });
+  const day = today(context);
+  await insertStatusChange(tx, { accountId, from, to, reason, actorUserId: actor.userId, day });
   await audit(tx, actor, {
     action: 'account.status',
     resource: 'account',

@@ -74,13 +74,14 @@ export interface AccountUpdate {
   nextDueDate?: PlainDate | null;
   status?: AccountStatus;
   reason?: string | null;
+  writtenOffOn?: PlainDate;
 }
 
 /** Writes to an account that the transaction has locked. */
 export function updateAccount(
   tx: Tx,
   id: number,
-  { books, nextDueDate, status, reason }: AccountUpdate,
+  { books, nextDueDate, status, reason, writtenOffOn }: AccountUpdate,
 ): Promise<AccountRow> {
   return tx
     .updateTable('accounts')
@@ -94,6 +95,7 @@ export function updateAccount(
       ...(nextDueDate !== undefined && { next_due_date: nextDueDate }),
       ...(status !== undefined && { status }),
       ...(reason !== undefined && { status_reason: reason }),
+      ...(writtenOffOn !== undefined && { written_off_on: writtenOffOn }),
       updated_at: sql`now()`,
     })
     .where('id', '=', id)
@@ -107,6 +109,8 @@ export interface StatusChangeRow {
   to: AccountStatus;
   reason: string | null;
   actorUserId: number | null;
+  /** The business day of the move. */
+  day: PlainDate;
 }
 
 export async function insertStatusChange(tx: Tx, change: StatusChangeRow): Promise<void> {
@@ -118,6 +122,7 @@ export async function insertStatusChange(tx: Tx, change: StatusChangeRow): Promi
       to_status: change.to,
       reason: change.reason,
       actor_user_id: change.actorUserId,
+      changed_on: change.day,
     })
     .execute();
 }
@@ -181,10 +186,12 @@ export async function listStatusChanges(db: Db, plan: ListPlan, accountId: numbe
     to_status: AccountStatus;
     reason: string | null;
     actor: string;
+    changed_on: PlainDate;
     created_at: Date;
   }>(db, plan, {
     select: sql`
-      select h.id, h.from_status, h.to_status, h.reason, coalesce(u.email, 'system') as actor, h.created_at
+      select h.id, h.from_status, h.to_status, h.reason, coalesce(u.email, 'system') as actor, h.changed_on,
+        h.created_at
       from account_status_changes h left join users u on u.id = h.actor_user_id`,
     from: sql`from account_status_changes h`,
     where: [sql<boolean>`h.account_id = ${accountId}`],
@@ -195,6 +202,7 @@ export async function listStatusChanges(db: Db, plan: ListPlan, accountId: numbe
     to: row.to_status,
     reason: row.reason,
     actor: row.actor,
+    date: row.changed_on,
     createdAt: row.created_at.toISOString(),
   }));
   return { ...page, rows };
@@ -240,6 +248,7 @@ export function toAccount(row: AccountRow, currency: Currency, day: PlainDate) {
     activationDate: row.activation_date,
     status: row.status,
     reason: row.status_reason,
+    writtenOffDate: row.written_off_on,
     currency: currency.code,
     deposit: amountOf(row.deposit_minor, currency),
     instalmentAmount: amountOf(row.instalment_minor, currency),

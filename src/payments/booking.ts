@@ -2,7 +2,7 @@ import { bookOnAccount } from '../accounts/commands.ts';
 import { bookMoneyIn, bookMoneyOut, canTake } from '../accounts/rules.ts';
 import { type AccountRow, booksOf } from '../accounts/store.ts';
 import { audit } from '../core/audit.ts';
-import type { Actor } from '../core/context.ts';
+import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/db.ts';
 import { invalidField } from '../core/errors.ts';
 import { postToLedger } from '../core/ledger.ts';
@@ -25,6 +25,7 @@ export function checkRoom(account: AccountRow, amountMinor: Minor, path: string)
  */
 export async function bookPayment(
   tx: Tx,
+  context: Context,
   actor: Actor,
   account: AccountRow | undefined,
   payment: Omit<NewPaymentRow, 'accountId' | 'createdBy'>,
@@ -38,7 +39,7 @@ export async function bookPayment(
   const contra = { ledgerAccount: 'clearing' as const, amountMinor, paymentMethodId };
   if (account) {
     const booking = bookMoneyIn(booksOf(account), amountMinor);
-    await bookOnAccount(tx, account, {
+    await bookOnAccount(tx, context, account, {
       event: 'payment_received',
       paymentId: row.id,
       valueDate,
@@ -67,9 +68,14 @@ export async function bookPayment(
 }
 
 /** Moves unmatched money onto the account that it belongs to. */
-export async function bookAssignment(tx: Tx, account: AccountRow, payment: PaymentRow): Promise<void> {
+export async function bookAssignment(
+  tx: Tx,
+  context: Context,
+  account: AccountRow,
+  payment: PaymentRow,
+): Promise<void> {
   const amountMinor = BigInt(payment.amount_minor);
-  await bookOnAccount(tx, account, {
+  await bookOnAccount(tx, context, account, {
     event: 'payment_assigned',
     paymentId: payment.id,
     valueDate: payment.payment_date,
@@ -81,6 +87,7 @@ export async function bookAssignment(tx: Tx, account: AccountRow, payment: Payme
 /** Takes a payment out of the books again by entries of the opposite sign. */
 export async function bookReversal(
   tx: Tx,
+  context: Context,
   account: AccountRow | undefined,
   payment: PaymentRow,
 ): Promise<void> {
@@ -94,7 +101,7 @@ export async function bookReversal(
   };
   if (account) {
     const booking = bookMoneyOut(booksOf(account), amountMinor);
-    await bookOnAccount(tx, account, { event, paymentId: payment.id, valueDate, booking, contra });
+    await bookOnAccount(tx, context, account, { event, paymentId: payment.id, valueDate, booking, contra });
   } else {
     const lines = [contra, { ledgerAccount: 'unmatched' as const, amountMinor }];
     await postToLedger(tx, { event, accountId: null, paymentId: payment.id, valueDate, lines });

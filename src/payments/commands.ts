@@ -31,7 +31,7 @@ export async function recordPayment(context: Context, actor: Actor, body: NewPay
     if (transactionRef !== null && (await findProviderPaymentNamed(tx, transactionRef))) {
       throw duplicate('payment', 'transactionRef');
     }
-    return bookPayment(tx, actor, account, {
+    return bookPayment(tx, context, actor, account, {
       amountMinor,
       paymentMethodId: method.id,
       transactionRef,
@@ -59,7 +59,7 @@ export async function assignPayment(
     if (payment.status !== 'unmatched') throw refusedMove(payment, 'matched');
     checkRoom(account, BigInt(payment.amount_minor), 'accountId');
     const assigned = await setAssigned(tx, id, accountId);
-    await bookAssignment(tx, account, assigned);
+    await bookAssignment(tx, context, account, assigned);
     await audit(tx, actor, {
       action: 'payment.assign',
       resource: 'payment',
@@ -85,7 +85,7 @@ export async function reversePayment(
     const { payment, account } = await lockPaymentAndAccount(tx, context, id);
     if (payment.status === 'reversed') throw refusedMove(payment, 'reversed');
     const reversed = await setReversed(tx, id, reason);
-    await bookReversal(tx, account, payment);
+    await bookReversal(tx, context, account, payment);
     await audit(tx, actor, {
       action: 'payment.reverse',
       resource: 'payment',

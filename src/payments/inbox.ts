@@ -188,7 +188,7 @@ async function book(
   const found = match.accountId === null ? undefined : await lockAccount(tx, match.accountId);
   const full = found !== undefined && !canTake(booksOf(found), amountMinor);
   const account = full ? undefined : found;
-  const payment = await bookPayment(tx, providerActor(provider), account, {
+  const payment = await bookPayment(tx, context, providerActor(provider), account, {
     amountMinor,
     paymentMethodId: await getMobileMoneyId(tx),
     transactionRef: provider.transId,

@@ -1119,6 +1119,7 @@ export interface components {
          *       "activationDate": "2026-11-02",
          *       "status": "active",
          *       "reason": null,
+         *       "writtenOffDate": null,
          *       "currency": "KES",
          *       "deposit": 2000,
          *       "instalmentAmount": 400,
@@ -1155,6 +1156,7 @@ export interface components {
             /** @enum {string} */
             status: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
             reason: string | null;
+            writtenOffDate: string | null;
             currency: string;
             /** @description In units of the currency. */
             deposit: number;
@@ -2438,6 +2440,7 @@ export interface components {
          *       "to": "suspended",
          *       "reason": "The system was stolen",
          *       "actor": "amina@example.com",
+         *       "date": "2026-11-02",
          *       "createdAt": "2026-11-02T08:15:30.000Z"
          *     }
          */
@@ -2448,6 +2451,11 @@ export interface components {
             reason: string | null;
             /** @description The e-mail of the user, or "system". */
             actor: string;
+            /**
+             * Format: date
+             * @description The business day of the move.
+             */
+            date: string;
             /** Format: date-time */
             createdAt: string;
         };
@@ -4092,7 +4100,7 @@ export interface operations {
             query?: {
                 page?: number;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, customerId, productId, payplanId, employeeId, status, activationDate, total, paid, credit, balance, nextDueDate, daysPastDue, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, several by comma; fields: id, customerId, productId, payplanId, employeeId, status, activationDate, writtenOffDate, total, paid, credit, balance, nextDueDate, daysPastDue, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 status?: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
                 customerId?: number;
@@ -4112,6 +4120,8 @@ export interface operations {
                 "filter[status]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[activationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[activationDate]=value means eq. */
                 "filter[activationDate]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[writtenOffDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[writtenOffDate]=value means eq. */
+                "filter[writtenOffDate]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq. */
                 "filter[total]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[paid][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paid]=value means eq. */
@@ -4159,6 +4169,7 @@ export interface operations {
                      *           "activationDate": "2026-11-02",
                      *           "status": "active",
                      *           "reason": null,
+                     *           "writtenOffDate": null,
                      *           "currency": "KES",
                      *           "deposit": 2000,
                      *           "instalmentAmount": 400,
@@ -4258,6 +4269,7 @@ export interface operations {
                      *         "activationDate": "2026-11-02",
                      *         "status": "active",
                      *         "reason": null,
+                     *         "writtenOffDate": null,
                      *         "currency": "KES",
                      *         "deposit": 2000,
                      *         "instalmentAmount": 400,
@@ -4336,6 +4348,7 @@ export interface operations {
                      *         "activationDate": "2026-11-02",
                      *         "status": "active",
                      *         "reason": null,
+                     *         "writtenOffDate": null,
                      *         "currency": "KES",
                      *         "deposit": 2000,
                      *         "instalmentAmount": 400,
@@ -4420,6 +4433,7 @@ export interface operations {
                      *         "activationDate": "2026-11-02",
                      *         "status": "active",
                      *         "reason": null,
+                     *         "writtenOffDate": null,
                      *         "currency": "KES",
                      *         "deposit": 2000,
                      *         "instalmentAmount": 400,
@@ -4502,6 +4516,7 @@ export interface operations {
                      *           "to": "suspended",
                      *           "reason": "The system was stolen",
                      *           "actor": "amina@example.com",
+                     *           "date": "2026-11-02",
                      *           "createdAt": "2026-11-02T08:15:30.000Z"
                      *         }
                      *       ],
