@@ -1027,7 +1027,7 @@ export interface paths {
         };
         /**
          * The portfolio: accounts, balances, arrears and rates for a period
-         * @description Business days, both included. Balances and lateness are those at the end of asOf = min(endDate, today), by the payments and statuses known now. Ratios follow the GOGLA PAYGo PERFORM definitions.
+         * @description Business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today); what was paid by then is told by the value dates of the payments known now. The lists of accounts show today, so figures of a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -1240,31 +1240,41 @@ export interface components {
          *         "numerator": 1600,
          *         "denominator": 0,
          *         "ratio": null,
-         *         "asOf": "2026-11-02"
+         *         "asOf": "2026-11-02",
+         *         "count": 1,
+         *         "accountsUrl": "/api/accounts?filter[status][ne]=cancelled"
          *       },
          *       "repaymentRate": {
          *         "numerator": 0,
          *         "denominator": 0,
          *         "ratio": null,
-         *         "asOf": "2026-11-02"
+         *         "asOf": "2026-11-02",
+         *         "count": 1,
+         *         "accountsUrl": "/api/accounts?filter[status][ne]=cancelled&filter[activationDate][lte]=2026-11-02"
          *       },
          *       "par30": {
          *         "numerator": 0,
          *         "denominator": 19200,
          *         "ratio": 0,
-         *         "asOf": "2026-11-02"
+         *         "asOf": "2026-11-02",
+         *         "count": 0,
+         *         "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=30&filter[status][in]=active,suspended,defaulted,repossessed"
          *       },
          *       "par60": {
          *         "numerator": 0,
          *         "denominator": 19200,
          *         "ratio": 0,
-         *         "asOf": "2026-11-02"
+         *         "asOf": "2026-11-02",
+         *         "count": 0,
+         *         "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=60&filter[status][in]=active,suspended,defaulted,repossessed"
          *       },
          *       "par90": {
          *         "numerator": 0,
          *         "denominator": 19200,
          *         "ratio": 0,
-         *         "asOf": "2026-11-02"
+         *         "asOf": "2026-11-02",
+         *         "count": 0,
+         *         "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=90&filter[status][in]=active,suspended,defaulted,repossessed"
          *       },
          *       "daysPastDue": [
          *         {
@@ -1274,7 +1284,14 @@ export interface components {
          *           "balance": 19200,
          *           "accountsUrl": "/api/accounts?filter[status][in]=active,suspended,defaulted,repossessed&filter[daysPastDue][gte]=0&filter[daysPastDue][lte]=0"
          *         }
-         *       ]
+         *       ],
+         *       "writeOffs": {
+         *         "count": 0,
+         *         "amount": 0,
+         *         "recovered": 0,
+         *         "asOf": "2026-11-02",
+         *         "accountsUrl": "/api/accounts?filter[writtenOffDate][gte]=2026-11-01&filter[writtenOffDate][lte]=2026-11-02"
+         *       }
          *     }
          */
         AccountSummary: {
@@ -1309,8 +1326,7 @@ export interface components {
                 count: number;
                 /** @description In units of the currency. */
                 contractValue: number;
-                /** @description The accounts behind the figure. */
-                accountsUrl: string;
+                accountsUrl: string | null;
             };
             /** @description Totals of all accounts but the cancelled ones. */
             contractValue: number;
@@ -1343,7 +1359,7 @@ export interface components {
                 arrears: number;
                 accountsUrl: string | null;
             }[];
-            /** @description What came in for instalments in the period, to asOf, over the instalments due in it. Without deposits and cancelled accounts. */
+            /** @description What came in for instalments in the period, to asOf, over the instalments due in it. Without deposits and cancelled accounts; prepayments and arrears are in the numerator. */
             collectionRate: {
                 /** @description In units of the currency. */
                 numerator: number;
@@ -1355,6 +1371,9 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
+                /** @description The accounts behind it. */
+                count: number;
+                accountsUrl: string | null;
             };
             /** @description What of the instalments due to asOf is paid. With written-off, without cancelled accounts and deposits. */
             repaymentRate: {
@@ -1368,6 +1387,9 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
+                /** @description The accounts behind it. */
+                count: number;
+                accountsUrl: string | null;
             };
             /** @description The balance of accounts more than 30 days past due over the gross receivables. */
             par30: {
@@ -1381,6 +1403,9 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
+                /** @description The accounts behind it. */
+                count: number;
+                accountsUrl: string | null;
             };
             /** @description The balance of accounts more than 60 days past due over the gross receivables. */
             par60: {
@@ -1394,6 +1419,9 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
+                /** @description The accounts behind it. */
+                count: number;
+                accountsUrl: string | null;
             };
             /** @description The balance of accounts more than 90 days past due over the gross receivables. */
             par90: {
@@ -1407,6 +1435,9 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
+                /** @description The accounts behind it. */
+                count: number;
+                accountsUrl: string | null;
             };
             daysPastDue: {
                 from: number;
@@ -1416,6 +1447,22 @@ export interface components {
                 balance: number;
                 accountsUrl: string | null;
             }[];
+            /** @description Losses and what of them came back; by value dates, as all other figures. */
+            writeOffs: {
+                /** @description Accounts written off in the period, to asOf. */
+                count: number;
+                /** @description What they owed at the end of the day on which they were written off. */
+                amount: number;
+                /** @description What came in during the period, to asOf, on accounts after the day of their write-off, whenever that was, up to what they owed. */
+                recovered: number;
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                asOf: string;
+                /** @description The accounts written off in the period. */
+                accountsUrl: string;
+            };
         };
         Acknowledgement: {
             /** @enum {boolean} */
@@ -7584,31 +7631,41 @@ export interface operations {
                      *           "numerator": 1600,
                      *           "denominator": 0,
                      *           "ratio": null,
-                     *           "asOf": "2026-11-02"
+                     *           "asOf": "2026-11-02",
+                     *           "count": 1,
+                     *           "accountsUrl": "/api/accounts?filter[status][ne]=cancelled"
                      *         },
                      *         "repaymentRate": {
                      *           "numerator": 0,
                      *           "denominator": 0,
                      *           "ratio": null,
-                     *           "asOf": "2026-11-02"
+                     *           "asOf": "2026-11-02",
+                     *           "count": 1,
+                     *           "accountsUrl": "/api/accounts?filter[status][ne]=cancelled&filter[activationDate][lte]=2026-11-02"
                      *         },
                      *         "par30": {
                      *           "numerator": 0,
                      *           "denominator": 19200,
                      *           "ratio": 0,
-                     *           "asOf": "2026-11-02"
+                     *           "asOf": "2026-11-02",
+                     *           "count": 0,
+                     *           "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=30&filter[status][in]=active,suspended,defaulted,repossessed"
                      *         },
                      *         "par60": {
                      *           "numerator": 0,
                      *           "denominator": 19200,
                      *           "ratio": 0,
-                     *           "asOf": "2026-11-02"
+                     *           "asOf": "2026-11-02",
+                     *           "count": 0,
+                     *           "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=60&filter[status][in]=active,suspended,defaulted,repossessed"
                      *         },
                      *         "par90": {
                      *           "numerator": 0,
                      *           "denominator": 19200,
                      *           "ratio": 0,
-                     *           "asOf": "2026-11-02"
+                     *           "asOf": "2026-11-02",
+                     *           "count": 0,
+                     *           "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=90&filter[status][in]=active,suspended,defaulted,repossessed"
                      *         },
                      *         "daysPastDue": [
                      *           {
@@ -7618,7 +7675,14 @@ export interface operations {
                      *             "balance": 19200,
                      *             "accountsUrl": "/api/accounts?filter[status][in]=active,suspended,defaulted,repossessed&filter[daysPastDue][gte]=0&filter[daysPastDue][lte]=0"
                      *           }
-                     *         ]
+                     *         ],
+                     *         "writeOffs": {
+                     *           "count": 0,
+                     *           "amount": 0,
+                     *           "recovered": 0,
+                     *           "asOf": "2026-11-02",
+                     *           "accountsUrl": "/api/accounts?filter[writtenOffDate][gte]=2026-11-01&filter[writtenOffDate][lte]=2026-11-02"
+                     *         }
                      *       },
                      *       "message": "Summary made."
                      *     }
