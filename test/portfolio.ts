@@ -78,7 +78,7 @@ const BUCKETS = [
 
 /** The answer of `GET /reports/accounts/summary` for the span, without names and addresses of lists. */
 export function portfolioOf(raw: RawPortfolio, span: Span) {
-  const asOf = span.endDate < span.today ? span.endDate : span.today;
+  const [asOf = span.today] = [span.endDate, span.today].sort();
   const paymentsOf = new Map<number, RawPayment[]>();
   for (const payment of raw.payments) {
     if (payment.accountId === null || payment.status !== 'matched') continue;
@@ -152,7 +152,7 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
       sold.filter((a) => a.standing !== undefined),
     ),
     repaymentRate: ratio(
-      sum(sold, (a) => (a.paidToInstalments < a.dueToDate ? a.paidToInstalments : a.dueToDate)),
+      sum(sold, (a) => a.repaid),
       sum(sold, (a) => a.dueToDate),
       sold.filter((a) => a.standing !== undefined && a.activationDate <= asOf),
     ),
@@ -182,8 +182,9 @@ function figuresOf(
   const deposit = hundredths(account.deposit);
   const instalment = hundredths(account.instalmentAmount);
   const total = deposit + instalment * BigInt(account.instalmentCount);
-  const toInstalments = (paid: bigint) => (paid > total ? total : paid) - deposit;
   const positive = (amount: bigint) => (amount > 0n ? amount : 0n);
+  const capped = (amount: bigint) => total - positive(total - amount);
+  const toInstalments = (paid: bigint) => positive(capped(paid) - deposit);
 
   /** What was paid by the end of a day. */
   const paidBy = (day: string) =>
@@ -214,7 +215,6 @@ function figuresOf(
 
   const standing = statusOn(account, moves, asOf, paid >= total);
   const writeOff = moves.find((move) => move.to === 'written_off' && move.from !== 'completed')?.date;
-  const capped = (amount: bigint) => (amount > total ? total : amount);
   let writtenOff: bigint | undefined;
   let recovered = 0n;
   if (writeOff !== undefined && writeOff <= asOf) {
@@ -233,9 +233,9 @@ function figuresOf(
     daysPastDue,
     dueToDate,
     dueInPeriod,
-    paidToInstalments: positive(toInstalments(paid)),
+    repaid: dueToDate - positive(dueToDate - toInstalments(paid)),
     collected: paid - paidBefore,
-    collectedForInstalments: positive(toInstalments(paid)) - positive(toInstalments(paidBefore)),
+    collectedForInstalments: toInstalments(paid) - toInstalments(paidBefore),
     writtenOff,
     recovered,
   };

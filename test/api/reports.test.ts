@@ -117,8 +117,8 @@ async function livePortfolio(service: TestService): Promise<void> {
     });
     paidIn.forEach(({ paymentDate, recordedLate, reverse }, i) => {
       if (paymentDate > TODAY) return;
-      const first = paymentDate > recorded ? paymentDate : recorded;
-      on(addDays(first, recordedLate), async () => {
+      const [, known = recorded] = [paymentDate, recorded].sort();
+      on(addDays(known, recordedLate), async () => {
         const payment = await done(service, 'POST', '/payments', {
           accountId: account.id,
           amount: Math.ceil((account.total * share) / parts) / 100,
