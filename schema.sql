@@ -39,11 +39,13 @@ create table account_status_changes (
   cause status_cause,
   actor_user_id bigint,
   created_at timestamp(3) with time zone not null default now(),
+  changed_on date not null,
   constraint account_status_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint account_status_changes_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
   constraint account_status_changes_pkey PRIMARY KEY (id)
 );
 CREATE INDEX account_status_changes_account ON public.account_status_changes USING btree (account_id, id);
+CREATE INDEX account_status_changes_day ON public.account_status_changes USING btree (changed_on);
 
 create table accounts (
   id bigint not null generated always as identity,
@@ -68,6 +70,7 @@ create table accounts (
   reprieved_on date,
   created_at timestamp(3) with time zone not null default now(),
   updated_at timestamp(3) with time zone not null default now(),
+  written_off_on date,
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),
   constraint accounts_grace_days_check CHECK ((grace_days >= 0)),
@@ -89,6 +92,7 @@ CREATE INDEX accounts_grace ON public.accounts USING btree (payplan_id, ((GREATE
 CREATE INDEX accounts_next_due ON public.accounts USING btree (next_due_date, id);
 CREATE INDEX accounts_pending ON public.accounts USING btree (activation_date) WHERE (status = 'pending'::account_status);
 CREATE INDEX accounts_status_created ON public.accounts USING btree (status, created_at, id);
+CREATE INDEX accounts_written_off ON public.accounts USING btree (written_off_on) WHERE (written_off_on IS NOT NULL);
 
 create table audit_entries (
   id bigint not null generated always as identity,

@@ -30,8 +30,8 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
 /** Pure values of a feature that its rules and schema may share. */
 const PURE_SIBLINGS = ['accounts/schedule.ts', 'accounts/account-number.ts'];
 
-/** Not features: the assembly at the root of src, the CLI, and the embedded server's supervisor. */
-const NOT_FEATURES = ['core', 'cli', 'embedded-postgres', 'docs'];
+/** Not features: the assembly at the root of src, the CLI, the embedded server's supervisor, and the simulator. */
+const NOT_FEATURES = ['core', 'cli', 'embedded-postgres', 'docs', 'simulator'];
 
 interface SourceFile {
   /** Relative to src, with forward slashes. */
@@ -158,6 +158,11 @@ describe('imports run one way', () => {
     expect(fromBelow).toEqual([]);
   });
 
+  it('the simulator speaks HTTP with the service, and shares nothing with it', () => {
+    const own = (path: string) => path.startsWith('simulator/') || path === 'cli/simulate.ts';
+    expect(breaches(({ path, target }) => own(path) && !target.startsWith('simulator/'))).toEqual([]);
+  });
+
   it('no file imports itself in a circle', () => {
     const next = new Map(sources.map(({ path, imports }) => [path, imports]));
     const circles: string[] = [];
@@ -177,6 +182,7 @@ describe('imports run one way', () => {
 describe('the environment', () => {
   it('is read by the process and the CLI, which pass it to the configuration, and by nobody else', () => {
     const readers = sources.filter(({ text }) => /\bprocess\.env\b/.test(text)).map(({ path }) => path);
-    expect(readers.sort()).toEqual(['cli/connect.ts', 'server.ts']);
+    // simulate.ts: what is secret must stand in no option that `ps` shows.
+    expect(readers.sort()).toEqual(['cli/connect.ts', 'cli/simulate.ts', 'server.ts']);
   });
 });

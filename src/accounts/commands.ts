@@ -72,6 +72,7 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
       reason: null,
       cause: null,
       actorUserId: actor.userId,
+      day,
     });
     await audit(tx, actor, {
       action: 'account.open',
@@ -98,7 +99,7 @@ export async function changeAccount(
     if (to === account.status) return account;
     checkMove(account.status, to, reason);
     const moved = await moveAccount(tx, context, actor, account, { to, reason: reason ?? null });
-    return completeIfPaid(tx, moved);
+    return completeIfPaid(tx, context, moved);
   });
 }
 
@@ -113,10 +114,8 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
     const batch = await inTransaction(context.db, async (tx) => {
       const accounts = await lockAccountsToActivate(tx, today(context), batchSize);
       for (const account of accounts) {
-        await completeIfPaid(
-          tx,
-          await moveAccount(tx, context, SYSTEM, account, { to: 'active', reason: null }),
-        );
+        const active = await moveAccount(tx, context, SYSTEM, account, { to: 'active', reason: null });
+        await completeIfPaid(tx, context, active);
       }
       return accounts.length;
     });
@@ -199,7 +198,9 @@ export async function settleAccount(
     nextDueDate: nextDueDateOf(account, status, after.paidMinor),
     ...(status !== account.status && { status, reason }),
   });
-  if (status !== account.status) await recordMove(tx, SYSTEM, account, { to: status, reason, cause });
+  if (status !== account.status) {
+    await recordMove(tx, context, SYSTEM, account, { to: status, reason, cause });
+  }
   return reactivateIfPaid(tx, context, booked);
 }
 
@@ -243,13 +244,14 @@ async function moveAccount(
   move: StatusMove,
 ): Promise<AccountRow> {
   const { to, reason } = move;
+  const day = today(context);
   const booking = bookingOfMove(account, to);
   if (booking) {
     await postToLedger(tx, {
       event: to === 'cancelled' ? 'account_cancelled' : 'account_written_off',
       accountId: account.id,
       paymentId: null,
-      valueDate: today(context),
+      valueDate: day,
       lines: booking.lines,
     });
   }
@@ -258,9 +260,10 @@ async function moveAccount(
     reason,
     nextDueDate: nextDueDateOf(account, to, BigInt(account.paid_minor)),
     ...(booking && { books: booking.after }),
-    ...(to === 'active' && actor.userId !== null && { reprievedOn: today(context) }),
+    ...(to === 'active' && actor.userId !== null && { reprievedOn: day }),
+    ...(to === 'written_off' && { writtenOffOn: day }),
   });
-  await recordMove(tx, actor, account, move);
+  await recordMove(tx, context, actor, account, move);
   return moved;
 }
 
@@ -270,11 +273,11 @@ function bookingOfMove(account: AccountRow, to: AccountStatus): Booking | undefi
   return undefined;
 }
 
-async function completeIfPaid(tx: Tx, account: AccountRow): Promise<AccountRow> {
+async function completeIfPaid(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
   const { status, reason } = await statusAfter(tx, account, BigInt(account.paid_minor));
   if (status === account.status) return account;
   const completed = await updateAccount(tx, account.id, { status, reason });
-  await recordMove(tx, SYSTEM, account, { to: status, reason });
+  await recordMove(tx, context, SYSTEM, account, { to: status, reason });
   return completed;
 }
 
@@ -309,12 +312,14 @@ function nextDueDateOf(account: AccountRow, status: AccountStatus, paidMinor: Mi
 
 async function recordMove(
   tx: Tx,
+  context: Context,
   actor: Actor,
   account: AccountRow,
   { to, reason, cause = null }: StatusMove,
 ): Promise<void> {
   const { id: accountId, status: from } = account;
-  await insertStatusChange(tx, { accountId, from, to, reason, cause, actorUserId: actor.userId });
+  const actorUserId = actor.userId;
+  await insertStatusChange(tx, { accountId, from, to, reason, cause, actorUserId, day: today(context) });
   await audit(tx, actor, {
     action: 'account.status',
     resource: 'account',

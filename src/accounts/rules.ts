@@ -24,7 +24,13 @@ const NEEDS_REASON: ReadonlySet<AccountStatus> = new Set([
 ]);
 /** Statuses in which nothing falls due any more. */
 const CLOSED: ReadonlySet<AccountStatus> = new Set(['cancelled', 'written_off']);
-const COMPLETES: ReadonlySet<AccountStatus> = new Set(['active', 'suspended', 'defaulted', 'written_off']);
+/** Statuses from which an account completes when it is paid in full. */
+export const COMPLETES: ReadonlySet<AccountStatus> = new Set([
+  'active',
+  'suspended',
+  'defaulted',
+  'written_off',
+]);
 
 /** Statuses in which a payment may still be expected: what matching by anything but the number looks at. */
 export const OPEN_STATUSES = [

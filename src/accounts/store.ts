@@ -75,13 +75,14 @@ export interface AccountUpdate {
   status?: AccountStatus;
   reason?: string | null;
   reprievedOn?: PlainDate;
+  writtenOffOn?: PlainDate;
 }
 
 /** Writes to an account that the transaction has locked. */
 export function updateAccount(
   tx: Tx,
   id: number,
-  { books, nextDueDate, status, reason, reprievedOn }: AccountUpdate,
+  { books, nextDueDate, status, reason, reprievedOn, writtenOffOn }: AccountUpdate,
 ): Promise<AccountRow> {
   return tx
     .updateTable('accounts')
@@ -96,6 +97,7 @@ export function updateAccount(
       ...(status !== undefined && { status }),
       ...(reason !== undefined && { status_reason: reason }),
       ...(reprievedOn !== undefined && { reprieved_on: reprievedOn }),
+      ...(writtenOffOn !== undefined && { written_off_on: writtenOffOn }),
       updated_at: sql`now()`,
     })
     .where('id', '=', id)
@@ -110,6 +112,8 @@ export interface StatusChangeRow {
   reason: string | null;
   cause: StatusCause | null;
   actorUserId: number | null;
+  /** The business day of the move. */
+  day: PlainDate;
 }
 
 export async function insertStatusChange(tx: Tx, change: StatusChangeRow): Promise<void> {
@@ -122,6 +126,7 @@ export async function insertStatusChange(tx: Tx, change: StatusChangeRow): Promi
       reason: change.reason,
       cause: change.cause,
       actor_user_id: change.actorUserId,
+      changed_on: change.day,
     })
     .execute();
 }
@@ -238,10 +243,12 @@ export async function listStatusChanges(db: Db, plan: ListPlan, accountId: numbe
     reason: string | null;
     cause: StatusCause | null;
     actor: string;
+    changed_on: PlainDate;
     created_at: Date;
   }>(db, plan, {
     select: sql`
-      select h.id, h.from_status, h.to_status, h.reason, h.cause, coalesce(u.email, 'system') as actor, h.created_at
+      select h.id, h.from_status, h.to_status, h.reason, h.cause, coalesce(u.email, 'system') as actor,
+        h.changed_on, h.created_at
       from account_status_changes h left join users u on u.id = h.actor_user_id`,
     from: sql`from account_status_changes h`,
     where: [sql<boolean>`h.account_id = ${accountId}`],
@@ -253,6 +260,7 @@ export async function listStatusChanges(db: Db, plan: ListPlan, accountId: numbe
     reason: row.reason,
     cause: row.cause,
     actor: row.actor,
+    date: row.changed_on,
     createdAt: row.created_at.toISOString(),
   }));
   return { ...page, rows };
@@ -302,6 +310,7 @@ export function toAccount(row: AccountRow, currency: Currency, day: PlainDate) {
     activationDate: row.activation_date,
     status: row.status,
     reason: row.status_reason,
+    writtenOffDate: row.written_off_on,
     currency: currency.code,
     deposit: amountOf(row.deposit_minor, currency),
     instalmentAmount: amountOf(row.instalment_minor, currency),

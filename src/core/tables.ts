@@ -86,12 +86,14 @@ export interface Accounts {
   total_minor: Generated<Int8>;
   updated_at: Generated<Timestamp>;
   written_off_minor: Generated<Int8>;
+  written_off_on: PlainDate | null;
 }
 
 export interface AccountStatusChanges {
   account_id: Int8;
   actor_user_id: Int8 | null;
   cause: StatusCause | null;
+  changed_on: PlainDate;
   created_at: Generated<Timestamp>;
   from_status: AccountStatus | null;
   id: Generated<Int8>;

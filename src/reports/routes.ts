@@ -21,8 +21,9 @@ export function reportRoutes(api: Api, context: Context, exports: CopyPool): voi
         tags: ['Reports'],
         summary: 'The portfolio: accounts, balances, arrears and rates for a period',
         description:
-          'Business days, both included. Balances and lateness are those at the end of asOf = min(endDate, today), ' +
-          'by the payments and statuses known now. Ratios follow the GOGLA PAYGo PERFORM definitions.',
+          'Business days, both included. Balances, lateness and statuses are those at the end of asOf = ' +
+          'min(endDate, today); what was paid by then is told by the value dates of the payments known now. The ' +
+          'lists of accounts show today, so figures of a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions.',
         querystring: SummaryQuery,
         response: { 200: Envelope(AccountSummary, 'Summary made.') },
       },

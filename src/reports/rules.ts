@@ -62,8 +62,8 @@ export const BUCKETS: readonly { from: number; to: number | null }[] = [
 export const BUCKET_STARTS = BUCKETS.slice(1).map(({ from }) => from);
 
 /** What is in the buckets whose days past due are all above a limit, which must be the end of a bucket. */
-export function beyond(days: number, balances: readonly Minor[]): Minor {
-  return balances.reduce((sum, balance, i) => ((BUCKETS[i]?.from ?? 0) > days ? sum + balance : sum), 0n);
+export function beyond(days: number, figures: readonly bigint[]): bigint {
+  return figures.reduce((sum, figure, i) => ((BUCKETS[i]?.from ?? 0) > days ? sum + figure : sum), 0n);
 }
 
 const RATIO_DECIMALS = 4;
@@ -86,6 +86,11 @@ export function bucketUrl({ from, to }: { from: number; to: number | null }): st
     '[daysPastDue][gte]': from,
     ...(to !== null && { '[daysPastDue][lte]': to }),
   });
+}
+
+/** The accounts of the gross receivables that are more than so many days past due. */
+export function atRiskUrl(days: number): string {
+  return accountsUrl({ '[daysPastDue][gt]': days, '[status][in]': RECEIVABLE_STATUSES.join(',') });
 }
 
 function earlier(a: PlainDate, b: PlainDate): PlainDate {

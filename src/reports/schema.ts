@@ -41,6 +41,14 @@ export const PaymentsQuery = Type.Object({
 
 const Period = Type.Object({ startDate: DateText, endDate: DateText });
 
+const AccountsUrl = Nullable(
+  Type.String({
+    description:
+      'The list of the accounts behind the figure, whose total is the count; null for a past asOf, because ' +
+      'the list shows the accounts as they are today.',
+  }),
+);
+
 function Ratio(description: string) {
   return Type.Object(
     {
@@ -48,14 +56,12 @@ function Ratio(description: string) {
       denominator: Money,
       ratio: Nullable(Type.Number({ description: 'Four decimals, halves up; null over 0.' })),
       asOf: DateText,
+      count: Type.Integer({ description: 'The accounts behind it.' }),
+      accountsUrl: AccountsUrl,
     },
     { description },
   );
 }
-
-const AccountsUrl = Nullable(
-  Type.String({ description: 'The accounts behind the figure; null where the list of today is another.' }),
-);
 
 const Opened = {
   count: Type.Integer(),
@@ -77,10 +83,13 @@ export const AccountSummary = Type.Object(
     asOf: CalendarDate({ format: 'calendar-date', description: 'min(endDate, today).' }),
     currency: Type.String(),
     opened: Type.Object(Opened, { description: 'Accounts recorded in the period.' }),
-    activated: Type.Object(Opened, {
-      description:
-        'Accounts with an activation date in the period, to asOf, that are not pending or cancelled.',
-    }),
+    activated: Type.Object(
+      { ...Opened, accountsUrl: AccountsUrl },
+      {
+        description:
+          'Accounts with an activation date in the period, to asOf, that are not pending or cancelled.',
+      },
+    ),
     contractValue: Type.Number({ description: 'Totals of all accounts but the cancelled ones.' }),
     collected: Type.Number({ description: 'Unreversed payments on accounts, dated in the period, to asOf.' }),
     outstanding: Type.Number({
@@ -91,7 +100,7 @@ export const AccountSummary = Type.Object(
     byStatus: Type.Array(Type.Object({ status: Type.String(), ...group })),
     byProduct: Type.Array(Type.Object({ productId: Id, productName: Type.String(), ...group })),
     collectionRate: Ratio(
-      'What came in for instalments in the period, to asOf, over the instalments due in it. Without deposits and cancelled accounts.',
+      'What came in for instalments in the period, to asOf, over the instalments due in it. Without deposits and cancelled accounts; prepayments and arrears are in the numerator.',
     ),
     repaymentRate: Ratio(
       'What of the instalments due to asOf is paid. With written-off, without cancelled accounts and deposits.',
@@ -107,6 +116,21 @@ export const AccountSummary = Type.Object(
         balance: Money,
         accountsUrl: AccountsUrl,
       }),
+    ),
+    writeOffs: Type.Object(
+      {
+        count: Type.Integer({ description: 'Accounts written off in the period, to asOf.' }),
+        amount: Type.Number({
+          description: 'What they owed at the end of the day on which they were written off.',
+        }),
+        recovered: Type.Number({
+          description:
+            'What came in during the period, to asOf, on accounts after the day of their write-off, whenever that was, up to what they owed.',
+        }),
+        asOf: DateText,
+        accountsUrl: Type.String({ description: 'The accounts written off in the period.' }),
+      },
+      { description: 'Losses and what of them came back; by value dates, as all other figures.' },
     ),
   },
   {
@@ -152,11 +176,49 @@ export const AccountSummary = Type.Object(
             accountsUrl: '/api/accounts?filter[productId]=1',
           },
         ],
-        collectionRate: { numerator: 1600, denominator: 0, ratio: null, asOf: '2026-11-02' },
-        repaymentRate: { numerator: 0, denominator: 0, ratio: null, asOf: '2026-11-02' },
-        par30: { numerator: 0, denominator: 19200, ratio: 0, asOf: '2026-11-02' },
-        par60: { numerator: 0, denominator: 19200, ratio: 0, asOf: '2026-11-02' },
-        par90: { numerator: 0, denominator: 19200, ratio: 0, asOf: '2026-11-02' },
+        collectionRate: {
+          numerator: 1600,
+          denominator: 0,
+          ratio: null,
+          asOf: '2026-11-02',
+          count: 1,
+          accountsUrl: '/api/accounts?filter[status][ne]=cancelled',
+        },
+        repaymentRate: {
+          numerator: 0,
+          denominator: 0,
+          ratio: null,
+          asOf: '2026-11-02',
+          count: 1,
+          accountsUrl: '/api/accounts?filter[status][ne]=cancelled&filter[activationDate][lte]=2026-11-02',
+        },
+        par30: {
+          numerator: 0,
+          denominator: 19200,
+          ratio: 0,
+          asOf: '2026-11-02',
+          count: 0,
+          accountsUrl:
+            '/api/accounts?filter[daysPastDue][gt]=30&filter[status][in]=active,suspended,defaulted,repossessed',
+        },
+        par60: {
+          numerator: 0,
+          denominator: 19200,
+          ratio: 0,
+          asOf: '2026-11-02',
+          count: 0,
+          accountsUrl:
+            '/api/accounts?filter[daysPastDue][gt]=60&filter[status][in]=active,suspended,defaulted,repossessed',
+        },
+        par90: {
+          numerator: 0,
+          denominator: 19200,
+          ratio: 0,
+          asOf: '2026-11-02',
+          count: 0,
+          accountsUrl:
+            '/api/accounts?filter[daysPastDue][gt]=90&filter[status][in]=active,suspended,defaulted,repossessed',
+        },
         daysPastDue: [
           {
             from: 0,
@@ -167,6 +229,14 @@ export const AccountSummary = Type.Object(
               '/api/accounts?filter[status][in]=active,suspended,defaulted,repossessed&filter[daysPastDue][gte]=0&filter[daysPastDue][lte]=0',
           },
         ],
+        writeOffs: {
+          count: 0,
+          amount: 0,
+          recovered: 0,
+          asOf: '2026-11-02',
+          accountsUrl:
+            '/api/accounts?filter[writtenOffDate][gte]=2026-11-01&filter[writtenOffDate][lte]=2026-11-02',
+        },
       },
     ],
   },

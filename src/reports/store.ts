@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
+import { COMPLETES } from '../accounts/rules.ts';
 import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
 import { amountOf, type Context, type Currency, today, totalOf } from '../core/context.ts';
 import { currencyLiteral, dateLiteral } from '../core/copy.ts';
@@ -9,6 +10,7 @@ import type { Minor } from '../core/money.ts';
 import type { AccountStatus, PaymentStatus } from '../core/tables.ts';
 import {
   accountsUrl,
+  atRiskUrl,
   BUCKET_STARTS,
   BUCKETS,
   beyond,
@@ -26,8 +28,9 @@ const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
 export async function summarizeAccounts(context: Context, period: Period) {
   const { currency } = context;
   const moment = momentOf(period, today(context));
-  const { figures, products } = await inSnapshot(context.db, async (tx) => ({
+  const { figures, writeOffs, products } = await inSnapshot(context.db, async (tx) => ({
     figures: await accountFigures(tx, context, period, moment),
+    writeOffs: await writeOffFigures(tx, period, moment),
     products: await tx.selectFrom('products').select(['id', 'name']).orderBy('id').execute(),
   }));
 
@@ -41,17 +44,22 @@ export async function summarizeAccounts(context: Context, period: Period) {
     arrears: money(rows, 'arrears'),
     accountsUrl: moment.isToday ? url : null,
   });
-  const ratio = (numerator: Minor, denominator: Minor) => ({
+  const ratio = (numerator: Minor, denominator: Minor, accounts: number, url: string) => ({
     numerator: amount(numerator),
     denominator: amount(denominator),
     ratio: ratioOf(numerator, denominator),
     asOf: moment.asOf,
+    count: accounts,
+    accountsUrl: moment.isToday ? url : null,
   });
 
   const sold = figures.filter(({ standing }) => standing !== 'cancelled');
   const receivables = addUp(figures, 'outstanding');
   const buckets = BUCKETS.map((_, i) => figures.filter(({ bucket }) => bucket === i));
   const balances = buckets.map((rows) => addUp(rows, 'outstanding'));
+  const counts = buckets.map((rows) => addUp(rows, 'accounts'));
+  const atRisk = (days: number) =>
+    ratio(beyond(days, balances), receivables, Number(beyond(days, counts)), atRiskUrl(days));
 
   return {
     period,
@@ -65,11 +73,13 @@ export async function summarizeAccounts(context: Context, period: Period) {
     activated: {
       count: count(figures, 'activated'),
       contractValue: money(figures, 'activated_contract'),
-      accountsUrl: accountsUrl({
-        '[activationDate][gte]': period.startDate,
-        '[activationDate][lte]': moment.asOf,
-        '[status][nin]': 'pending,cancelled',
-      }),
+      accountsUrl: moment.isToday
+        ? accountsUrl({
+            '[activationDate][gte]': period.startDate,
+            '[activationDate][lte]': moment.asOf,
+            '[status][nin]': 'pending,cancelled',
+          })
+        : null,
     },
     contractValue: money(sold, 'contract'),
     collected: money(figures, 'collected'),
@@ -81,20 +91,40 @@ export async function summarizeAccounts(context: Context, period: Period) {
     }),
     byProduct: products.flatMap(({ id, name }) => {
       const rows = figures.filter(({ product_id }) => product_id === id);
-      if (rows.length === 0) return [];
+      if (count(rows, 'accounts') === 0) return [];
       return [{ productId: id, productName: name, ...group(rows, accountsUrl({ '[productId]': id })) }];
     }),
-    collectionRate: ratio(addUp(sold, 'collected_instalments'), addUp(sold, 'due_in_period')),
-    repaymentRate: ratio(addUp(sold, 'repaid'), addUp(sold, 'due_to_date')),
-    par30: ratio(beyond(30, balances), receivables),
-    par60: ratio(beyond(60, balances), receivables),
-    par90: ratio(beyond(90, balances), receivables),
+    collectionRate: ratio(
+      addUp(sold, 'collected_instalments'),
+      addUp(sold, 'due_in_period'),
+      count(sold, 'accounts'),
+      accountsUrl({ '[status][ne]': 'cancelled' }),
+    ),
+    repaymentRate: ratio(
+      addUp(sold, 'repaid'),
+      addUp(sold, 'due_to_date'),
+      count(sold, 'begun'),
+      accountsUrl({ '[status][ne]': 'cancelled', '[activationDate][lte]': moment.asOf }),
+    ),
+    par30: atRisk(30),
+    par60: atRisk(60),
+    par90: atRisk(90),
     daysPastDue: BUCKETS.map((bucket, i) => ({
       ...bucket,
       count: count(buckets[i] ?? [], 'accounts'),
       balance: money(buckets[i] ?? [], 'outstanding'),
       accountsUrl: moment.isToday ? bucketUrl(bucket) : null,
     })),
+    writeOffs: {
+      count: writeOffs.accounts,
+      amount: amountOf(BigInt(writeOffs.amount), currency),
+      recovered: amountOf(BigInt(writeOffs.recovered), currency),
+      asOf: moment.asOf,
+      accountsUrl: accountsUrl({
+        '[writtenOffDate][gte]': period.startDate,
+        '[writtenOffDate][lte]': moment.asOf,
+      }),
+    },
   };
 }
 
@@ -112,6 +142,7 @@ interface Figures {
   opened_contract: string;
   activated: number;
   activated_contract: string;
+  begun: number;
   collected: string;
   collected_instalments: string;
   due_in_period: string;
@@ -126,13 +157,12 @@ function addUp(figures: Figures[], sum: Sum): bigint {
 }
 
 /**
- * One pass over the accounts. What an account had paid by a day is what it has paid less what came later,
- * so that the cost grows with the accounts and the payments since the period's start.
+ * One pass over the accounts. What an account had paid by a day is what it has paid less what came later, and
+ * the status that it had is the one before its first move since, so that the cost grows with the accounts, the
+ * payments since the period's start and the moves since its end.
  *
- * The formulas stand in docs/decisions/0017-reports.md. What staff set (cancelled, written off, …) counts as it
- * is known now, like reversals; what follows from payments and dates is taken back to asOf: an account paid
- * in full since is where it was before, and one that begins later is pending. Money that came before its
- * account did counts on its own day, so that months add up to a year.
+ * The formulas stand in docs/decisions/0027-portfolio-figures.md. Money that came before its account did counts
+ * on its own day, so that months add up to a year.
  */
 async function accountFigures(
   tx: Tx,
@@ -141,6 +171,9 @@ async function accountFigures(
   { asOf, before, isToday }: Moment,
 ): Promise<Figures[]> {
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
+  // Compiling a statement of so many expressions takes longer than it saves, at 200,000 accounts too.
+  await sql`set local jit = off`.execute(tx);
+  // "offset 0" keeps a subquery as it is: PostgreSQL would compute what it names anew at each place of its use.
   const { rows } = await sql<Figures>`
     with received as (
       select account_id,
@@ -151,72 +184,119 @@ async function accountFigures(
       where value_date > ${before}::date
       group by account_id
     ),
+    -- To be completed, or not any more, follows from what was paid and is no move of its own.
+    moved_since as (
+      select distinct on (account_id) account_id, from_status, to_status
+      from account_status_changes
+      where not ${isToday} and changed_on > ${asOf}::date
+        and to_status <> 'completed' and from_status is distinct from 'completed'
+      order by account_id, id
+    ),
     paid as (
       select a.*,
         a.paid_minor - coalesce(r.after_end, 0) as paid_end,
         a.paid_minor - coalesce(r.since_start, 0) as paid_before,
-        there.is_there
-      from accounts a left join received r on r.account_id = a.id,
-        lateral (select ${isToday} or a.activation_date <= ${asOf}::date
-          or a.created_at < ${startOf(addDays(asOf, 1))} as is_there) there
-      where there.is_there or r.since_start <> r.after_end
+        m.account_id is not null as has_moved_since,
+        coalesce(m.from_status, m.to_status) as moved_from,
+        m.account_id is null or m.from_status is not null or a.activation_date <= ${asOf}::date as is_there
+      from accounts a
+      left join received r on r.account_id = a.id
+      left join moved_since m on m.account_id = a.id
+    ),
+    placed as (
+      select product_id, activation_date, total_minor, deposit_minor, instalment_minor, created_at,
+        paid_end, paid_before, is_there,
+        case
+          when ${isToday} then status
+          when has_moved_since then moved_from
+          when status = 'completed' and paid_end < total_minor then (
+            select h.from_status from account_status_changes h
+            where h.account_id = paid.id and h.to_status = 'completed' order by h.id desc limit 1)
+          else status
+        end as moved_to,
+        -- The stored date is that of the present sum and status.
+        case
+          when paid_end = paid_minor and status not in ('cancelled', 'written_off') then next_due_date
+          else next_due_date(
+            frequency, activation_date, deposit_minor, instalment_minor, total_minor, paid_end)
+        end as due_date,
+        instalments_due_by(frequency, activation_date, instalment_count, ${asOf}::date) as due_end,
+        instalments_due_by(frequency, activation_date, instalment_count, ${before}::date) as due_before
+      from paid
+      offset 0
     ),
     standings as (
-      select p.*,
+      select *,
         case
-          when p.status = 'cancelled' then p.status
-          when p.activation_date > ${asOf}::date and not ${isToday} then 'pending'
-          when p.status = 'completed' and p.paid_end < p.total_minor then coalesce(
-            (select h.from_status from account_status_changes h
-              where h.account_id = p.id and h.to_status = 'completed' order by h.id desc limit 1),
-            'active')
-          else p.status
+          when paid_end >= total_minor and moved_to = any(${[...COMPLETES]}::account_status[]) then 'completed'
+          else moved_to
         end as standing,
-        -- The stored date is that of the present sum.
-        case
-          when p.paid_end = p.paid_minor then p.next_due_date
-          else next_due_date(
-            p.frequency, p.activation_date, p.deposit_minor, p.instalment_minor, p.total_minor, p.paid_end)
-        end as due_date,
-        instalments_due_by(p.frequency, p.activation_date, p.instalment_count, ${asOf}::date) as due_end,
-        instalments_due_by(p.frequency, p.activation_date, p.instalment_count, ${before}::date) as due_before,
-        paid_to_instalments(p.paid_end, p.deposit_minor, p.total_minor) as instalments_end,
-        paid_to_instalments(p.paid_before, p.deposit_minor, p.total_minor) as instalments_before
-      from paid p
+        paid_to_instalments(paid_end, deposit_minor, total_minor) as instalments_end,
+        paid_to_instalments(paid_before, deposit_minor, total_minor) as instalments_before
+      from placed
+      offset 0
     ),
     positions as (
-      select s.*,
-        s.standing = any(${[...RECEIVABLE_STATUSES]}::account_status[]) as receivable,
-        greatest(0, s.total_minor - s.paid_end) as balance,
-        greatest(0, s.instalment_minor * s.due_end - s.paid_end
-          + case when s.activation_date <= ${asOf}::date then s.deposit_minor else 0 end) as arrears,
+      select *,
+        is_there and activation_date <= ${asOf}::date as has_begun,
+        created_at >= ${startOf(startDate)} and created_at < ${startOf(addDays(endDate, 1))} as is_opened,
+        is_there and activation_date between ${startDate}::date and ${asOf}::date
+          and standing not in ('pending', 'cancelled') as is_activated,
         case
-          when s.standing = any(${[...RECEIVABLE_STATUSES]}::account_status[])
-            then width_bucket(greatest(0, ${asOf}::date - s.due_date), ${BUCKET_STARTS}::integer[])
+          when is_there and standing = any(${[...RECEIVABLE_STATUSES]}::account_status[])
+            then width_bucket(greatest(0, ${asOf}::date - due_date), ${BUCKET_STARTS}::integer[])
         end as bucket
-      from standings s
+      from standings
+      offset 0
     )
     select standing, product_id, bucket,
       count(*) filter (where is_there) as accounts,
       coalesce(sum(total_minor) filter (where is_there), 0)::text as contract,
-      coalesce(sum(balance) filter (where receivable), 0)::text as outstanding,
-      coalesce(sum(arrears) filter (where receivable), 0)::text as arrears,
+      coalesce(sum(greatest(0, total_minor - paid_end)) filter (where bucket is not null), 0)::text as outstanding,
+      coalesce(sum(greatest(0, instalment_minor * due_end - paid_end
+          + case when activation_date <= ${asOf}::date then deposit_minor else 0 end))
+        filter (where bucket is not null), 0)::text as arrears,
       count(*) filter (where is_opened) as opened,
       coalesce(sum(total_minor) filter (where is_opened), 0)::text as opened_contract,
       count(*) filter (where is_activated) as activated,
       coalesce(sum(total_minor) filter (where is_activated), 0)::text as activated_contract,
+      count(*) filter (where has_begun) as begun,
       sum(paid_end - paid_before)::text as collected,
       sum(instalments_end - instalments_before)::text as collected_instalments,
       sum(instalment_minor * (due_end - due_before))::text as due_in_period,
       sum(least(instalments_end, instalment_minor * due_end))::text as repaid,
       sum(instalment_minor * due_end)::text as due_to_date
-    from positions,
-      lateral (select
-        created_at >= ${startOf(startDate)} and created_at < ${startOf(addDays(endDate, 1))} as is_opened,
-        activation_date between ${startDate}::date and ${asOf}::date
-          and status not in ('pending', 'cancelled') as is_activated) flags
+    from positions
     group by standing, product_id, bucket`.execute(tx);
   return rows;
+}
+
+interface WriteOffs {
+  accounts: number;
+  amount: string;
+  recovered: string;
+}
+
+/**
+ * What was owed at the end of the day of each write-off in the period, and what has come in since a write-off.
+ * The cost grows with the accounts that were written off and what they paid since.
+ */
+async function writeOffFigures(tx: Tx, { startDate }: Period, { asOf, before }: Moment): Promise<WriteOffs> {
+  const { rows } = await sql<WriteOffs>`
+    select
+      count(*) filter (where written_off_on >= ${startDate}::date) as accounts,
+      coalesce(sum(greatest(0, total_minor - paid_then)) filter (where written_off_on >= ${startDate}::date), 0)::text
+        as amount,
+      coalesce(sum(least(total_minor, paid_end) - least(total_minor, paid_before)), 0)::text as recovered
+    from accounts a, lateral (
+      select
+        a.paid_minor - coalesce(sum(amount_minor), 0) as paid_then,
+        a.paid_minor - coalesce(sum(amount_minor) filter (where value_date > ${asOf}::date), 0) as paid_end,
+        a.paid_minor - coalesce(sum(amount_minor) filter (where value_date > ${before}::date), 0) as paid_before
+      from account_money
+      where account_id = a.id and value_date > a.written_off_on) p
+    where written_off_on <= ${asOf}::date`.execute(tx);
+  return rows[0] ?? { accounts: 0, amount: '0', recovered: '0' };
 }
 
 export interface PageOf {

@@ -88,6 +88,7 @@ describe('POST /accounts', () => {
       activationDate: TODAY,
       status: 'active',
       reason: null,
+      writtenOffDate: null,
       currency: 'KES',
       deposit: 2000,
       instalmentAmount: 400,
@@ -487,7 +488,7 @@ describe('GET /accounts/:id/history', () => {
         },
         { from: 'active', to: 'suspended', reason: 'moved house', actor: 'admin@example.com' },
         { from: null, to: 'active', reason: null, actor: 'admin@example.com' },
-      ].map((row) => ({ ...row, id: 0, cause: null, createdAt: '' })),
+      ].map((row) => ({ ...row, id: 0, cause: null, date: TODAY, createdAt: '' })),
     );
     const times = body.data.map((row: { createdAt: string }) => row.createdAt);
     expect(times).toEqual(times.toSorted().reverse());

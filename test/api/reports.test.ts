@@ -4,16 +4,29 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'csv-parse/sync';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
+import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { openCopyPool } from '../../src/core/copy.ts';
-import { addDays, daysBetween, type PlainDate } from '../../src/core/dates.ts';
+import { addDays, type PlainDate } from '../../src/core/dates.ts';
 import { databaseOn } from '../global-setup.ts';
-import { newAccount, newCustomer, startTestService, type TestService, useService } from '../harness.ts';
+import {
+  move,
+  newAccount,
+  newCustomer,
+  pay,
+  reverse,
+  setToday,
+  startTestService,
+  type TestService,
+  useService,
+} from '../harness.ts';
+import { portfolioOf, type RawPortfolio, readPortfolio } from '../portfolio.ts';
 
 /** Answers of the API, whose shape other tests hold. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape they assert.
 type Any = any;
 
 const NOW = new Date('2026-11-15T09:00:00Z');
+const NOT_STOPPING = new AbortController().signal;
 const TODAY = '2026-11-15' as PlainDate;
 const COLUMNS =
   'id,paymentDate,accountId,accountNumber,customerName,amount,currency,paymentMethod,transactionRef,status,reconciliationDate';
@@ -35,8 +48,13 @@ async function done(service: TestService, method: string, path: string, body?: u
   return answer.body.data;
 }
 
-/** Sixty accounts of all frequencies, statuses and latenesses, with back-dated and reversed payments. */
-async function openPortfolio(service: TestService): Promise<void> {
+const OFFSET = { utcOffsetHours: 3 }; // of Africa/Nairobi
+
+/**
+ * A hundred accounts of all frequencies, moves and latenesses, with back-dated and reversed payments: what happens
+ * to each, on its own day, in the order of the days.
+ */
+async function livePortfolio(service: TestService): Promise<void> {
   const random = seeded(20_261_115);
   const plans: number[] = [];
   for (const [deposit, instalmentAmount, instalmentCount, frequency] of [
@@ -51,55 +69,92 @@ async function openPortfolio(service: TestService): Promise<void> {
     const plan = { name, deposit, instalmentAmount, instalmentCount, frequency, graceDays: 3 };
     plans.push((await done(service, 'POST', '/payplans', plan)).id);
   }
+  const days = new Map<PlainDate, (() => Promise<void>)[]>();
+  const on = (day: PlainDate, event: () => Promise<void>) => {
+    const when = day > TODAY ? TODAY : day;
+    days.set(when, [...(days.get(when) ?? []), event]);
+  };
   const monthEnds = ['2026-01-31', '2026-08-31', '2025-10-31', '2026-03-30', '2026-11-30', '2026-10-31'];
-  for (let n = 0; n < 60; n += 1) {
-    const activationDate = n < 12 ? monthEnds[n % 6] : addDays(TODAY, 15 - random(420));
-    const account = await newAccount(service, {
-      activationDate,
-      payplanId: plans[n % plans.length],
-      productId: 1 + random(5),
-    });
-    const share = [0, 0, 30, 60, 60, 90, 100, 110][random(8)] ?? 0;
+  const paths = [
+    [],
+    ['suspended'],
+    ['suspended', 'active'],
+    ['suspended', 'repossessed', 'active'],
+    ['suspended', 'defaulted'],
+    ['suspended', 'defaulted', 'repossessed'],
+    ['suspended', 'cancelled'],
+    ['suspended', 'written_off'],
+    ['suspended', 'defaulted', 'written_off'],
+  ];
+  for (let n = 0; n < 100; n += 1) {
+    const activationDate = (n < 12 ? monthEnds[n % 6] : addDays(TODAY, 15 - random(420))) as PlainDate;
+    // Recorded some days before it begins, on that day, or long after.
+    const recorded = addDays(activationDate, [-12, -3, 0, 0, 0, 40][n % 6] ?? 0);
+    const path = (activationDate <= TODAY && paths[n % paths.length]) || [];
+    const share = n % 17 === 0 ? 100 : ([0, 0, 30, 60, 60, 90, 100, 110][random(8)] ?? 0);
     const parts = share === 0 ? 0 : 1 + random(6);
-    for (let i = 0; i < parts; i += 1) {
-      const amount = Math.round((account.total * share) / parts) / 100;
-      const earliest = daysBetween(TODAY, account.activationDate) - 10;
-      const paymentDate = addDays(TODAY, Math.min(0, earliest + random(Math.max(1, 10 - earliest))));
-      const payment = await done(service, 'POST', '/payments', {
-        accountId: account.id,
-        amount,
-        paymentMethodId: 1 + random(4),
-        paymentDate,
-        transactionRef: random(3) === 0 ? null : `REF${n}-${i}`,
+    const moveDays = path.map(() => addDays(recorded, random(160))).sort();
+    const paidIn = Array.from({ length: parts }, (_, i) => ({
+      paymentDate: addDays(activationDate, random(260) - 10),
+      // Most are recorded on the day they came, some later.
+      recordedLate: i % 3 === 0 ? random(60) : 0,
+      reverse: random(9) === 0,
+    }));
+    const payplanId = plans[n % plans.length];
+    const productId = 1 + random(5);
+    let account: Any;
+    on(recorded, async () => {
+      account = await newAccount(service, { activationDate, payplanId, productId });
+    });
+    path.forEach((status, i) => {
+      on(moveDays[i] as PlainDate, async () => {
+        // A move that its status forbids, as that of an account that was completed, does not happen.
+        const { status: code } = await service.call('PUT', `/accounts/${account.id}`, {
+          status,
+          reason: 'why',
+        });
+        expect([200, 400]).toContain(code);
       });
-      if (random(9) === 0)
-        await done(service, 'POST', `/payments/${payment.id}/reverse`, { reason: 'recorded twice' });
-    }
-    for (const status of [
-      [],
-      [],
-      [],
-      ['suspended'],
-      ['defaulted', 'repossessed'],
-      ['defaulted'],
-      ['cancelled'],
-      ['suspended', 'written_off'],
-    ][random(8)] ?? []) {
-      const now = (await done(service, 'GET', `/accounts/${account.id}`)).status;
-      if (now === 'completed' || (now === 'pending' && status === 'defaulted')) break;
-      await done(service, 'PUT', `/accounts/${account.id}`, { status, reason: 'as a test' });
-    }
-    // When a row was recorded cannot be set through the API.
-    const created = addDays(TODAY, -random(100));
-    await sql`update accounts set created_at = ${`${created}T08:00:00Z`} where id = ${account.id}`.execute(
-      service.context.db,
-    );
+    });
+    paidIn.forEach(({ paymentDate, recordedLate, reverse }, i) => {
+      if (paymentDate > TODAY) return;
+      const [, known = recorded] = [paymentDate, recorded].sort();
+      on(addDays(known, recordedLate), async () => {
+        const payment = await done(service, 'POST', '/payments', {
+          accountId: account.id,
+          amount: Math.ceil((account.total * share) / parts) / 100,
+          paymentMethodId: 1 + (n % 4),
+          paymentDate,
+          transactionRef: `REF${n}-${i}`,
+        });
+        if (reverse) await done(service, 'POST', `/payments/${payment.id}/reverse`, { reason: 'twice' });
+      });
+    });
   }
-  // A written-off account that pays in full completes, and had been written off the day before.
-  const late = await newAccount(service, { activationDate: '2026-01-31', payplanId: plans[5] });
-  await done(service, 'PUT', `/accounts/${late.id}`, { status: 'suspended' });
-  await done(service, 'PUT', `/accounts/${late.id}`, { status: 'written_off', reason: 'lost' });
-  await done(service, 'POST', '/payments', { accountId: late.id, amount: late.total, paymentMethodId: 1 });
+  // A written-off account that pays in full completes, and had been written off the days before.
+  let late: Any;
+  on('2026-10-26' as PlainDate, async () => {
+    late = await newAccount(service, { activationDate: '2026-01-31', payplanId: plans[5] });
+    await done(service, 'PUT', `/accounts/${late.id}`, { status: 'suspended' });
+  });
+  on('2026-10-27' as PlainDate, async () => {
+    await done(service, 'PUT', `/accounts/${late.id}`, { status: 'written_off', reason: 'lost' });
+  });
+  on('2026-11-03' as PlainDate, async () => {
+    await done(service, 'POST', '/payments', { accountId: late.id, amount: late.total, paymentMethodId: 1 });
+  });
+  for (const day of [...days.keys()].sort()) {
+    setToday(service, day);
+    await activateDueAccounts(service.context, NOT_STOPPING);
+    for (const event of days.get(day) ?? []) await event();
+  }
+  service.clock.set(NOW);
+  await activateDueAccounts(service.context, NOT_STOPPING);
+  // When a row was recorded cannot be set through the API.
+  await sql`update accounts a set created_at = h.changed_on + time '08:00' at time zone 'UTC'
+    from account_status_changes h where h.account_id = a.id and h.from_status is null`.execute(
+    service.context.db,
+  );
 }
 
 async function everything(service: TestService, path: string): Promise<Any[]> {
@@ -115,184 +170,14 @@ const cents = (amount: number) => Math.round(amount * 100);
 const units = (minor: number) => minor / 100;
 const sum = <T>(rows: T[], of: (row: T) => number) => rows.reduce((total, row) => total + of(row), 0);
 
-/** The dates of all instalments, counted up one by one. */
-function instalmentDates(account: Any): string[] {
-  const [year, month, day] = account.activationDate.split('-').map(Number);
-  return Array.from({ length: account.instalmentCount }, (_, i) => {
-    const k = i + 1;
-    if (account.frequency !== 'monthly') {
-      const days = account.frequency === 'daily' ? k : 7 * k;
-      return new Date(Date.UTC(year, month - 1, day + days)).toISOString().slice(0, 10);
-    }
-    const last = new Date(Date.UTC(year, month - 1 + k + 1, 0)).getUTCDate();
-    return new Date(Date.UTC(year, month - 1 + k, Math.min(day, last))).toISOString().slice(0, 10);
-  });
-}
-
-/** The summary as the formulas of its decision page say it, from raw accounts and payments, account by account. */
-function naiveSummary(raw: Raw, startDate: string, endDate: string) {
-  const asOf = endDate < TODAY ? endDate : TODAY;
-  const past = asOf < TODAY;
-  const dayBefore = addDays(startDate as PlainDate, -1);
-  const existing = raw.accounts.filter(
-    (a) => !past || a.activationDate <= asOf || a.createdAt.slice(0, 10) <= asOf,
-  );
-  const accounts = existing.map((a) => {
-    const total = cents(a.total);
-    const deposit = cents(a.deposit);
-    const paidBy = (day: string) =>
-      sum(
-        raw.payments.filter((p) => p.accountId === a.id && p.status === 'matched' && p.paymentDate <= day),
-        (p) => cents(p.amount),
-      );
-    const paid = paidBy(asOf);
-    const f = (x: number) => Math.max(0, Math.min(x - deposit, total - deposit));
-    const dates = instalmentDates(a);
-    const dueBy = (day: string) => dates.filter((date) => date <= day).length * cents(a.instalmentAmount);
-    let standing = a.status;
-    if (a.status === 'completed' && paid < total) standing = raw.completedFrom.get(a.id);
-    if (a.status !== 'cancelled' && past && a.activationDate > asOf) standing = 'pending';
-    // Items are covered one by one until the money runs out.
-    let left = paid;
-    let next: string | undefined;
-    for (const [i, date] of [a.activationDate, ...dates].entries()) {
-      left -= i === 0 ? deposit : cents(a.instalmentAmount);
-      if (left < 0) {
-        next = date;
-        break;
-      }
-    }
-    const receivable = ['active', 'suspended', 'defaulted', 'repossessed'].includes(standing);
-    const due = a.activationDate <= asOf ? deposit + dueBy(asOf) : 0;
-    return {
-      productId: a.productId,
-      status: a.status,
-      standing,
-      activationDate: a.activationDate,
-      created: a.createdAt.slice(0, 10),
-      total,
-      outstanding: receivable ? Math.max(0, total - paid) : 0,
-      arrears: receivable ? Math.max(0, due - paid) : 0,
-      daysPastDue: receivable
-        ? next && next < asOf
-          ? daysBetween(next as PlainDate, asOf as PlainDate)
-          : 0
-        : null,
-      collected: startDate > asOf ? 0 : paid - paidBy(dayBefore),
-      collectedInstalments: startDate > asOf ? 0 : f(paid) - f(paidBy(dayBefore)),
-      dueInPeriod: startDate > asOf ? 0 : dueBy(asOf) - dueBy(dayBefore),
-      dueToDate: dueBy(asOf),
-      repaid: Math.min(f(paid), dueBy(asOf)),
-    };
-  });
-  const sold = accounts.filter((a) => a.standing !== 'cancelled');
-  const receivables = sum(accounts, (a) => a.outstanding);
-  const ratio = (numerator: number, denominator: number) => ({
-    numerator: units(numerator),
-    denominator: units(denominator),
-    ratio: denominator === 0 ? null : Math.round((numerator / denominator) * 10_000) / 10_000,
-    asOf,
-  });
-  const overdue = (days: number) =>
-    ratio(
-      sum(
-        accounts.filter((a) => (a.daysPastDue ?? 0) > days),
-        (a) => a.outstanding,
-      ),
-      receivables,
-    );
-  const group = (rows: typeof accounts) => ({
-    count: rows.length,
-    contractValue: units(sum(rows, (a) => a.total)),
-    outstanding: units(sum(rows, (a) => a.outstanding)),
-    arrears: units(sum(rows, (a) => a.arrears)),
-  });
-  const only = (rows: typeof accounts) => ({
-    count: rows.length,
-    contractValue: units(sum(rows, (a) => a.total)),
-  });
-  return {
-    asOf,
-    opened: only(accounts.filter((a) => a.created >= startDate && a.created <= endDate)),
-    activated: only(
-      accounts.filter(
-        (a) =>
-          a.activationDate >= startDate &&
-          a.activationDate <= asOf &&
-          !['pending', 'cancelled'].includes(a.status),
-      ),
-    ),
-    contractValue: units(sum(sold, (a) => a.total)),
-    collected: units(sum(accounts, (a) => a.collected)),
-    outstanding: units(receivables),
-    arrears: units(sum(accounts, (a) => a.arrears)),
-    byStatus: [...STATUSES].map((status) => ({
-      status,
-      ...group(accounts.filter((a) => a.standing === status)),
-    })),
-    byProduct: [1, 2, 3, 4, 5]
-      .map((productId) => ({ productId, ...group(accounts.filter((a) => a.productId === productId)) }))
-      .filter(({ count }) => count > 0),
-    collectionRate: ratio(
-      sum(sold, (a) => a.collectedInstalments),
-      sum(sold, (a) => a.dueInPeriod),
-    ),
-    repaymentRate: ratio(
-      sum(sold, (a) => a.repaid),
-      sum(sold, (a) => a.dueToDate),
-    ),
-    par30: overdue(30),
-    par60: overdue(60),
-    par90: overdue(90),
-    daysPastDue: [
-      [0, 0],
-      [1, 30],
-      [31, 60],
-      [61, 90],
-      [91, 180],
-      [181, null],
-    ].map(([from, to]) => {
-      const rows = accounts.filter(
-        (a) => a.daysPastDue !== null && a.daysPastDue >= (from ?? 0) && a.daysPastDue <= (to ?? 1e9),
-      );
-      return { from, to, count: rows.length, balance: units(sum(rows, (a) => a.outstanding)) };
-    }),
-  };
-}
-
-const STATUSES = [
-  'pending',
-  'active',
-  'suspended',
-  'defaulted',
-  'repossessed',
-  'completed',
-  'written_off',
-  'cancelled',
-] as const;
-
-interface Raw {
-  accounts: Any[];
-  payments: Any[];
-  /** The status from which an account was completed last. */
-  completedFrom: Map<number, string>;
-}
-
 describe('GET /reports/accounts/summary', () => {
   const service = useService();
-  let raw: Raw;
+  const get = async (path: string) => (await service.call('GET', path)).body;
+  let raw: RawPortfolio;
 
   beforeAll(async () => {
-    service.clock.set(NOW);
-    await openPortfolio(service);
-    const accounts = await everything(service, '/accounts');
-    const completedFrom = new Map<number, string>();
-    for (const { id, status } of accounts) {
-      if (status !== 'completed') continue;
-      const history = await done(service, 'GET', `/accounts/${id}/history?sort=id:desc`);
-      completedFrom.set(id, history.find(({ to }: Any) => to === 'completed').from);
-    }
-    raw = { accounts, payments: await everything(service, '/payments'), completedFrom };
+    await livePortfolio(service);
+    raw = await readPortfolio(get);
   }, 120_000);
 
   const summary = (startDate: string, endDate: string) =>
@@ -303,7 +188,12 @@ describe('GET /reports/accounts/summary', () => {
     for (const { status, count } of byStatus) expect(count, status).toBeGreaterThan(0);
     for (const { from, count } of daysPastDue) expect(count, `${from} days`).toBeGreaterThan(0);
     expect(raw.payments.some(({ status }) => status === 'reversed')).toBe(true);
-    expect([...raw.completedFrom.values()]).toContain('written_off');
+    const moves = [...raw.moves.values()].flat().map(({ from, to }) => `${from} to ${to}`);
+    for (const move of ['pending to active', 'suspended to active', 'written_off to completed'])
+      expect(moves).toContain(move);
+    const { writeOffs } = await summary('2026-01-01', '2026-11-30');
+    for (const figure of ['count', 'amount', 'recovered'])
+      expect(writeOffs[figure], figure).toBeGreaterThan(0);
   });
 
   it.each([
@@ -320,7 +210,7 @@ describe('GET /reports/accounts/summary', () => {
   ])('gives the figures of %s as a plain calculation does', async (_, startDate, endDate) => {
     const answer = await summary(startDate, endDate);
     expect(answer.period).toEqual({ startDate, endDate });
-    expect(answer).toMatchObject(naiveSummary(raw, startDate, endDate));
+    expect(answer).toMatchObject(portfolioOf(raw, { startDate, endDate, today: TODAY, ...OFFSET }));
   });
 
   it.each(['2026-11-30', '2026-07-31'])(
@@ -335,7 +225,7 @@ describe('GET /reports/accounts/summary', () => {
   );
 
   it('links to the very accounts behind each figure', async () => {
-    const { daysPastDue, byStatus, byProduct, opened, activated } = await summary('2026-11-01', '2026-11-30');
+    const { daysPastDue, byStatus, byProduct, ...rest } = await summary('2026-11-01', '2026-11-30');
     const listed = async (url: string) => {
       const { status, body } = await service.call('GET', `${url.replace('/api', '')}&limit=100`);
       expect(status).toBe(200);
@@ -343,13 +233,27 @@ describe('GET /reports/accounts/summary', () => {
     };
     for (const { accountsUrl, count, balance } of daysPastDue)
       expect(await listed(accountsUrl), accountsUrl).toEqual({ count, balance });
-    for (const { accountsUrl, count } of [...byStatus, ...byProduct, opened, activated])
+    for (const { accountsUrl, numerator, count } of [rest.par30, rest.par60, rest.par90])
+      expect(await listed(accountsUrl), accountsUrl).toEqual({ count, balance: numerator });
+    const { opened, activated, collectionRate, repaymentRate, writeOffs } = rest;
+    const others = [opened, activated, collectionRate, repaymentRate, writeOffs];
+    for (const { accountsUrl, count } of [...byStatus, ...byProduct, ...others])
       expect((await listed(accountsUrl)).count, accountsUrl).toBe(count);
   });
 
   it('gives no link where the list of today would show other accounts', async () => {
-    const { daysPastDue, byStatus } = await summary('2026-10-01', '2026-10-31');
-    expect([...daysPastDue, ...byStatus].every(({ accountsUrl }) => accountsUrl === null)).toBe(true);
+    const { daysPastDue, byStatus, byProduct, opened, writeOffs, ...rest } = await summary(
+      '2026-09-01',
+      '2026-10-31',
+    );
+    const { activated, collectionRate, repaymentRate, par30, par60, par90 } = rest;
+    const ofThatDay = [activated, collectionRate, repaymentRate, par30, par60, par90];
+    for (const { accountsUrl } of [...daysPastDue, ...byStatus, ...byProduct, ...ofThatDay])
+      expect(accountsUrl).toBeNull();
+    // What happened on a day can be listed on any other.
+    expect(writeOffs.count).toBeGreaterThan(0);
+    for (const { accountsUrl, count } of [opened, writeOffs])
+      expect((await service.call('GET', accountsUrl.replace('/api', ''))).body.pagination.total).toBe(count);
   });
 
   it('takes the current month where no dates are given', async () => {
@@ -395,6 +299,123 @@ describe('GET /reports/accounts/summary', () => {
           status,
         );
     }
+  });
+});
+
+describe('the figures of a day that has passed', () => {
+  const service = useService();
+  const summary = async (startDate: string, endDate: string) => {
+    const path = `/reports/accounts/summary?startDate=${startDate}&endDate=${endDate}`;
+    return (await service.call('GET', path)).body.data;
+  };
+  const LATER = '2027-01-01';
+
+  /** Without the lists, which show the day on which they are asked for. */
+  const figuresOf = (data: Any) =>
+    JSON.parse(JSON.stringify(data).replace(/"accountsUrl":("[^"]*"|null)/g, '"":0'));
+  const standingOf = async (day: string) =>
+    (await summary(day, day)).byStatus.filter(({ count }: Any) => count > 0).map(({ status }: Any) => status);
+
+  it('are those that the day itself had, whatever has become of the accounts since', async () => {
+    setToday(service, '2026-03-02');
+    const ids: number[] = [];
+    for (let n = 0; n < 6; n += 1) ids.push((await newAccount(service, { activationDate: '2026-03-02' })).id);
+    const [first = 0, second = 0, third = 0, fourth = 0, fifth = 0] = ids;
+    await newAccount(service, { activationDate: '2026-03-20' });
+    const seen = new Map<string, Any>();
+    const happenings: Record<string, () => Promise<unknown>> = {
+      '2026-03-05': () => pay(service, first, 2_000),
+      '2026-03-11': () => move(service, second, 'suspended'),
+      '2026-03-20': () => activateDueAccounts(service.context, NOT_STOPPING),
+      '2026-04-01': () => move(service, second, 'written_off'),
+      '2026-04-08': () => pay(service, second, 500),
+      '2026-05-20': () => pay(service, first, 20_800),
+      '2026-06-01': () => move(service, third, 'cancelled'),
+      '2026-06-30': () => move(service, fourth, 'suspended'),
+      '2026-07-09': () => move(service, fourth, 'repossessed'),
+      '2026-08-15': () => move(service, fourth, 'active'),
+      '2026-09-01': () => pay(service, fifth, 2_400),
+      '2026-10-10': () => pay(service, second, 30_000),
+    };
+    for (const [day, happening] of Object.entries(happenings)) {
+      setToday(service, day);
+      await happening();
+      seen.set(day, figuresOf(await summary('2026-03-04', day)));
+    }
+    setToday(service, LATER);
+    for (const [day, figures] of seen)
+      expect(figuresOf(await summary('2026-03-04', day)), day).toEqual(figures);
+    expect(new Set([...seen.values()].map((figures) => JSON.stringify(figures))).size).toBe(seen.size);
+  });
+
+  it('have an account that was recorded late as it stood when it was', async () => {
+    setToday(service, '2025-06-01');
+    const { id } = await newAccount(service, { activationDate: '2025-01-06' });
+    await move(service, id, 'suspended');
+    setToday(service, LATER);
+    expect(await standingOf('2025-01-05')).toEqual([]);
+    expect(await standingOf('2025-01-06')).toEqual(['active']);
+    expect(await standingOf('2025-06-01')).toEqual(['suspended']);
+  });
+
+  it('have an account completed on the day by which it was paid, as long as the payment stands', async () => {
+    setToday(service, '2024-06-01');
+    const { id, total } = await newAccount(service, { activationDate: '2024-01-01' });
+    const payment = await pay(service, id, total, { paymentDate: '2024-03-15' });
+    setToday(service, LATER);
+    expect(await standingOf('2024-03-14')).toEqual(['active']);
+    expect(await standingOf('2024-03-15')).toEqual(['completed']);
+    await reverse(service, payment.id);
+    expect(await standingOf('2024-03-15')).toEqual(['active']);
+    expect(await standingOf('2024-06-15')).toEqual(['active']);
+  });
+
+  it('count a loss by what was owed at the end of its day, and as recovered what came later, up to it', async () => {
+    setToday(service, '2023-02-01');
+    const { id, total } = await newAccount(service, { activationDate: '2023-02-01' });
+    await move(service, id, 'suspended');
+    setToday(service, '2023-03-10');
+    await move(service, id, 'written_off');
+    const writeOffs = async (startDate: string, endDate: string) => {
+      const { count, amount, recovered } = (await summary(startDate, endDate)).writeOffs;
+      return [count, amount, recovered];
+    };
+    expect(await writeOffs('2023-03-01', '2023-03-31')).toEqual([1, total, 0]);
+    await pay(service, id, 1_000, { paymentDate: '2023-03-09' }); // it was not known of
+    await pay(service, id, 300, { paymentDate: '2023-03-10' });
+    expect(await writeOffs('2023-03-01', '2023-03-31')).toEqual([1, total - 1_300, 0]);
+    setToday(service, '2023-05-02');
+    const last = await pay(service, id, total, { paymentDate: '2023-04-20' });
+    expect(await writeOffs('2023-03-01', '2023-03-31')).toEqual([1, total - 1_300, 0]);
+    expect(await writeOffs('2023-04-01', '2023-04-30')).toEqual([0, 0, total - 1_300]);
+    expect(await writeOffs('2023-03-01', '2023-04-30')).toEqual([1, total - 1_300, total - 1_300]);
+    await reverse(service, last.id);
+    expect(await writeOffs('2023-03-01', '2023-04-30')).toEqual([1, total - 1_300, 0]);
+    const account = (await service.call('GET', `/accounts/${id}`)).body.data;
+    expect([account.status, account.writtenOffDate]).toEqual(['written_off', '2023-03-10']);
+  });
+
+  it('have written-off accounts in the repayment rate, and cancelled ones in no rate from that day on', async () => {
+    setToday(service, '2022-02-01');
+    const activationDate = '2022-01-04'; // four instalments of 400 are due by 2022-02-01
+    const [lost, undone] = [
+      await newAccount(service, { activationDate }),
+      await newAccount(service, { activationDate }),
+    ];
+    await pay(service, lost.id, 2_400);
+    await pay(service, undone.id, 2_800);
+    await move(service, lost.id, 'suspended');
+    await move(service, lost.id, 'written_off');
+    setToday(service, '2022-02-02');
+    await move(service, undone.id, 'cancelled');
+    setToday(service, LATER);
+    const rates = async (day: string) => {
+      const { repaymentRate, collectionRate, outstanding } = await summary('2022-01-05', day);
+      const of = ({ numerator, denominator }: Any) => [numerator, denominator];
+      return [of(repaymentRate), of(collectionRate), outstanding];
+    };
+    expect(await rates('2022-02-01')).toEqual([[1_200, 3_200], [1_200, 3_200], 20_000]);
+    expect(await rates('2022-02-02')).toEqual([[400, 1_600], [400, 1_600], 0]);
   });
 });
 

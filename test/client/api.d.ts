@@ -1139,7 +1139,7 @@ export interface paths {
         };
         /**
          * The portfolio: accounts, balances, arrears and rates for a period
-         * @description Business days, both included. Balances and lateness are those at the end of asOf = min(endDate, today), by the payments and statuses known now. Ratios follow the GOGLA PAYGo PERFORM definitions.
+         * @description Business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today); what was paid by then is told by the value dates of the payments known now. The lists of accounts show today, so figures of a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -1253,6 +1253,7 @@ export interface components {
          *       "activationDate": "2026-11-02",
          *       "status": "active",
          *       "reason": null,
+         *       "writtenOffDate": null,
          *       "currency": "KES",
          *       "deposit": 2000,
          *       "instalmentAmount": 400,
@@ -1289,6 +1290,7 @@ export interface components {
             /** @enum {string} */
             status: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
             reason: string | null;
+            writtenOffDate: string | null;
             currency: string;
             /** @description In units of the currency. */
             deposit: number;
@@ -1372,31 +1374,41 @@ export interface components {
          *         "numerator": 1600,
          *         "denominator": 0,
          *         "ratio": null,
-         *         "asOf": "2026-11-02"
+         *         "asOf": "2026-11-02",
+         *         "count": 1,
+         *         "accountsUrl": "/api/accounts?filter[status][ne]=cancelled"
          *       },
          *       "repaymentRate": {
          *         "numerator": 0,
          *         "denominator": 0,
          *         "ratio": null,
-         *         "asOf": "2026-11-02"
+         *         "asOf": "2026-11-02",
+         *         "count": 1,
+         *         "accountsUrl": "/api/accounts?filter[status][ne]=cancelled&filter[activationDate][lte]=2026-11-02"
          *       },
          *       "par30": {
          *         "numerator": 0,
          *         "denominator": 19200,
          *         "ratio": 0,
-         *         "asOf": "2026-11-02"
+         *         "asOf": "2026-11-02",
+         *         "count": 0,
+         *         "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=30&filter[status][in]=active,suspended,defaulted,repossessed"
          *       },
          *       "par60": {
          *         "numerator": 0,
          *         "denominator": 19200,
          *         "ratio": 0,
-         *         "asOf": "2026-11-02"
+         *         "asOf": "2026-11-02",
+         *         "count": 0,
+         *         "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=60&filter[status][in]=active,suspended,defaulted,repossessed"
          *       },
          *       "par90": {
          *         "numerator": 0,
          *         "denominator": 19200,
          *         "ratio": 0,
-         *         "asOf": "2026-11-02"
+         *         "asOf": "2026-11-02",
+         *         "count": 0,
+         *         "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=90&filter[status][in]=active,suspended,defaulted,repossessed"
          *       },
          *       "daysPastDue": [
          *         {
@@ -1406,7 +1418,14 @@ export interface components {
          *           "balance": 19200,
          *           "accountsUrl": "/api/accounts?filter[status][in]=active,suspended,defaulted,repossessed&filter[daysPastDue][gte]=0&filter[daysPastDue][lte]=0"
          *         }
-         *       ]
+         *       ],
+         *       "writeOffs": {
+         *         "count": 0,
+         *         "amount": 0,
+         *         "recovered": 0,
+         *         "asOf": "2026-11-02",
+         *         "accountsUrl": "/api/accounts?filter[writtenOffDate][gte]=2026-11-01&filter[writtenOffDate][lte]=2026-11-02"
+         *       }
          *     }
          */
         AccountSummary: {
@@ -1441,8 +1460,7 @@ export interface components {
                 count: number;
                 /** @description In units of the currency. */
                 contractValue: number;
-                /** @description The accounts behind the figure. */
-                accountsUrl: string;
+                accountsUrl: string | null;
             };
             /** @description Totals of all accounts but the cancelled ones. */
             contractValue: number;
@@ -1475,7 +1493,7 @@ export interface components {
                 arrears: number;
                 accountsUrl: string | null;
             }[];
-            /** @description What came in for instalments in the period, to asOf, over the instalments due in it. Without deposits and cancelled accounts. */
+            /** @description What came in for instalments in the period, to asOf, over the instalments due in it. Without deposits and cancelled accounts; prepayments and arrears are in the numerator. */
             collectionRate: {
                 /** @description In units of the currency. */
                 numerator: number;
@@ -1487,6 +1505,9 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
+                /** @description The accounts behind it. */
+                count: number;
+                accountsUrl: string | null;
             };
             /** @description What of the instalments due to asOf is paid. With written-off, without cancelled accounts and deposits. */
             repaymentRate: {
@@ -1500,6 +1521,9 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
+                /** @description The accounts behind it. */
+                count: number;
+                accountsUrl: string | null;
             };
             /** @description The balance of accounts more than 30 days past due over the gross receivables. */
             par30: {
@@ -1513,6 +1537,9 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
+                /** @description The accounts behind it. */
+                count: number;
+                accountsUrl: string | null;
             };
             /** @description The balance of accounts more than 60 days past due over the gross receivables. */
             par60: {
@@ -1526,6 +1553,9 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
+                /** @description The accounts behind it. */
+                count: number;
+                accountsUrl: string | null;
             };
             /** @description The balance of accounts more than 90 days past due over the gross receivables. */
             par90: {
@@ -1539,6 +1569,9 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
+                /** @description The accounts behind it. */
+                count: number;
+                accountsUrl: string | null;
             };
             daysPastDue: {
                 from: number;
@@ -1548,6 +1581,22 @@ export interface components {
                 balance: number;
                 accountsUrl: string | null;
             }[];
+            /** @description Losses and what of them came back; by value dates, as all other figures. */
+            writeOffs: {
+                /** @description Accounts written off in the period, to asOf. */
+                count: number;
+                /** @description What they owed at the end of the day on which they were written off. */
+                amount: number;
+                /** @description What came in during the period, to asOf, on accounts after the day of their write-off, whenever that was, up to what they owed. */
+                recovered: number;
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                asOf: string;
+                /** @description The accounts written off in the period. */
+                accountsUrl: string;
+            };
         };
         Acknowledgement: {
             /** @enum {boolean} */
@@ -2657,6 +2706,7 @@ export interface components {
          *       "reason": "The system was stolen",
          *       "cause": null,
          *       "actor": "amina@example.com",
+         *       "date": "2026-11-02",
          *       "createdAt": "2026-11-02T08:15:30.000Z"
          *     }
          */
@@ -2668,6 +2718,11 @@ export interface components {
             cause: ("non_payment" | "payment") | null;
             /** @description The e-mail of the user, or "system". */
             actor: string;
+            /**
+             * Format: date
+             * @description The business day of the move.
+             */
+            date: string;
             /** Format: date-time */
             createdAt: string;
         };
@@ -4323,7 +4378,7 @@ export interface operations {
             query?: {
                 page?: number;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, customerId, productId, payplanId, employeeId, status, activationDate, total, paid, credit, balance, nextDueDate, daysPastDue, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, several by comma; fields: id, customerId, productId, payplanId, employeeId, status, activationDate, writtenOffDate, total, paid, credit, balance, nextDueDate, daysPastDue, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 status?: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
                 customerId?: number;
@@ -4343,6 +4398,8 @@ export interface operations {
                 "filter[status]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[activationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[activationDate]=value means eq. */
                 "filter[activationDate]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[writtenOffDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[writtenOffDate]=value means eq. */
+                "filter[writtenOffDate]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq. */
                 "filter[total]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[paid][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paid]=value means eq. */
@@ -4390,6 +4447,7 @@ export interface operations {
                      *           "activationDate": "2026-11-02",
                      *           "status": "active",
                      *           "reason": null,
+                     *           "writtenOffDate": null,
                      *           "currency": "KES",
                      *           "deposit": 2000,
                      *           "instalmentAmount": 400,
@@ -4480,6 +4538,7 @@ export interface operations {
                      *         "activationDate": "2026-11-02",
                      *         "status": "active",
                      *         "reason": null,
+                     *         "writtenOffDate": null,
                      *         "currency": "KES",
                      *         "deposit": 2000,
                      *         "instalmentAmount": 400,
@@ -4558,6 +4617,7 @@ export interface operations {
                      *         "activationDate": "2026-11-02",
                      *         "status": "active",
                      *         "reason": null,
+                     *         "writtenOffDate": null,
                      *         "currency": "KES",
                      *         "deposit": 2000,
                      *         "instalmentAmount": 400,
@@ -4636,6 +4696,7 @@ export interface operations {
                      *         "activationDate": "2026-11-02",
                      *         "status": "active",
                      *         "reason": null,
+                     *         "writtenOffDate": null,
                      *         "currency": "KES",
                      *         "deposit": 2000,
                      *         "instalmentAmount": 400,
@@ -4721,6 +4782,7 @@ export interface operations {
                      *           "reason": "The system was stolen",
                      *           "cause": null,
                      *           "actor": "amina@example.com",
+                     *           "date": "2026-11-02",
                      *           "createdAt": "2026-11-02T08:15:30.000Z"
                      *         }
                      *       ],
@@ -8195,31 +8257,41 @@ export interface operations {
                      *           "numerator": 1600,
                      *           "denominator": 0,
                      *           "ratio": null,
-                     *           "asOf": "2026-11-02"
+                     *           "asOf": "2026-11-02",
+                     *           "count": 1,
+                     *           "accountsUrl": "/api/accounts?filter[status][ne]=cancelled"
                      *         },
                      *         "repaymentRate": {
                      *           "numerator": 0,
                      *           "denominator": 0,
                      *           "ratio": null,
-                     *           "asOf": "2026-11-02"
+                     *           "asOf": "2026-11-02",
+                     *           "count": 1,
+                     *           "accountsUrl": "/api/accounts?filter[status][ne]=cancelled&filter[activationDate][lte]=2026-11-02"
                      *         },
                      *         "par30": {
                      *           "numerator": 0,
                      *           "denominator": 19200,
                      *           "ratio": 0,
-                     *           "asOf": "2026-11-02"
+                     *           "asOf": "2026-11-02",
+                     *           "count": 0,
+                     *           "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=30&filter[status][in]=active,suspended,defaulted,repossessed"
                      *         },
                      *         "par60": {
                      *           "numerator": 0,
                      *           "denominator": 19200,
                      *           "ratio": 0,
-                     *           "asOf": "2026-11-02"
+                     *           "asOf": "2026-11-02",
+                     *           "count": 0,
+                     *           "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=60&filter[status][in]=active,suspended,defaulted,repossessed"
                      *         },
                      *         "par90": {
                      *           "numerator": 0,
                      *           "denominator": 19200,
                      *           "ratio": 0,
-                     *           "asOf": "2026-11-02"
+                     *           "asOf": "2026-11-02",
+                     *           "count": 0,
+                     *           "accountsUrl": "/api/accounts?filter[daysPastDue][gt]=90&filter[status][in]=active,suspended,defaulted,repossessed"
                      *         },
                      *         "daysPastDue": [
                      *           {
@@ -8229,7 +8301,14 @@ export interface operations {
                      *             "balance": 19200,
                      *             "accountsUrl": "/api/accounts?filter[status][in]=active,suspended,defaulted,repossessed&filter[daysPastDue][gte]=0&filter[daysPastDue][lte]=0"
                      *           }
-                     *         ]
+                     *         ],
+                     *         "writeOffs": {
+                     *           "count": 0,
+                     *           "amount": 0,
+                     *           "recovered": 0,
+                     *           "asOf": "2026-11-02",
+                     *           "accountsUrl": "/api/accounts?filter[writtenOffDate][gte]=2026-11-01&filter[writtenOffDate][lte]=2026-11-02"
+                     *         }
                      *       },
                      *       "message": "Summary made."
                      *     }

@@ -1,0 +1,107 @@
+import { formatAmount, type Transaction } from './traffic.ts';
+
+/** A transaction and how its delivery went. */
+export interface Sent {
+  transaction: Transaction;
+  /** Whether the service said that it has it; without that, one payment or none is right. */
+  acknowledged: boolean;
+}
+
+/** A payment as the API shows it. */
+export interface ShownPayment {
+  id: number;
+  transactionRef: string | null;
+  amount: number;
+  status: string;
+  accountId: number | null;
+}
+
+/** What was paid on an account before and after, in minor units. */
+export interface Growth {
+  accountId: number;
+  accountNumber: string;
+  beforeMinor: bigint;
+  afterMinor: bigint;
+}
+
+export interface Line {
+  label: string;
+  sent: string;
+  shown: string;
+}
+
+export interface Comparison {
+  lines: Line[];
+  /** Each names the transaction or the account; empty when all is as it was sent. */
+  differences: string[];
+}
+
+/** Holds what the service shows against what was sent. */
+export function compare(
+  sent: readonly Sent[],
+  payments: readonly ShownPayment[],
+  growth: readonly Growth[],
+  decimals: number,
+): Comparison {
+  const differences: string[] = [];
+  const minor = ({ amount }: ShownPayment) => BigInt(amount.toFixed(decimals).replace('.', ''));
+  const money = (amountMinor: bigint) => formatAmount(amountMinor, decimals);
+  const shownOf = new Map<string, ShownPayment[]>();
+  for (const payment of payments) {
+    const ref = payment.transactionRef ?? '';
+    shownOf.set(ref, [...(shownOf.get(ref) ?? []), payment]);
+  }
+
+  const arrived: Transaction[] = [];
+  for (const { transaction, acknowledged } of sent) {
+    const { transId, amountMinor, accountId, kind } = transaction;
+    const shown = shownOf.get(transId) ?? [];
+    const [payment] = shown;
+    if (shown.length > 1) differences.push(`${transId}: ${shown.length} payments`);
+    if (!payment) {
+      if (acknowledged) differences.push(`${transId}: acknowledged, but there is no payment`);
+      continue;
+    }
+    arrived.push(transaction);
+    if (minor(payment) !== amountMinor)
+      differences.push(`${transId}: sent ${money(amountMinor)}, shown ${money(minor(payment))}`);
+    const expected = accountId === null ? 'unmatched' : `matched to account ${accountId}`;
+    const actual = payment.status === 'matched' ? `matched to account ${payment.accountId}` : payment.status;
+    if (actual !== expected) differences.push(`${transId}: should be ${expected} (${kind}), is ${actual}`);
+  }
+  const ids = new Set(sent.map(({ transaction }) => transaction.transId));
+  for (const { id, transactionRef } of payments) {
+    if (!ids.has(transactionRef ?? '')) differences.push(`payment ${id}: ${transactionRef} was never sent`);
+  }
+
+  for (const { accountId, accountNumber, beforeMinor, afterMinor } of growth) {
+    const expected = total(arrived.filter((transaction) => transaction.accountId === accountId));
+    if (afterMinor - beforeMinor !== expected)
+      differences.push(
+        `account ${accountNumber}: was sent ${money(expected)}, and is paid ${money(afterMinor - beforeMinor)} more`,
+      );
+  }
+
+  const matched = payments.filter(({ status }) => status === 'matched');
+  const unmatched = payments.filter(({ status }) => status === 'unmatched');
+  const toAccounts = arrived.filter(({ accountId }) => accountId !== null);
+  const toNobody = arrived.filter(({ accountId }) => accountId === null);
+  const shownTotal = (rows: readonly ShownPayment[]) => rows.reduce((sum, row) => sum + minor(row), 0n);
+  const grown = growth.reduce((sum, { beforeMinor, afterMinor }) => sum + afterMinor - beforeMinor, 0n);
+  return {
+    differences,
+    lines: [
+      { label: 'transactions', sent: String(arrived.length), shown: String(payments.length) },
+      { label: 'amount', sent: money(total(arrived)), shown: money(shownTotal(payments)) },
+      { label: 'matched', sent: String(toAccounts.length), shown: String(matched.length) },
+      { label: 'amount matched', sent: money(total(toAccounts)), shown: money(shownTotal(matched)) },
+      { label: 'paid more on accounts', sent: money(total(toAccounts)), shown: money(grown) },
+      { label: 'unmatched', sent: String(toNobody.length), shown: String(unmatched.length) },
+      { label: 'amount unmatched', sent: money(total(toNobody)), shown: money(shownTotal(unmatched)) },
+    ],
+  };
+}
+
+function total(transactions: readonly Transaction[]): bigint {
+  return transactions.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+}

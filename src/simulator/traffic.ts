@@ -1,0 +1,260 @@
+import { createHash } from 'node:crypto';
+
+/** An account that is paid on, and what the simulator knows of whose it is. */
+export interface PayingAccount {
+  id: number;
+  accountNumber: string;
+  /** Minor units that may still be paid before it is paid in full. */
+  roomMinor: bigint;
+  /**
+   * Of a customer whose only account this is; null where that is not known, and where the customer has
+   * another one, so that their number and national id point to no account.
+   */
+  soleHolder: { phone: string; nationalId: string } | null;
+  /** A number that several open accounts share: a reference that cannot be resolved. */
+  sharedPhone: string | null;
+}
+
+/** What the provider posts. A field may be a number where a text is promised. */
+export type Body = Record<string, string | number>;
+
+export interface Transaction {
+  transId: string;
+  amountMinor: bigint;
+  /** The account that it must show on; null: it must stay unmatched. */
+  accountId: number | null;
+  kind: string;
+  body: Body;
+}
+
+/** A post of a transaction's notification. */
+export interface Delivery {
+  atMs: number;
+  transaction: Transaction;
+  body: Body;
+  /** first; repeat: equal to the first; altered: the same transaction with other fields. */
+  type: 'first' | 'repeat' | 'altered';
+  /** The provider hangs up before it can have read the answer, and delivers again. */
+  hangsUp: boolean;
+}
+
+export interface TrafficOptions {
+  /** Posts a second. */
+  rate: number;
+  seconds: number;
+  accounts: readonly PayingAccount[];
+  /** The beginning of every transaction id of this run. */
+  prefix: string;
+  shortCode: string;
+  decimals: number;
+  now: Date;
+}
+
+export type Random = (below: number) => number;
+
+/** A seeded generator (mulberry32): whole numbers from 0 to below a bound. */
+export function createRandom(seed: number): Random {
+  let state = seed | 0;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) % below;
+  };
+}
+
+const BURST_SHARE = 6; // one second in so many has all its posts at its start
+const REPEAT_SHARE = 8;
+const ALTERED_SHARE = 25;
+const HANG_UP_SHARE = 40;
+const MAX_REPEAT_DELAY_MS = 3_000;
+const OLDEST_DAYS = 3;
+const EAST_AFRICA_OFFSET_MS = 3 * 3_600_000;
+
+/** All that a run posts, in the order of time. The same seed gives the same choices. */
+export function planTraffic(random: Random, options: TrafficOptions): Delivery[] {
+  const { rate, seconds } = options;
+  const room = new Map(options.accounts.map((account) => [account.id, account.roomMinor]));
+  const deliveries: Delivery[] = [];
+  let number = 0;
+  for (let second = 0; second < seconds; second += 1) {
+    const isBurst = random(BURST_SHARE) === 0;
+    // Repeats count in the rate, and move themselves to somewhat later.
+    for (let i = 0; deliveries.length < rate * (second + 1); i += 1) {
+      const atMs = second * 1_000 + (isBurst ? 0 : Math.floor((i * 1_000) / rate));
+      number += 1;
+      const transaction = makeTransaction(random, options, room, number);
+      const hangsUp = random(HANG_UP_SHARE) === 0;
+      deliveries.push({ atMs, transaction, body: transaction.body, type: 'first', hangsUp });
+      const again = (type: Delivery['type'], body: Body) => {
+        const later = Math.min(seconds * 1_000, atMs + random(MAX_REPEAT_DELAY_MS));
+        deliveries.push({ atMs: later, transaction, body, type, hangsUp: false });
+      };
+      if (random(REPEAT_SHARE) === 0) again('repeat', transaction.body);
+      if (random(ALTERED_SHARE) === 0) again('altered', alter(random, transaction, options.decimals));
+    }
+  }
+  return deliveries.sort((a, b) => a.atMs - b.atMs);
+}
+
+function makeTransaction(
+  random: Random,
+  options: TrafficOptions,
+  room: Map<number, bigint>,
+  number: number,
+): Transaction {
+  const { decimals, now } = options;
+  const account = pick(random, options.accounts);
+  const unit = 10n ** BigInt(decimals);
+  const typed = typeReference(random, account);
+  const amountMinor = makeAmount(random, unit, decimals);
+  const left = (room.get(account.id) ?? 0n) - amountMinor;
+  // An account that was paid in full is not found by its holder's number any more: none shall get there.
+  const isKnown = typed.isRight && left > 0n;
+  const reference = typed.isRight && !isKnown ? 'PAID ALREADY' : typed.reference;
+  if (isKnown) room.set(account.id, left);
+  const transId = `${options.prefix}${number.toString(36).toUpperCase().padStart(5, '0')}`;
+  const time = new Date(now.getTime() - random(OLDEST_DAYS * 86_400_000));
+  const amount = formatAmount(amountMinor, decimals);
+  const body: Body = {
+    TransactionType: pick(random, ['Pay Bill', 'Pay Bill', 'CustomerPayBillOnline', '']),
+    TransID: transId,
+    TransTime: eastAfricaTime(time),
+    TransAmount: random(6) === 0 ? Number(amount) : amount,
+    BusinessShortCode:
+      random(8) === 0 && /^[1-9]\d*$/.test(options.shortCode) ? Number(options.shortCode) : options.shortCode,
+    BillRefNumber: reference,
+    MSISDN: isKnown || !typed.isRight ? typed.payer : strangersNumber(random),
+  };
+  if (random(3) > 0) {
+    Object.assign(body, {
+      InvoiceNumber: '',
+      OrgAccountBalance: String(1_000 + random(9_000_000)),
+      ThirdPartyTransID: '',
+      FirstName: pick(random, ['WANJIRU', 'OTIENO', 'ACHIENG', 'MWANGI', "N'GANG'A", 'ZOË']),
+    });
+  }
+  return {
+    transId,
+    amountMinor,
+    accountId: isKnown ? account.id : null,
+    kind: typed.isRight && !isKnown ? 'a word' : typed.kind,
+    body,
+  };
+}
+
+interface Typed {
+  kind: string;
+  reference: string;
+  payer: string | number;
+  /** Whether it leads to the account. */
+  isRight: boolean;
+}
+
+/** What a payer types, and what the provider tells of the number that paid. */
+function typeReference(random: Random, account: PayingAccount): Typed {
+  const number = account.accountNumber;
+  const digits = number.replace(/\D/g, '');
+  const stranger = strangersNumber(random);
+  const right = (kind: string, reference: string, payer: string | number = stranger): Typed => ({
+    kind,
+    reference,
+    payer,
+    isRight: true,
+  });
+  const wrong = (kind: string, reference: string, payer: string | number = stranger): Typed => ({
+    kind,
+    reference,
+    payer,
+    isRight: false,
+  });
+  const holder = account.soleHolder;
+  const choices: (() => Typed)[] = [
+    () => right('account number', number),
+    () => right('account number', number, Number(stranger)),
+    () => right('account number', number, maskedNumber(stranger)),
+    () => right('in lower case', number.toLowerCase()),
+    () => right('with spaces', ` ${number.slice(0, 3)} ${digits.slice(0, 4)} ${digits.slice(4)} `),
+    () => right('with dashes', `${digits.slice(0, 4)}-${digits.slice(4)}`),
+    () => right('without prefix', digits),
+    () => wrong('one digit wrong', number.slice(0, 3) + substitute(random, digits)),
+    () => wrong('two digits swapped', number.slice(0, 3) + transpose(random, digits)),
+    () => wrong('one digit missing', number.slice(0, 3) + digits.slice(1)),
+    () => wrong('a letter too many', `${number}X`),
+    () => wrong('a word', pick(random, ['SOLAR', 'pump', 'N/A', '0', 'deposit ya mama', '☀'])),
+    () => wrong('empty, number masked', '', maskedNumber(stranger)),
+    () => wrong('empty, a stranger', '', hashOf(stranger)),
+  ];
+  if (holder) {
+    const plain = holder.phone.slice(1);
+    choices.push(
+      () => right('phone', plain),
+      () => right('phone, local', `0${plain.slice(3)}`),
+      () => right('national id', holder.nationalId),
+      () => right('empty, payer known', '', plain),
+      () => right('empty, payer hashed', '', hashOf(plain)),
+      () => wrong('empty, number masked', '', maskedNumber(plain)),
+    );
+  }
+  const shared = account.sharedPhone;
+  if (shared) choices.push(() => wrong('phone of two accounts', shared.slice(1)));
+  return pick(random, choices)();
+}
+
+/** The same transaction, told differently. */
+function alter(random: Random, { body, amountMinor }: Transaction, decimals: number): Body {
+  return random(2) === 0
+    ? { ...body, TransAmount: formatAmount(amountMinor + 10n ** BigInt(decimals), decimals) }
+    : { ...body, BillRefNumber: `${body.BillRefNumber} OTHER` };
+}
+
+function makeAmount(random: Random, unit: bigint, decimals: number): bigint {
+  const whole = BigInt(5 + random(60) * 5) * unit;
+  return decimals > 0 && random(5) === 0 ? whole + BigInt(random(Number(unit))) : whole;
+}
+
+export function formatAmount(minor: bigint, decimals: number): string {
+  if (decimals === 0) return String(minor);
+  const digits = String(minor).padStart(decimals + 1, '0');
+  return `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`;
+}
+
+/** A wrong digit or a swap of two neighbours never passes the check digit. */
+function substitute(random: Random, digits: string): string {
+  const at = 1 + random(digits.length - 1);
+  const digit = (Number(digits[at]) + 1 + random(9)) % 10;
+  return digits.slice(0, at) + digit + digits.slice(at + 1);
+}
+
+function transpose(random: Random, digits: string): string {
+  const places = [...digits].flatMap((digit, i) =>
+    i > 0 && digits[i + 1] !== undefined && digit !== digits[i + 1] ? [i] : [],
+  );
+  const at = places[random(Math.max(1, places.length))];
+  if (at === undefined) return substitute(random, digits);
+  return digits.slice(0, at) + digits[at + 1] + digits[at] + digits.slice(at + 2);
+}
+
+/** Of a network that no customer of the simulator has. */
+function strangersNumber(random: Random): string {
+  return `25411${String(random(10_000_000)).padStart(7, '0')}`;
+}
+
+function maskedNumber(digits: string): string {
+  return `${digits.slice(0, 4)}****${digits.slice(-3)}`;
+}
+
+function hashOf(digits: string): string {
+  return createHash('sha256').update(digits).digest('hex');
+}
+
+function eastAfricaTime(moment: Date): string {
+  const local = new Date(moment.getTime() + EAST_AFRICA_OFFSET_MS).toISOString();
+  return local.slice(0, 19).replace(/\D/g, '');
+}
+
+function pick<T>(random: Random, choices: readonly T[]): T {
+  const choice = choices[random(choices.length)];
+  if (choice === undefined) throw new RangeError('There is nothing to choose from.');
+  return choice;
+}

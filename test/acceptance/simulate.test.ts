@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import { read } from './client.ts';
+import {
+  cleanUpAfterwards,
+  type Environment,
+  NO_RATE_LIMITS,
+  newDatabase,
+  ROOT,
+  type RunningService,
+  report,
+  runToEnd,
+  startService,
+} from './process.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+cleanUpAfterwards();
+
+const SIMULATE = join(ROOT, 'dist', 'cli', 'simulate.js');
+const EMAIL = 'provider@example.com';
+const PASSWORD = 'the password of the provider';
+const SECRET = 'what the provider knows';
+
+const startOne = async (environment: Environment = {}) =>
+  startService({ DATABASE_URL: await newDatabase(), ...environment });
+
+function simulate({ origin }: RunningService, options: string[], environment: Environment = {}) {
+  const command = [process.execPath, SIMULATE, '--url', origin, '--email', EMAIL, ...options];
+  return runToEnd(command, { SIMULATOR_PASSWORD: PASSWORD, ...environment });
+}
+
+/** What the printed table says was sent and is shown, by label. */
+function tableOf(output: string): Map<string, string[]> {
+  const rows = output.split('\nreferences\n')[1]?.split('\n') ?? [];
+  return new Map(
+    rows.map((row) => row.trim().split(/ {2,}/)).map(([label = '', ...cells]) => [label, cells]),
+  );
+}
+
+async function signIn(service: RunningService): Promise<string> {
+  const answer = await service.call('POST', '/auth/login', { email: EMAIL, password: PASSWORD });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data.accessToken;
+}
+
+test('simulated traffic shows exactly as it was sent, within the service’s own limits', async () => {
+  const service = await startOne({ WEBHOOK_SECRET: SECRET });
+  const options = ['--rate', '60', '--seconds', '6', '--accounts', '8', '--seed', '7'];
+  const run = await simulate(service, options, { WEBHOOK_SECRET: SECRET });
+  expect(run.status, run.stdout + run.stderr).toBe(0);
+  expect(run.stderr).toBe('');
+  expect(run.stdout).toContain('The service shows exactly what was sent.');
+  expect(run.stdout).toContain('seed 7,');
+  const table = tableOf(run.stdout);
+  for (const label of [
+    'transactions',
+    'amount',
+    'matched',
+    'amount matched',
+    'unmatched',
+    'amount unmatched',
+  ]) {
+    const [sent, shown] = table.get(label) ?? [];
+    expect(Number(sent), label).toBeGreaterThan(0);
+    expect(shown, label).toBe(sent);
+  }
+  // Repeats, alterations and broken connections were among it, and every kind of reference.
+  for (const outcome of ['matched', 'unmatched', 'repeated', 'differs', 'retries'])
+    expect(run.stdout).toMatch(new RegExp(`\\b[1-9]\\d* ${outcome}\\b`));
+  for (const kind of [
+    'phone',
+    'national id',
+    'empty, payer hashed',
+    'two digits swapped',
+    'phone of two accounts',
+  ])
+    expect(Number(table.get(kind)?.[0]), kind).toBeGreaterThan(0);
+  report(run.stdout.split('\n').at(-2) ?? '');
+
+  // The service's own books have as many payments, and one seed makes the same choices again.
+  const again = tableOf((await simulate(service, options, { WEBHOOK_SECRET: SECRET })).stdout);
+  expect(again).toEqual(table);
+  expect((await service.stop()).status).toBe(0);
+});
+
+test('simulated traffic can go to accounts that are there', async () => {
+  const service = await startOne(NO_RATE_LIMITS);
+  expect((await simulate(service, ['--rate', '5', '--seconds', '1', '--accounts', '3'])).status).toBe(0);
+  const run = await simulate(service, ['--rate', '40', '--seconds', '2', '--existing', '--accounts', '3']);
+  expect(run.status, run.stdout + run.stderr).toBe(0);
+  expect(run.stdout).toContain('3 accounts found');
+  const accounts = await read(service, await signIn(service), '/accounts?limit=100');
+  expect(accounts).toHaveLength(3);
+  expect((await service.stop()).status).toBe(0);
+});
+
+test('what is done to the money behind the simulator’s back is told, by transaction and account', async () => {
+  const service = await startOne(NO_RATE_LIMITS);
+  const running = simulate(service, ['--rate', '30', '--seconds', '8', '--accounts', '4']);
+  const token = await until(async () => {
+    const answer = await service.call('POST', '/auth/login', { email: EMAIL, password: PASSWORD });
+    return answer.status === 200 ? answer.body.data.accessToken : undefined;
+  });
+  const first = await until(async () => {
+    const path = '/payments?filter[status]=matched&filter[source]=webhook&limit=1&sort=id:asc';
+    return (await read(service, token, path))[0];
+  });
+  const byHand = { accountId: first.accountId, amount: 12_345, paymentMethodId: 2 };
+  expect((await service.call('POST', '/payments', byHand, { token })).status).toBe(201);
+  const reason = { reason: 'to see whether it is told' };
+  expect((await service.call('POST', `/payments/${first.id}/reverse`, reason, { token })).status).toBe(200);
+
+  const run = await running;
+  expect(run.status, run.stdout + run.stderr).toBe(1);
+  const told = run.stdout.split('\n').filter((line) => line.startsWith('DIFFERENCE '));
+  expect(told).toHaveLength(2);
+  expect(told[0]).toMatch(
+    new RegExp(`${first.transactionRef}: should be matched to account ${first.accountId} .*, is reversed`),
+  );
+  expect(told[1]).toContain(first.accountNumber);
+  expect(run.stdout).toContain('2 differences between what was sent and what the service shows.');
+  expect((await service.stop()).status).toBe(0);
+});
+
+test('a refused simulation says why', async () => {
+  const service = await startOne({ WEBHOOK_SECRET: SECRET, ...NO_RATE_LIMITS });
+  const refused = await simulate(service, ['--rate', '3', '--seconds', '1', '--accounts', '1']);
+  expect(refused.status).toBe(1);
+  expect(refused.stdout).toContain('refused, 401');
+  const unknown = await simulate(service, [], { SIMULATOR_PASSWORD: 'another password' });
+  expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringContaining(`as ${EMAIL}, nor register`)]);
+  const mistyped = await simulate(service, ['--rate', 'fast']);
+  expect([mistyped.status, mistyped.stderr]).toEqual([1, expect.stringContaining('Usage: npm run simulate')]);
+  await service.stop();
+  const nobody = await simulate(service, []);
+  expect([nobody.status, nobody.stderr]).toEqual([1, `${service.origin} does not answer.\n`]);
+});
+
+async function until<T>(look: () => Promise<T | undefined>): Promise<T> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('It did not come about.');
+}

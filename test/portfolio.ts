@@ -1,0 +1,355 @@
+/**
+ * The figures of a portfolio, computed anew from what the API shows of accounts, their moves and payments: one
+ * account after the other, one day after the other. It shares no code with the service, so that it shares no
+ * mistake with it. Amounts are bigint in hundredths; days are counted, never calculated with.
+ */
+
+/** What the API answers for an account, a move of it (`/accounts/:id/history`) and a payment. */
+export interface RawAccount {
+  id: number;
+  productId: number;
+  status: string;
+  activationDate: string;
+  createdAt: string;
+  deposit: number;
+  instalmentAmount: number;
+  instalmentCount: number;
+  frequency: 'daily' | 'weekly' | 'monthly';
+}
+export interface RawMove {
+  id: number;
+  from: string | null;
+  to: string;
+  date: string;
+}
+export interface RawPayment {
+  accountId: number | null;
+  status: string;
+  paymentDate: string;
+  amount: number;
+}
+export interface RawCreditMove {
+  accountId: number;
+  toAccountId: number | null;
+  valueDate: string;
+  amount: number;
+}
+export interface RawPortfolio {
+  accounts: readonly RawAccount[];
+  payments: readonly RawPayment[];
+  /** Each once, though both accounts show it. */
+  creditMoves: readonly RawCreditMove[];
+  /** By the id of the account. */
+  moves: ReadonlyMap<number, readonly RawMove[]>;
+}
+
+export interface Span {
+  startDate: string;
+  endDate: string;
+  today: string;
+  /** Hours by which the business's clocks are ahead of UTC, for what was recorded when. */
+  utcOffsetHours: number;
+}
+
+/** Answers a GET below /api with the body. */
+// biome-ignore lint/suspicious/noExplicitAny: the answers' shape is held against openapi.json elsewhere.
+export type Get = (path: string) => Promise<any>;
+
+/** Reads all that the figures are computed from, page by page. */
+export async function readPortfolio(get: Get): Promise<RawPortfolio> {
+  const accounts = await readAll<RawAccount>(get, '/accounts');
+  const moves = new Map<number, RawMove[]>();
+  for (const { id } of accounts) moves.set(id, await readAll<RawMove>(get, `/accounts/${id}/history`));
+  const creditMoves: RawCreditMove[] = [];
+  for (const { id } of accounts) {
+    const all = await readAll<RawCreditMove>(get, `/accounts/${id}/credit/moves`);
+    creditMoves.push(...all.filter((move) => move.accountId === id));
+  }
+  return { accounts, moves, creditMoves, payments: await readAll<RawPayment>(get, '/payments') };
+}
+
+async function readAll<T>(get: Get, path: string): Promise<T[]> {
+  const rows: T[] = [];
+  for (let page = 1; ; page += 1) {
+    const { data, pagination } = await get(`${path}?limit=100&sort=id:asc&page=${page}`);
+    rows.push(...data);
+    if (page >= pagination.totalPages) return rows;
+  }
+}
+
+const RECEIVABLE = ['active', 'suspended', 'defaulted', 'repossessed'];
+const COMPLETED_WHEN_PAID = ['active', 'suspended', 'defaulted', 'written_off'];
+const STATUSES = ['pending', ...RECEIVABLE, 'completed', 'written_off', 'cancelled'];
+const BUCKETS = [
+  [0, 0],
+  [1, 30],
+  [31, 60],
+  [61, 90],
+  [91, 180],
+  [181, null],
+] as const;
+
+/** The answer of `GET /reports/accounts/summary` for the span, without names and addresses of lists. */
+export function portfolioOf(raw: RawPortfolio, span: Span) {
+  const [asOf = span.today] = [span.endDate, span.today].sort();
+  const moneyOf = new Map<number, Money[]>();
+  function note(accountId: number | null, date: string, amount: bigint): void {
+    if (accountId === null) return;
+    const list = moneyOf.get(accountId) ?? [];
+    list.push({ date, amount });
+    moneyOf.set(accountId, list);
+  }
+  for (const { accountId, status, paymentDate, amount } of raw.payments) {
+    if (status === 'matched') note(accountId, paymentDate, hundredths(amount));
+  }
+  for (const { accountId, toAccountId, valueDate, amount } of raw.creditMoves) {
+    note(accountId, valueDate, -hundredths(amount));
+    note(toAccountId, valueDate, hundredths(amount));
+  }
+  const all = raw.accounts.map((account) =>
+    figuresOf(account, moneyOf.get(account.id) ?? [], raw.moves.get(account.id) ?? [], span, asOf),
+  );
+  const there = all.filter((a) => a.standing !== undefined);
+  const sold = all.filter((a) => a.standing !== 'cancelled');
+  const receivable = there.filter((a) => RECEIVABLE.includes(a.standing ?? ''));
+  const outstanding = sum(receivable, (a) => a.balance);
+  const ratio = (numerator: bigint, denominator: bigint, accounts: readonly unknown[]) => ({
+    numerator: units(numerator),
+    denominator: units(denominator),
+    ratio: fourDecimals(numerator, denominator),
+    asOf,
+    count: accounts.length,
+  });
+  const atRisk = (days: number) => {
+    const late = receivable.filter((a) => a.daysPastDue > days);
+    return ratio(
+      sum(late, (a) => a.balance),
+      outstanding,
+      late,
+    );
+  };
+  const group = (accounts: typeof all) => {
+    const owing = accounts.filter((a) => RECEIVABLE.includes(a.standing ?? ''));
+    return {
+      count: accounts.length,
+      contractValue: units(sum(accounts, (a) => a.total)),
+      outstanding: units(sum(owing, (a) => a.balance)),
+      arrears: units(sum(owing, (a) => a.arrears)),
+    };
+  };
+  const only = (accounts: typeof all) => ({
+    count: accounts.length,
+    contractValue: units(sum(accounts, (a) => a.total)),
+  });
+  return {
+    period: { startDate: span.startDate, endDate: span.endDate },
+    asOf,
+    opened: only(all.filter((a) => a.recorded >= span.startDate && a.recorded <= span.endDate)),
+    activated: only(
+      there.filter(
+        (a) =>
+          a.activationDate >= span.startDate &&
+          a.activationDate <= asOf &&
+          !['pending', 'cancelled'].includes(a.standing ?? ''),
+      ),
+    ),
+    contractValue: units(
+      sum(
+        there.filter((a) => a.standing !== 'cancelled'),
+        (a) => a.total,
+      ),
+    ),
+    collected: units(sum(all, (a) => a.collected)),
+    outstanding: units(outstanding),
+    arrears: units(sum(receivable, (a) => a.arrears)),
+    byStatus: STATUSES.map((status) => ({ status, ...group(there.filter((a) => a.standing === status)) })),
+    byProduct: [...new Set(there.map((a) => a.productId))]
+      .sort((a, b) => a - b)
+      .map((productId) => ({ productId, ...group(there.filter((a) => a.productId === productId)) })),
+    collectionRate: ratio(
+      sum(sold, (a) => a.collectedForInstalments),
+      sum(sold, (a) => a.dueInPeriod),
+      sold.filter((a) => a.standing !== undefined),
+    ),
+    repaymentRate: ratio(
+      sum(sold, (a) => a.repaid),
+      sum(sold, (a) => a.dueToDate),
+      sold.filter((a) => a.standing !== undefined && a.activationDate <= asOf),
+    ),
+    par30: atRisk(30),
+    par60: atRisk(60),
+    par90: atRisk(90),
+    daysPastDue: BUCKETS.map(([from, to]) => {
+      const inside = receivable.filter((a) => a.daysPastDue >= from && (to === null || a.daysPastDue <= to));
+      return { from, to, count: inside.length, balance: units(sum(inside, (a) => a.balance)) };
+    }),
+    writeOffs: {
+      count: all.filter((a) => a.writtenOff !== undefined).length,
+      amount: units(sum(all, (a) => a.writtenOff ?? 0n)),
+      recovered: units(sum(all, (a) => a.recovered)),
+      asOf,
+    },
+  };
+}
+
+/** What came onto an account on a day, or left it. */
+interface Money {
+  date: string;
+  amount: bigint;
+}
+
+function figuresOf(
+  account: RawAccount,
+  money: readonly Money[],
+  moves: readonly RawMove[],
+  { startDate, utcOffsetHours }: Span,
+  asOf: string,
+) {
+  const deposit = hundredths(account.deposit);
+  const instalment = hundredths(account.instalmentAmount);
+  const total = deposit + instalment * BigInt(account.instalmentCount);
+  const positive = (amount: bigint) => (amount > 0n ? amount : 0n);
+  const capped = (amount: bigint) => total - positive(total - amount);
+  const toInstalments = (paid: bigint) => positive(capped(paid) - deposit);
+
+  /** What was paid by the end of a day. */
+  const paidBy = (day: string) =>
+    sum(
+      money.filter(({ date }) => date <= day),
+      ({ amount }) => amount,
+    );
+  const paid = paidBy(asOf);
+  // "Before the period" is what is dated before its first day; a period that lies ahead has none.
+  const paidBefore = sum(
+    money.filter(({ date }) => date < startDate && date <= asOf),
+    ({ amount }) => amount,
+  );
+
+  // Day by day: what falls due, and how long the first item that is not covered has been due.
+  let dueToDate = 0n;
+  let dueInPeriod = 0n;
+  let due = 0n;
+  let daysPastDue = 0;
+  const calendar = itemCalendar(account);
+  for (let day = account.activationDate; day <= asOf; day = dayAfter(day)) {
+    if (due > paid) daysPastDue += 1;
+    if (day === account.activationDate) due += deposit;
+    else if (calendar(day)) {
+      due += instalment;
+      dueToDate += instalment;
+      if (day >= startDate) dueInPeriod += instalment;
+    }
+  }
+
+  const standing = statusOn(account, moves, asOf, paid >= total);
+  const writeOff = moves.find((move) => move.to === 'written_off' && move.from !== 'completed')?.date;
+  let writtenOff: bigint | undefined;
+  let recovered = 0n;
+  if (writeOff !== undefined && writeOff <= asOf) {
+    if (writeOff >= startDate) writtenOff = positive(total - paidBy(writeOff));
+    const since = writeOff >= startDate ? paidBy(writeOff) : paidBefore;
+    recovered = capped(paid) - capped(since);
+  }
+  return {
+    productId: account.productId,
+    activationDate: account.activationDate,
+    recorded: localDay(account.createdAt, utcOffsetHours),
+    standing,
+    total,
+    balance: positive(total - paid),
+    arrears: positive(due - paid),
+    daysPastDue,
+    dueToDate,
+    dueInPeriod,
+    repaid: dueToDate - positive(dueToDate - toInstalments(paid)),
+    collected: paid - paidBefore,
+    collectedForInstalments: toInstalments(paid) - toInstalments(paidBefore),
+    writtenOff,
+    recovered,
+  };
+}
+
+/**
+ * The status at the end of a day: of the last move by then, where a completion and its undoing are none, because
+ * they follow from what is paid. An account that was recorded after it began has stood as it was recorded.
+ * @returns undefined where the account was not there yet.
+ */
+function statusOn(
+  account: RawAccount,
+  moves: readonly RawMove[],
+  day: string,
+  isPaid: boolean,
+): string | undefined {
+  let status: string | undefined;
+  for (const move of moves) {
+    if (move.to === 'completed' || move.from === 'completed') continue;
+    const isRecordedLate = move.from === null && account.activationDate <= day;
+    if (move.date <= day || isRecordedLate) status = move.to;
+  }
+  return status !== undefined && isPaid && COMPLETED_WHEN_PAID.includes(status) ? 'completed' : status;
+}
+
+/** Says of one day after the other, from the one after the activation on, whether an instalment falls due. */
+function itemCalendar({ activationDate, frequency, instalmentCount }: RawAccount): (day: string) => boolean {
+  const anchor = Number(activationDate.slice(8));
+  let days = 0;
+  let items = 0;
+  return (day) => {
+    days += 1;
+    if (items === instalmentCount) return false;
+    const dayOfMonth = Number(day.slice(8));
+    const isMonthEnd = dayAfter(day).slice(8) === '01';
+    const isDue =
+      frequency === 'daily' ||
+      (frequency === 'weekly' && days % 7 === 0) ||
+      (frequency === 'monthly' &&
+        day.slice(0, 7) !== activationDate.slice(0, 7) &&
+        (dayOfMonth === anchor || (isMonthEnd && dayOfMonth < anchor)));
+    if (isDue) items += 1;
+    return isDue;
+  };
+}
+
+const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+function dayAfter(date: string): string {
+  const year = Number(date.slice(0, 4));
+  const month = Number(date.slice(5, 7));
+  const day = Number(date.slice(8));
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0;
+  const length = month === 2 && isLeap ? 29 : (MONTH_LENGTHS[month - 1] ?? 0);
+  if (day < length) return text(year, month, day + 1);
+  return month < 12 ? text(year, month + 1, 1) : text(year + 1, 1, 1);
+}
+
+function text(year: number, month: number, day: number): string {
+  return `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+}
+
+/** The date that clocks so many hours ahead of UTC show at a moment. */
+function localDay(timestamp: string, utcOffsetHours: number): string {
+  const hour = Number(timestamp.slice(11, 13));
+  const date = timestamp.slice(0, 10);
+  return hour + utcOffsetHours >= 24 ? dayAfter(date) : date;
+}
+
+function hundredths(amount: number): bigint {
+  return BigInt(amount.toFixed(2).replace('.', ''));
+}
+
+function units(minor: bigint): number {
+  return Number(minor) / 100;
+}
+
+function sum<T>(rows: readonly T[], of: (row: T) => bigint): bigint {
+  let total = 0n;
+  for (const row of rows) total += of(row);
+  return total;
+}
+
+/** Halves up; null over nothing. */
+function fourDecimals(numerator: bigint, denominator: bigint): number | null {
+  if (denominator === 0n) return null;
+  const tenThousandths = (numerator * 20_000n + denominator) / (2n * denominator);
+  return Number(tenThousandths) / 10_000;
+}
