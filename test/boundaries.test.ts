@@ -11,6 +11,7 @@ const SRC = join(import.meta.dirname, '..', 'src');
  * - accounts copies the terms of a pay plan and asks whether a product is sold;
  * - payments are booked on accounts, under a payment method, and matched by customers' national ids;
  * - webhooks read what the provider posted and hand it to the inbox of payments;
+ * - statements tell an account's story from its terms and its money;
  * - invoices and reports print an account's number, and reports have its statuses;
  * - kyc belongs to a customer, a commission to an employee, a session to a user.
  */
@@ -22,14 +23,15 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   kyc: ['customers'],
   payments: ['accounts', 'customers', 'payment-methods'],
   reports: ['accounts'],
+  statements: ['accounts'],
   webhooks: ['payments'],
 };
 
 /** Pure values of a feature that its rules and schema may share. */
 const PURE_SIBLINGS = ['accounts/schedule.ts', 'accounts/account-number.ts'];
 
-/** Not features: the assembly at the root of src, the CLI, and the embedded server's supervisor. */
-const NOT_FEATURES = ['core', 'cli', 'embedded-postgres', 'docs'];
+/** Not features: the assembly at the root of src, the CLI, the embedded server's supervisor, the printer. */
+const NOT_FEATURES = ['core', 'cli', 'embedded-postgres', 'docs', 'printing'];
 
 interface SourceFile {
   /** Relative to src, with forward slashes. */

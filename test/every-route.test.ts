@@ -37,6 +37,8 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /accounts/:id': EVERYONE,
   'PUT /accounts/:id': ['admin', 'manager'],
   'GET /accounts/:id/history': EVERYONE,
+  'GET /accounts/:id/statement': EVERYONE,
+  'GET /accounts/:id/quote': EVERYONE,
   'GET /accounts/:accountId/payments': EVERYONE,
   'GET /payments': EVERYONE,
   'POST /payments': ['admin', 'manager', 'finance', 'agent'],
