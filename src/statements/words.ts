@@ -61,7 +61,7 @@ export function describeRow(row: Row, { instalmentCount }: Terms, { date, amount
   }
 }
 
-/** What a payment covers: `deposit, instalments 1–3, 150.00 of instalment 4, 20.00 credit`. */
+/** What a payment covers: `deposit, instalments 1 to 3, 150.00 of instalment 4, 20.00 credit`. */
 export function coverageOfPayment({ covers, creditMinor }: Row, terms: Terms, { amount }: Spelling): string {
   const parts: string[] = [];
   let run: { first: number; last: number } | undefined;
@@ -83,7 +83,9 @@ export function coverageOfPayment({ covers, creditMinor }: Row, terms: Terms, { 
 
   function endRun(): void {
     if (run)
-      parts.push(run.first === run.last ? `instalment ${run.first}` : `instalments ${run.first}–${run.last}`);
+      parts.push(
+        run.first === run.last ? `instalment ${run.first}` : `instalments ${run.first} to ${run.last}`,
+      );
     run = undefined;
   }
 }

@@ -37,9 +37,13 @@ beforeAll(async () => {
     .map(({ text }) => text)
     .join(`\necho '${NEXT_BLOCK}'\n`)
     .replaceAll(ADDRESS_OF_THE_PAGE, service.origin);
-  const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-e', '-o', 'pipefail', '-c', script], {
-    env: { PATH: process.env.PATH, TOKEN: service.adminToken },
-  });
+  const { stdout, stderr } = await promisify(execFile)(
+    'bash',
+    ['--norc', '-e', '-o', 'pipefail', '-c', script],
+    {
+      env: { PATH: process.env.PATH, TOKEN: service.adminToken },
+    },
+  );
   expect(stderr).toBe('');
   outputs = stdout.split(NEXT_BLOCK).map((output) => output.trim());
 });
