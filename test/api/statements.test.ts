@@ -271,7 +271,11 @@ describe('GET /accounts/:id/statement', () => {
   it('names the rows of the ledger and the provider’s transaction', async () => {
     setToday(service, '2026-11-02');
     const account = await newAccount(service);
-    const sent = notification({ BillRefNumber: account.accountNumber, TransAmount: '2000.00' });
+    const sent = notification({
+      BillRefNumber: account.accountNumber,
+      TransAmount: '2000.00',
+      TransTime: '20261102101530',
+    });
     expect((await notify(service, sent)).status).toBe(200);
     const { rows } = await expectToAgree(account.id);
     const { db } = service.context;
