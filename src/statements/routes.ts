@@ -10,7 +10,7 @@ import { IdParams } from '../core/fields.ts';
 import type { Printer } from '../printing/printer.ts';
 import { statementCsv, toQuote, toStatement } from './answers.ts';
 import { statementDocument } from './document.ts';
-import { MAX_ROWS, type Period, quoteOf } from './rules.ts';
+import { MAX_PRINTED_ROWS, MAX_ROWS, type Period, quoteOf, refuseTooMany } from './rules.ts';
 import { AccountStatement, Quote, QuoteQuery, StatementCsv, StatementQuery } from './schema.ts';
 import { type AccountStatement as Made, makeStatement } from './store.ts';
 
@@ -27,7 +27,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         description:
           'Business days, both included; payments count on their own day, as they are known now. A reversed ' +
           'payment is shown and counts nothing. Two balances run beside each other: dueSoFar and owedInTotal. ' +
-          `At most ${MAX_ROWS} rows: a longer one is asked for in shorter periods.`,
+          `At most ${MAX_ROWS} rows, ${MAX_PRINTED_ROWS} as PDF: a longer one is asked for in shorter periods.`,
         params: IdParams,
         querystring: StatementQuery,
         response: {
@@ -54,6 +54,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
             .header('content-disposition', `attachment; filename="${fileName(made)}.csv"`)
             .send(statementCsv(made, currency));
         case 'pdf': {
+          refuseTooMany(made.statement.rows.length, MAX_PRINTED_ROWS);
           const pdf = await printer.print('statement.typ', statementDocument(currency, printer, made));
           return reply
             .type('application/pdf')

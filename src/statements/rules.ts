@@ -25,6 +25,8 @@ import type { AccountStatus } from '../core/tables.ts';
 
 /** The most rows of one statement; more are asked for in shorter periods. */
 export const MAX_ROWS = 5_000;
+/** On paper there are fewer, so that the printer is soon free for others. */
+export const MAX_PRINTED_ROWS = 1_000;
 /** The most payments of an account that one statement looks at. */
 export const MAX_PAYMENTS = 50_000;
 
@@ -301,9 +303,10 @@ function sumOf(money: readonly Money[]): Minor {
   return money.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
 }
 
-function refuseTooMany(rows: number): void {
-  if (rows <= MAX_ROWS) return;
-  const message = `a statement has at most ${MAX_ROWS} rows: ask for a shorter period`;
+/** @throws AppError VALIDATION_ERROR for more rows than a statement may have. */
+export function refuseTooMany(rows: number, most = MAX_ROWS): void {
+  if (rows <= most) return;
+  const message = `such a statement has at most ${most} rows: ask for a shorter period`;
   throw invalid([
     { path: 'from', message },
     { path: 'to', message },

@@ -308,6 +308,8 @@ describe('GET /accounts/:id/statement', () => {
     const long = await newAccount(service, { payplanId: plan.body.data.id });
     const all = await service.call('GET', `/accounts/${long.id}/statement?to=2060-01-01`);
     expect(wrongFields(all)).toEqual(['from', 'to']);
+    const paper = await service.call('GET', `/accounts/${long.id}/statement?to=2030-01-01&format=pdf`);
+    expect(wrongFields(paper)).toEqual(['from', 'to']);
     const most = await statementOf(long.id, { to: '2040-01-01' });
     expect(most.rows).toHaveLength(1 + most.totals.due);
     expect((await quoteOf(long.id, { amount: 9_999.5 })).payment).toMatchObject({
