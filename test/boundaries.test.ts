@@ -23,7 +23,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   kyc: ['customers'],
   payments: ['accounts', 'customers', 'payment-methods'],
   reports: ['accounts'],
-  statements: ['accounts'],
+  statements: ['accounts', 'pay-plans'],
   webhooks: ['payments'],
 };
 

@@ -3,14 +3,14 @@ import { canTake } from '../accounts/rules.ts';
 import { booksOf, findAccountRow, termsOf } from '../accounts/store.ts';
 import type { Api } from '../core/api.ts';
 import { type Context, readAmount, today } from '../core/context.ts';
-import { compareDates, type PlainDate } from '../core/dates.ts';
+import { compareDates } from '../core/dates.ts';
 import { Envelope, ok } from '../core/envelope.ts';
 import { invalidField, notFound, unreachable } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import type { Printer } from '../printing/printer.ts';
 import { statementCsv, toQuote, toStatement } from './answers.ts';
 import { statementDocument } from './document.ts';
-import { MAX_PRINTED_ROWS, MAX_ROWS, type Period, quoteOf, refuseTooMany } from './rules.ts';
+import { MAX_PRINTED_ROWS, MAX_ROWS, quoteOf, refuseTooMany } from './rules.ts';
 import { AccountStatement, Quote, QuoteQuery, StatementCsv, StatementQuery } from './schema.ts';
 import { type AccountStatement as Made, makeStatement } from './store.ts';
 
@@ -44,7 +44,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
     },
     async (request, reply) => {
       const { format = 'json', ...given } = request.query;
-      const made = await makeStatement(context, request.params.id, given as Partial<Period>);
+      const made = await makeStatement(context, request.params.id, given);
       switch (format) {
         case 'json':
           return ok(toStatement(made, currency), 'Statement made.');
@@ -85,7 +85,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       const { id } = request.params;
       const { amount } = request.query;
       const day = today(context);
-      const date = (request.query.date as PlainDate | undefined) ?? day;
+      const date = request.query.date ?? day;
       if (compareDates(date, day) < 0) throw invalidField('date', `must not be before today (${day})`);
       const amountMinor = amount === undefined ? null : readAmount(amount, currency);
       const account = await findAccountRow(context.db, id);

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { balanceOf, isToComplete } from '../accounts/rules.ts';
-import { dueBy, frequencies, position, type Terms, totalMinor } from '../accounts/schedule.ts';
+import { dueBy, position, type Terms, totalMinor } from '../accounts/schedule.ts';
 import { addDays, type PlainDate } from '../core/dates.ts';
 import { AppError } from '../core/errors.ts';
 import type { AccountStatus } from '../core/tables.ts';
+import { FREQUENCIES } from '../pay-plans/schema.ts';
 import {
   type AccountEvent,
   MAX_ROWS,
@@ -25,7 +26,7 @@ const termsArb: fc.Arbitrary<Terms> = fc.record({
   depositMinor: fc.bigInt({ min: 0n, max: 300n }),
   instalmentMinor: fc.bigInt({ min: 1n, max: 60n }),
   instalmentCount: fc.integer({ min: 1, max: 26 }),
-  frequency: fc.constantFrom(...frequencies),
+  frequency: fc.constantFrom(...FREQUENCIES),
   graceDays: fc.integer({ min: 0, max: 10 }),
   activationDate: fc.integer({ min: -40, max: 60 }).map((days) => addDays(START, days)),
 });

@@ -1,11 +1,12 @@
-import { type Static, Type } from 'typebox';
-import { frequencies, paymentStates } from '../accounts/schedule.ts';
+import { Type } from 'typebox';
+import { paymentStates } from '../accounts/schedule.ts';
 import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
-import { AmountAboveZero, DateText, Id, Money, Nullable } from '../core/fields.ts';
+import { AmountAboveZero, CalendarDate, DateText, Id, Money, Nullable } from '../core/fields.ts';
+import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { MAX_ROWS, ROW_TYPES } from './rules.ts';
 
 const dateOf = (description: string, example: string) =>
-  Type.Optional(Type.String({ format: 'calendar-date', description, examples: [example] }));
+  Type.Optional(CalendarDate({ format: 'calendar-date', description, examples: [example] }));
 
 export const StatementQuery = Type.Object({
   from: dateOf(
@@ -57,7 +58,7 @@ export const StatementRow = Type.Object({
   ),
 });
 
-const example: Static<typeof StatementRow> = {
+const example = {
   date: '2026-11-02',
   type: 'payment',
   description: 'Payment by Cash',
@@ -99,7 +100,7 @@ export const AccountStatement = Type.Object(
       deposit: Money,
       instalmentAmount: Money,
       instalmentCount: Type.Integer(),
-      frequency: Type.Enum([...frequencies]),
+      frequency: Type.Enum([...FREQUENCIES]),
       total: Money,
     }),
     period: Type.Object({ from: DateText, to: DateText }),
