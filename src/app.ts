@@ -24,15 +24,16 @@ import { employeeRoutes } from './employees/routes.ts';
 import { metricsRoutes } from './health/metrics.ts';
 import type { DatabaseProbe } from './health/probe.ts';
 import { healthRoutes } from './health/routes.ts';
-import { createInvoicePrinter } from './invoices/pdf/printer.ts';
 import { invoiceRoutes } from './invoices/routes.ts';
 import { kycRoutes } from './kyc/routes.ts';
 import { payPlanRoutes } from './pay-plans/routes.ts';
 import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
+import { createPrinter } from './printing/printer.ts';
 import { productRoutes } from './products/routes.ts';
 import { reconciliationRoutes } from './reconciliations/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
+import { statementRoutes } from './statements/routes.ts';
 import { type SettableClock, testClockRoutes } from './test-clock/routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { webhookRoutes } from './webhooks/routes.ts';
@@ -75,7 +76,7 @@ export function buildApp({
   };
   const sessions = createSessionReader(context, parts.tokens);
 
-  const printer = createInvoicePrinter(config, context.currency);
+  const printer = createPrinter(config);
 
   const app = createHttpServer(context, log);
   admitRequests(app);
@@ -97,6 +98,7 @@ export function buildApp({
     customerRoutes(api, context);
     kycRoutes(api, context);
     accountRoutes(api, context);
+    statementRoutes(api, context, printer);
     paymentRoutes(api, context);
     creditRoutes(api, context);
     reconciliationRoutes(api, context);

@@ -12,6 +12,7 @@ const SRC = join(import.meta.dirname, '..', 'src');
  * - payments are booked on accounts, under a payment method, and matched by customers' national ids;
  * - credit leaves accounts by a payment method, and is refused where a payment is;
  * - webhooks read what the provider posted and hand it to the inbox of payments;
+ * - statements tell an account's story from its terms and its money;
  * - invoices and reports print an account's number, and reports have its statuses;
  * - kyc belongs to a customer, a commission to an employee, a session to a user.
  */
@@ -24,14 +25,18 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   kyc: ['customers'],
   payments: ['accounts', 'customers', 'payment-methods'],
   reports: ['accounts'],
+  statements: ['accounts', 'pay-plans'],
   webhooks: ['payments'],
 };
 
 /** Pure values of a feature that its rules and schema may share. */
 const PURE_SIBLINGS = ['accounts/schedule.ts', 'accounts/account-number.ts'];
 
-/** Not features: the assembly at the root of src, the CLI, the embedded server's supervisor, and the simulator. */
-const NOT_FEATURES = ['core', 'cli', 'embedded-postgres', 'docs', 'simulator'];
+/**
+ * Not features: the assembly at the root of src, the CLI, the embedded server's supervisor, the printer, and
+ * the simulator.
+ */
+const NOT_FEATURES = ['core', 'cli', 'embedded-postgres', 'docs', 'printing', 'simulator'];
 
 interface SourceFile {
   /** Relative to src, with forward slashes. */

@@ -123,6 +123,16 @@ export function dueBy(terms: Terms, date: PlainDate): Minor {
   return terms.depositMinor + BigInt(instalmentsBy(terms, date)) * terms.instalmentMinor;
 }
 
+/** What item k asks for: the deposit for k = 0, an instalment for the others. */
+export function itemMinor(terms: Terms, k: number): Minor {
+  return k === 0 ? terms.depositMinor : terms.instalmentMinor;
+}
+
+/** How many items are dated on or before a date, the deposit included: items 0 to this - 1. */
+export function itemsBy(terms: Terms, date: PlainDate): number {
+  return compareDates(date, terms.activationDate) < 0 ? 0 : 1 + instalmentsBy(terms, date);
+}
+
 /**
  * The first item that a paid sum does not fully cover; items of nothing, such as a deposit of zero, are always
  * covered. A sum below 0 (a payment was reversed whose credit had left the account) is owed with the deposit,

@@ -9,6 +9,7 @@ import {
   minorToNumber,
   minorToText,
   parseMinor,
+  printedAmount,
 } from './money.ts';
 
 const RUNS = { numRuns: 2000 };
@@ -264,5 +265,16 @@ describe('divideHalfUp', () => {
 
   it('refuses a zero denominator', () => {
     expect(() => divideHalfUp(1n, 0n)).toThrow(RangeError);
+  });
+});
+
+describe('printedAmount', () => {
+  it('has thousands separators and the decimals of the currency', () => {
+    expect(printedAmount(123_456_750n, 2)).toBe('1,234,567.50');
+    expect(printedAmount(0n, 2)).toBe('0.00');
+    expect(printedAmount(99_999n, 0)).toBe('99,999');
+    expect(printedAmount(1_000n, 3)).toBe('1.000');
+    expect(printedAmount(-12_345_678n, 2)).toBe('-123,456.78');
+    expect(printedAmount(-99_900n, 2)).toBe('-999.00');
   });
 });

@@ -122,6 +122,18 @@ export function exactNumber(m: Minor, decimals: number): number | undefined {
   return minorFromNumber(n, decimals) === m ? n : undefined;
 }
 
+/** For a reader: 123456750n of a two-decimal currency is 1,234,567.50. */
+export function printedAmount(m: Minor, decimals: number): string {
+  return grouped(minorToText(m, decimals));
+}
+
+/** Decimal text with a comma before every third digit of its whole part. */
+export function grouped(decimalText: string): string {
+  const [whole = '', fraction] = decimalText.split('.');
+  const thousands = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return fraction === undefined ? thousands : `${thousands}.${fraction}`;
+}
+
 /**
  * The quotient rounded to a whole number, halves away from zero (HALF_UP of Java's RoundingMode), so that a
  * negated amount rounds to the negated result.

@@ -165,13 +165,18 @@ export function closed(schema: unknown): JsonSchema {
   };
 }
 
-/** Reads "12" where an integer and "true" where a flag is declared; any other spelling stays text and fails. */
+/**
+ * Reads "12" where an integer, "12.50" where a number and "true" where a flag is declared; any other spelling
+ * stays text and fails.
+ */
 function readText(value: unknown, schema: JsonSchema): unknown {
   const parts = value as Record<string, unknown>;
   const read: Record<string, unknown> = Object.create(null);
   for (const [key, text] of Object.entries(parts ?? {})) {
     const type = schema.properties?.[key]?.type;
     if (type === 'integer' && typeof text === 'string' && /^(0|-?[1-9]\d{0,15})$/.test(text))
+      read[key] = Number(text);
+    else if (type === 'number' && typeof text === 'string' && /^(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text))
       read[key] = Number(text);
     else if (type === 'boolean' && (text === 'true' || text === 'false')) read[key] = text === 'true';
     else read[key] = text;

@@ -6,13 +6,14 @@ import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
+import type { Printer } from '../printing/printer.ts';
 import { issueInvoice, voidInvoice } from './commands.ts';
-import type { InvoicePrinter } from './pdf/printer.ts';
+import { invoiceDocument } from './document.ts';
 import { matchesEtag } from './rules.ts';
 import { Invoice, invoiceList, NewInvoice, Voiding } from './schema.ts';
 import { findInvoice, listInvoices, toInvoice } from './store.ts';
 
-export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinter): void {
+export function invoiceRoutes(api: Api, context: Context, printer: Printer): void {
   const { db, currency } = context;
 
   api.get(
@@ -98,12 +99,12 @@ export function invoiceRoutes(api: Api, context: Context, printer: InvoicePrinte
     async (request, reply) => {
       const found = await findInvoice(db, request.params.id);
       if (!found) throw notFound('invoice', request.params.id);
-      const document = printer.documentOf(found);
-      const etag = printer.etagOf(document);
+      const document = invoiceDocument(context, printer, found);
+      const etag = printer.etagOf('invoice.typ', document);
       // It may be kept, but not shown without asking whether it has become void.
       reply.header('etag', etag).header('cache-control', 'private, no-cache');
       if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
-      const pdf = await printer.renderInvoicePdf(document);
+      const pdf = await printer.print('invoice.typ', document);
       return reply
         .type('application/pdf')
         .header('content-disposition', `inline; filename="${document.number}.pdf"`)

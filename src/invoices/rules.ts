@@ -1,4 +1,11 @@
-import { divideHalfUp, type Minor, maxAmountMinor, minorFromNumber, minorToText } from '../core/money.ts';
+import {
+  divideHalfUp,
+  grouped,
+  type Minor,
+  maxAmountMinor,
+  minorFromNumber,
+  minorToText,
+} from '../core/money.ts';
 
 /** Quantities are counted in thousandths, a `bigint` like money: no float arithmetic on them either. */
 export const QUANTITY_DECIMALS = 3;
@@ -30,20 +37,9 @@ export function totalOf(lines: Line[], currencyDecimals: number): Minor | undefi
   return total <= maxAmountMinor(currencyDecimals) ? total : undefined;
 }
 
-/** For a reader: 1234567.5 of a two-decimal currency is 1,234,567.50. */
-export function printedAmount(minor: Minor, currencyDecimals: number): string {
-  return grouped(minorToText(minor, currencyDecimals));
-}
-
 /** For a reader: 2500 thousandths are 2.5, a million units are 1,000,000. */
 export function printedQuantity(milli: bigint): string {
   return grouped(minorToText(milli, QUANTITY_DECIMALS).replace(/\.?0+$/, ''));
-}
-
-function grouped(decimalText: string): string {
-  const [whole = '', fraction] = decimalText.split('.');
-  const thousands = whole.replace(/\B(?=(\d{3})+$)/g, ',');
-  return fraction === undefined ? thousands : `${thousands}.${fraction}`;
 }
 
 /** Whether an If-None-Match header names the tag (RFC 9110, 13.1.2: weak tags compare like strong ones). */

@@ -116,7 +116,7 @@ export async function reversePayment(
   return inTransaction(context.db, async (tx) => {
     const { payment, account } = await lockPaymentAndAccount(tx, context, id);
     if (payment.status === 'reversed') throw refusedMove(payment, 'reversed');
-    const reversed = await setReversed(tx, id, reason);
+    const reversed = await setReversed(tx, id, reason, context.clock.now());
     await bookReversal(tx, context, account, payment);
     await audit(tx, actor, {
       action: 'payment.reverse',

@@ -102,10 +102,10 @@ export function setUnassigned(tx: Tx, id: number): Promise<PaymentRow> {
     .executeTakeFirstOrThrow();
 }
 
-export function setReversed(tx: Tx, id: number, reason: string): Promise<PaymentRow> {
+export function setReversed(tx: Tx, id: number, reason: string, reversedAt: Date): Promise<PaymentRow> {
   return tx
     .updateTable('payments')
-    .set({ status: 'reversed', reversed_at: sql`now()`, reversal_reason: reason, updated_at: sql`now()` })
+    .set({ status: 'reversed', reversed_at: reversedAt, reversal_reason: reason, updated_at: sql`now()` })
     .where('id', '=', id)
     .where('status', '!=', 'reversed')
     .returningAll()

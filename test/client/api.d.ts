@@ -430,6 +430,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/accounts/{id}/statement": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The statement of an account: what fell due, what was paid, and what each payment covered
+         * @description Business days, both included; payments count on their own day, as they are known now. A reversed payment is shown and counts nothing. Two balances run beside each other: dueSoFar and owedInTotal. At most 5000 rows, 1000 as PDF: a longer one is asked for in shorter periods.
+         *
+         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         */
+        get: operations["getAccountsByIdStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/accounts/{id}/quote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What is due on a day, what settles the account, and how far an amount would carry it
+         * @description As if nothing else were paid until then. A pending account counts as activated on a day to come.
+         *
+         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         */
+        get: operations["getAccountsByIdQuote"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/payments": {
         parameters: {
             query?: never;
@@ -1326,6 +1370,250 @@ export interface components {
             status?: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
             /** @description Must be text with at least one visible character and no control characters. */
             reason?: string;
+        };
+        /**
+         * @example {
+         *       "accountId": 1,
+         *       "accountNumber": "ACC10000012",
+         *       "customerName": "Wanjiru Kamau",
+         *       "productName": "Home system 40 W",
+         *       "status": "active",
+         *       "currency": "KES",
+         *       "terms": {
+         *         "activationDate": "2026-11-02",
+         *         "deposit": 2000,
+         *         "instalmentAmount": 400,
+         *         "instalmentCount": 52,
+         *         "frequency": "weekly",
+         *         "total": 22800
+         *       },
+         *       "period": {
+         *         "from": "2026-11-01",
+         *         "to": "2026-11-02"
+         *       },
+         *       "opening": {
+         *         "dueSoFar": 0,
+         *         "owedInTotal": 0
+         *       },
+         *       "rows": [
+         *         {
+         *           "date": "2026-11-02",
+         *           "type": "opened",
+         *           "description": "Account opened",
+         *           "amount": 22800,
+         *           "due": 0,
+         *           "charged": 22800,
+         *           "paid": 0,
+         *           "dueSoFar": 0,
+         *           "owedInTotal": 22800,
+         *           "item": null,
+         *           "covers": [],
+         *           "covered": null,
+         *           "credit": null,
+         *           "paymentId": null,
+         *           "paymentMethod": null,
+         *           "transactionRef": null,
+         *           "reversedOn": null,
+         *           "ledgerEventId": 1
+         *         },
+         *         {
+         *           "date": "2026-11-02",
+         *           "type": "deposit",
+         *           "description": "Deposit",
+         *           "amount": 2000,
+         *           "due": 2000,
+         *           "charged": 0,
+         *           "paid": 0,
+         *           "dueSoFar": 2000,
+         *           "owedInTotal": 22800,
+         *           "item": 0,
+         *           "covers": [
+         *             {
+         *               "paymentId": 1,
+         *               "paymentDate": "2026-11-02",
+         *               "item": 0,
+         *               "dueDate": "2026-11-02",
+         *               "amount": 2000
+         *             }
+         *           ],
+         *           "covered": 2000,
+         *           "credit": null,
+         *           "paymentId": null,
+         *           "paymentMethod": null,
+         *           "transactionRef": null,
+         *           "reversedOn": null,
+         *           "ledgerEventId": null
+         *         },
+         *         {
+         *           "date": "2026-11-02",
+         *           "type": "payment",
+         *           "description": "Payment by Cash",
+         *           "amount": 2000,
+         *           "due": 0,
+         *           "charged": 0,
+         *           "paid": 2000,
+         *           "dueSoFar": 0,
+         *           "owedInTotal": 20800,
+         *           "item": null,
+         *           "covers": [
+         *             {
+         *               "paymentId": 1,
+         *               "paymentDate": "2026-11-02",
+         *               "item": 0,
+         *               "dueDate": "2026-11-02",
+         *               "amount": 2000
+         *             }
+         *           ],
+         *           "covered": null,
+         *           "credit": 0,
+         *           "paymentId": 1,
+         *           "paymentMethod": "Cash",
+         *           "transactionRef": "RECEIPT-0001",
+         *           "reversedOn": null,
+         *           "ledgerEventId": 2
+         *         }
+         *       ],
+         *       "totals": {
+         *         "due": 2000,
+         *         "charged": 22800,
+         *         "paid": 2000
+         *       },
+         *       "closing": {
+         *         "dueSoFar": 0,
+         *         "owedInTotal": 20800,
+         *         "balance": 20800,
+         *         "credit": 0,
+         *         "arrears": 0,
+         *         "paymentState": "current",
+         *         "daysPastDue": 0,
+         *         "paidUntil": "2026-11-08",
+         *         "nextDueDate": "2026-11-09",
+         *         "nextDueAmount": 400
+         *       }
+         *     }
+         */
+        AccountStatement: {
+            accountId: number;
+            accountNumber: string;
+            customerName: string;
+            productName: string;
+            /**
+             * @description Today.
+             * @enum {string}
+             */
+            status: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
+            currency: string;
+            terms: {
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                activationDate: string;
+                /** @description In units of the currency. */
+                deposit: number;
+                /** @description In units of the currency. */
+                instalmentAmount: number;
+                instalmentCount: number;
+                /** @enum {string} */
+                frequency: "daily" | "weekly" | "monthly";
+                /** @description In units of the currency. */
+                total: number;
+            };
+            period: {
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                from: string;
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                to: string;
+            };
+            opening: {
+                /** @description What has fallen due and is not paid; below 0 the customer has paid ahead. */
+                dueSoFar: number;
+                /** @description What of the whole price is not paid, due or not; below 0 it is credit. */
+                owedInTotal: number;
+            };
+            /** @description Oldest first; at most 5000. */
+            rows: {
+                /**
+                 * Format: date
+                 * @description YYYY-MM-DD
+                 */
+                date: string;
+                /** @enum {string} */
+                type: "opened" | "deposit" | "instalment" | "payment" | "reversal" | "cancelled" | "written_off" | "recovery";
+                description: string;
+                /** @description What the row is about, whether or not it counts. */
+                amount: number;
+                /** @description What the row adds to dueSoFar. */
+                due: number;
+                /** @description What the row adds to owedInTotal. */
+                charged: number;
+                /** @description What the row takes off both. */
+                paid: number;
+                /** @description What has fallen due and is not paid; below 0 the customer has paid ahead. */
+                dueSoFar: number;
+                /** @description What of the whole price is not paid, due or not; below 0 it is credit. */
+                owedInTotal: number;
+                item: number | null;
+                /** @description Of a payment: the items that it covers. Of a due item: the payments that cover it. */
+                covers: {
+                    paymentId: number;
+                    /**
+                     * Format: date
+                     * @description YYYY-MM-DD
+                     */
+                    paymentDate: string;
+                    /** @description 0 for the deposit, else the number of the instalment. */
+                    item: number;
+                    /**
+                     * Format: date
+                     * @description YYYY-MM-DD
+                     */
+                    dueDate: string;
+                    /** @description In units of the currency. */
+                    amount: number;
+                }[];
+                covered: number | null;
+                credit: number | null;
+                paymentId: number | null;
+                paymentMethod: string | null;
+                transactionRef: string | null;
+                reversedOn: string | null;
+                ledgerEventId: number | null;
+            }[];
+            /** @description Sums of the rows: opening.dueSoFar + due − paid = closing.dueSoFar, and opening.owedInTotal + charged − paid = closing.owedInTotal. */
+            totals: {
+                /** @description In units of the currency. */
+                due: number;
+                /** @description In units of the currency. */
+                charged: number;
+                /** @description In units of the currency. */
+                paid: number;
+            };
+            /** @description At the end of the last day. Of today: the figures that the account shows. */
+            closing: {
+                /** @description What has fallen due and is not paid; below 0 the customer has paid ahead. */
+                dueSoFar: number;
+                /** @description What of the whole price is not paid, due or not; below 0 it is credit. */
+                owedInTotal: number;
+                /** @description owedInTotal, or 0 where that is below. */
+                balance: number;
+                /** @description In units of the currency. */
+                credit: number;
+                /** @description In units of the currency. */
+                arrears: number;
+                /** @enum {string} */
+                paymentState: "paid_off" | "closed" | "not_due" | "late" | "in_grace" | "paid_ahead" | "current";
+                daysPastDue: number;
+                paidUntil: string | null;
+                nextDueDate: string | null;
+                nextDueAmount: number | null;
+            };
         };
         /**
          * @example {
@@ -2558,6 +2846,86 @@ export interface components {
             MSISDN?: string;
         } & {
             [key: string]: unknown;
+        };
+        /**
+         * @example {
+         *       "accountId": 1,
+         *       "accountNumber": "ACC10000012",
+         *       "currency": "KES",
+         *       "status": "active",
+         *       "date": "2026-11-30",
+         *       "overdue": 1200,
+         *       "dueOnDate": 400,
+         *       "amountDue": 1600,
+         *       "settlement": 20800,
+         *       "paymentState": "late",
+         *       "daysPastDue": 21,
+         *       "paidUntil": "2026-11-08",
+         *       "nextDueDate": "2026-11-09",
+         *       "nextDueAmount": 400,
+         *       "payment": {
+         *         "amount": 1000,
+         *         "itemsCovered": 2,
+         *         "remainder": 200,
+         *         "balance": 19800,
+         *         "credit": 0,
+         *         "arrears": 600,
+         *         "completes": false,
+         *         "paymentState": "in_grace",
+         *         "daysPastDue": 7,
+         *         "paidUntil": "2026-11-22",
+         *         "nextDueDate": "2026-11-23",
+         *         "nextDueAmount": 200
+         *       }
+         *     }
+         */
+        Quote: {
+            accountId: number;
+            accountNumber: string;
+            currency: string;
+            /** @enum {string} */
+            status: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            date: string;
+            /** @description What was dated before the day and is not paid. */
+            overdue: number;
+            /** @description What is dated on the day and is not paid. */
+            dueOnDate: number;
+            /** @description overdue + dueOnDate: paying it leaves no arrears on the day. */
+            amountDue: number;
+            /** @description What pays all that is owed. */
+            settlement: number;
+            /** @enum {string} */
+            paymentState: "paid_off" | "closed" | "not_due" | "late" | "in_grace" | "paid_ahead" | "current";
+            daysPastDue: number;
+            paidUntil: string | null;
+            nextDueDate: string | null;
+            nextDueAmount: number | null;
+            payment: {
+                /** @description In units of the currency. */
+                amount: number;
+                /** @description Items, the deposit too, that it covers to the end. */
+                itemsCovered: number;
+                /** @description What of it lies on the next item without covering it. */
+                remainder: number;
+                /** @description In units of the currency. */
+                balance: number;
+                /** @description In units of the currency. */
+                credit: number;
+                /** @description In units of the currency. */
+                arrears: number;
+                /** @description Whether the account is completed by it. */
+                completes: boolean;
+                /** @enum {string} */
+                paymentState: "paid_off" | "closed" | "not_due" | "late" | "in_grace" | "paid_ahead" | "current";
+                daysPastDue: number;
+                paidUntil: string | null;
+                nextDueDate: string | null;
+                nextDueAmount: number | null;
+            } | null;
         };
         /**
          * @example {
@@ -4805,6 +5173,274 @@ export interface operations {
                             total: number;
                             totalPages: number;
                         };
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAccountsByIdStatement: {
+        parameters: {
+            query?: {
+                /**
+                 * @description First business day. Default: the first on which something happened on the account.
+                 * @example 2026-11-01
+                 */
+                from?: string;
+                /**
+                 * @description Last business day; may lie ahead. Default: today.
+                 * @example 2026-11-30
+                 */
+                to?: string;
+                format?: "json" | "csv" | "pdf";
+            };
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Statement made. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "customerName": "Wanjiru Kamau",
+                     *         "productName": "Home system 40 W",
+                     *         "status": "active",
+                     *         "currency": "KES",
+                     *         "terms": {
+                     *           "activationDate": "2026-11-02",
+                     *           "deposit": 2000,
+                     *           "instalmentAmount": 400,
+                     *           "instalmentCount": 52,
+                     *           "frequency": "weekly",
+                     *           "total": 22800
+                     *         },
+                     *         "period": {
+                     *           "from": "2026-11-01",
+                     *           "to": "2026-11-02"
+                     *         },
+                     *         "opening": {
+                     *           "dueSoFar": 0,
+                     *           "owedInTotal": 0
+                     *         },
+                     *         "rows": [
+                     *           {
+                     *             "date": "2026-11-02",
+                     *             "type": "opened",
+                     *             "description": "Account opened",
+                     *             "amount": 22800,
+                     *             "due": 0,
+                     *             "charged": 22800,
+                     *             "paid": 0,
+                     *             "dueSoFar": 0,
+                     *             "owedInTotal": 22800,
+                     *             "item": null,
+                     *             "covers": [],
+                     *             "covered": null,
+                     *             "credit": null,
+                     *             "paymentId": null,
+                     *             "paymentMethod": null,
+                     *             "transactionRef": null,
+                     *             "reversedOn": null,
+                     *             "ledgerEventId": 1
+                     *           },
+                     *           {
+                     *             "date": "2026-11-02",
+                     *             "type": "deposit",
+                     *             "description": "Deposit",
+                     *             "amount": 2000,
+                     *             "due": 2000,
+                     *             "charged": 0,
+                     *             "paid": 0,
+                     *             "dueSoFar": 2000,
+                     *             "owedInTotal": 22800,
+                     *             "item": 0,
+                     *             "covers": [
+                     *               {
+                     *                 "paymentId": 1,
+                     *                 "paymentDate": "2026-11-02",
+                     *                 "item": 0,
+                     *                 "dueDate": "2026-11-02",
+                     *                 "amount": 2000
+                     *               }
+                     *             ],
+                     *             "covered": 2000,
+                     *             "credit": null,
+                     *             "paymentId": null,
+                     *             "paymentMethod": null,
+                     *             "transactionRef": null,
+                     *             "reversedOn": null,
+                     *             "ledgerEventId": null
+                     *           },
+                     *           {
+                     *             "date": "2026-11-02",
+                     *             "type": "payment",
+                     *             "description": "Payment by Cash",
+                     *             "amount": 2000,
+                     *             "due": 0,
+                     *             "charged": 0,
+                     *             "paid": 2000,
+                     *             "dueSoFar": 0,
+                     *             "owedInTotal": 20800,
+                     *             "item": null,
+                     *             "covers": [
+                     *               {
+                     *                 "paymentId": 1,
+                     *                 "paymentDate": "2026-11-02",
+                     *                 "item": 0,
+                     *                 "dueDate": "2026-11-02",
+                     *                 "amount": 2000
+                     *               }
+                     *             ],
+                     *             "covered": null,
+                     *             "credit": 0,
+                     *             "paymentId": 1,
+                     *             "paymentMethod": "Cash",
+                     *             "transactionRef": "RECEIPT-0001",
+                     *             "reversedOn": null,
+                     *             "ledgerEventId": 2
+                     *           }
+                     *         ],
+                     *         "totals": {
+                     *           "due": 2000,
+                     *           "charged": 22800,
+                     *           "paid": 2000
+                     *         },
+                     *         "closing": {
+                     *           "dueSoFar": 0,
+                     *           "owedInTotal": 20800,
+                     *           "balance": 20800,
+                     *           "credit": 0,
+                     *           "arrears": 0,
+                     *           "paymentState": "current",
+                     *           "daysPastDue": 0,
+                     *           "paidUntil": "2026-11-08",
+                     *           "nextDueDate": "2026-11-09",
+                     *           "nextDueAmount": 400
+                     *         }
+                     *       },
+                     *       "message": "Statement made."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["AccountStatement"];
+                        message: string;
+                    };
+                    /**
+                     * @example date,type,description,covers,due,charged,paid,dueSoFar,owedInTotal,amount,currency,accountNumber,paymentId,transactionRef,reversedOn,ledgerEventId
+                     *     2026-11-02,payment,"Payment by Cash","deposit",0.00,0.00,2000.00,0.00,20800.00,2000.00,KES,ACC10000012,1,"RECEIPT-0001",,2
+                     */
+                    "text/csv": string;
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAccountsByIdQuote: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The business day of the payment, today or later. Default: today.
+                 * @example 2026-11-30
+                 */
+                date?: string;
+                /**
+                 * @description In units of the currency, with no more decimals than it has.
+                 * @example 1000
+                 */
+                amount?: number;
+            };
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Quote made. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "currency": "KES",
+                     *         "status": "active",
+                     *         "date": "2026-11-30",
+                     *         "overdue": 1200,
+                     *         "dueOnDate": 400,
+                     *         "amountDue": 1600,
+                     *         "settlement": 20800,
+                     *         "paymentState": "late",
+                     *         "daysPastDue": 21,
+                     *         "paidUntil": "2026-11-08",
+                     *         "nextDueDate": "2026-11-09",
+                     *         "nextDueAmount": 400,
+                     *         "payment": {
+                     *           "amount": 1000,
+                     *           "itemsCovered": 2,
+                     *           "remainder": 200,
+                     *           "balance": 19800,
+                     *           "credit": 0,
+                     *           "arrears": 600,
+                     *           "completes": false,
+                     *           "paymentState": "in_grace",
+                     *           "daysPastDue": 7,
+                     *           "paidUntil": "2026-11-22",
+                     *           "nextDueDate": "2026-11-23",
+                     *           "nextDueAmount": 200
+                     *         }
+                     *       },
+                     *       "message": "Quote made."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Quote"];
                         message: string;
                     };
                 };

@@ -1,11 +1,13 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import { extname } from 'node:path';
-import { unavailable } from '../../core/errors.ts';
+import { unavailable } from '../core/errors.ts';
 
 /** What the print process is sent. */
 export interface PrintOrder {
   id: number;
+  /** The name of a file of templates/. */
+  template: string;
   /** JSON text. */
   data: string;
   /** Files that the template finds beside itself. */

@@ -7,9 +7,8 @@ import type { PrintAnswer, PrintOrder } from './print-queue.ts';
  * data goes in as JSON and stands in the document as plain strings, so nothing in it can be an instruction.
  */
 
-const TEMPLATES = join(import.meta.dirname, '..', '..', '..', 'templates');
-const FONTS = join(import.meta.dirname, '..', '..', '..', 'fonts');
-const TEMPLATE = join(TEMPLATES, 'invoice.typ');
+const TEMPLATES = join(import.meta.dirname, '..', '..', 'templates');
+const FONTS = join(import.meta.dirname, '..', '..', 'fonts');
 /** Results of typst's own cache that this many later documents did not use are forgotten. */
 const CACHE_AGE = 3;
 
@@ -23,10 +22,10 @@ process.on('disconnect', () => process.exit());
 // A signal to the whole group is for the service: it first finishes what it has begun, then ends this.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
 
-function print({ id, data, files }: PrintOrder): PrintAnswer {
+function print({ id, template, data, files }: PrintOrder): PrintAnswer {
   try {
     for (const { name, bytes } of files) compiler.mapShadow(join(TEMPLATES, name), Buffer.from(bytes));
-    return { id, pdf: compiler.pdf({ mainFilePath: TEMPLATE, inputs: { data } }) };
+    return { id, pdf: compiler.pdf({ mainFilePath: join(TEMPLATES, template), inputs: { data } }) };
   } catch (error) {
     return { id, failure: explain(error) };
   } finally {

@@ -31,7 +31,7 @@ function open(options: { maxWaiting?: number; timeoutMs?: number; idleMs?: numbe
   return queue;
 }
 
-const print = async (data: string) => String(await queue.print({ data, files: [] }));
+const print = async (data: string) => String(await queue.print({ template: 'any.typ', data, files: [] }));
 
 describe('the print queue', () => {
   it('prints in the order of arrival', async () => {

@@ -1,0 +1,46 @@
+import { formatAccountNumber } from '../accounts/account-number.ts';
+import type { Context } from '../core/context.ts';
+import { businessDay } from '../core/dates.ts';
+import { printedAmount } from '../core/money.ts';
+import type { PrintedDocument, Printer } from '../printing/printer.ts';
+import { printedQuantity } from './rules.ts';
+import type { InvoiceWithItems } from './store.ts';
+
+/** All that stands in a printed invoice, as text. */
+interface InvoiceDocument extends PrintedDocument {
+  number: string;
+  /** YYYY-MM-DD: the date of the PDF. */
+  issuedOn: string;
+  voidedOn: string | null;
+  customer: { name: string; phone: string };
+  accountNumber: string;
+  currency: string;
+  items: { description: string; quantity: string; unitPrice: string; lineTotal: string }[];
+  total: string;
+  paybill: string | null;
+}
+
+export function invoiceDocument(
+  { config, currency }: Pick<Context, 'config' | 'currency'>,
+  { company, paybill }: Pick<Printer, 'company' | 'paybill'>,
+  { invoice, items }: InvoiceWithItems,
+): InvoiceDocument {
+  const amount = (minor: number) => printedAmount(BigInt(minor), currency.decimals);
+  return {
+    number: invoice.number,
+    issuedOn: invoice.issued_on,
+    voidedOn: invoice.voided_at && businessDay(invoice.voided_at, config.BUSINESS_TIMEZONE),
+    customer: { name: invoice.customer_name, phone: invoice.customer_phone },
+    accountNumber: formatAccountNumber(invoice.account_id),
+    currency: currency.code,
+    items: items.map((item) => ({
+      description: item.description,
+      quantity: printedQuantity(BigInt(item.quantity_milli)),
+      unitPrice: amount(item.unit_price_minor),
+      lineTotal: amount(item.line_total_minor),
+    })),
+    total: amount(invoice.total_minor),
+    company,
+    paybill,
+  };
+}

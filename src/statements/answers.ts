@@ -1,0 +1,193 @@
+import { formatAccountNumber } from '../accounts/account-number.ts';
+import type { Position } from '../accounts/schedule.ts';
+import { type AccountRow, termsOf } from '../accounts/store.ts';
+import { amountOf, type Currency } from '../core/context.ts';
+import { bare, csvLine } from '../core/csv.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { type Minor, minorToText } from '../core/money.ts';
+import type { Figures, Quote, Row } from './rules.ts';
+import type { AccountStatement } from './store.ts';
+import { coverageOfItem, coverageOfPayment, describeRow, plainSpelling } from './words.ts';
+
+// A statement and a quote as they leave the service: JSON, and CSV with one line a row.
+
+export function toStatement(
+  { account, accountNumber, customer, productName, period, statement }: AccountStatement,
+  currency: Currency,
+) {
+  const terms = termsOf(account);
+  const amount = (minor: Minor) => amountOf(minor, currency);
+  const figures = ({ dueSoFarMinor, owedInTotalMinor }: Figures) => ({
+    dueSoFar: amount(dueSoFarMinor),
+    owedInTotal: amount(owedInTotalMinor),
+  });
+  const { rows, totals, at } = statement;
+  const spelling = plainSpelling(currency.decimals);
+  return {
+    accountId: account.id,
+    accountNumber,
+    customerName: customer.name,
+    productName,
+    status: account.status,
+    currency: currency.code,
+    terms: {
+      activationDate: terms.activationDate,
+      deposit: amount(terms.depositMinor),
+      instalmentAmount: amount(terms.instalmentMinor),
+      instalmentCount: terms.instalmentCount,
+      frequency: terms.frequency,
+      total: amountOf(account.total_minor, currency),
+    },
+    period,
+    opening: figures(statement.opening),
+    rows: rows.map((row) => ({
+      date: row.date,
+      type: row.type,
+      description: describeRow(row, terms, spelling),
+      amount: amount(row.amountMinor),
+      due: amount(row.dueMinor),
+      charged: amount(row.chargedMinor),
+      paid: amount(row.paidMinor),
+      ...figures(row),
+      item: row.item,
+      covers: row.covers.map(({ amountMinor, ...cover }) => ({ ...cover, amount: amount(amountMinor) })),
+      covered: row.item === null ? null : amount(sumOf(row.covers)),
+      credit: row.type === 'payment' ? amount(row.creditMinor) : null,
+      ...sourceOf(row),
+    })),
+    totals: {
+      due: amount(totals.dueMinor),
+      charged: amount(totals.chargedMinor),
+      paid: amount(totals.paidMinor),
+    },
+    closing: {
+      ...figures(statement.closing),
+      balance: amount(statement.balanceMinor),
+      credit: amount(statement.creditMinor),
+      arrears: amount(at.arrearsMinor),
+      ...standingOf(at, currency),
+    },
+  };
+}
+
+/** The rows of the database that a row of a statement comes from. */
+function sourceOf({ type, money, event }: Row) {
+  return {
+    paymentId: money?.paymentId ?? null,
+    paymentMethod: money?.paymentMethod ?? null,
+    transactionRef: money?.transactionRef ?? null,
+    reversedOn: money?.reversedOn ?? null,
+    ledgerEventId:
+      event?.ledgerEventId ?? (type === 'reversal' ? money?.reversalEventId : money?.ledgerEventId) ?? null,
+  };
+}
+
+const CSV_HEAD = [
+  'date',
+  'type',
+  'description',
+  'covers',
+  'due',
+  'charged',
+  'paid',
+  'dueSoFar',
+  'owedInTotal',
+  'amount',
+  'currency',
+  'accountNumber',
+  'paymentId',
+  'transactionRef',
+  'reversedOn',
+  'ledgerEventId',
+] as const;
+
+/** The rows between a line of the opening and one of the closing figures, which have the sums. */
+export function statementCsv(
+  { account, accountNumber, period, statement }: AccountStatement,
+  currency: Currency,
+): string {
+  const terms = termsOf(account);
+  const decimal = (minor: Minor) => ({ bare: minorToText(minor, currency.decimals) });
+  const spelling = plainSpelling(currency.decimals);
+  const optional = (value: string | number | null) => (value === null ? null : bare(value));
+  const line = (
+    date: PlainDate,
+    type: string,
+    description: string,
+    figures: Figures & Partial<Row>,
+    covers: string,
+    source?: ReturnType<typeof sourceOf>,
+  ) =>
+    csvLine([
+      bare(date),
+      bare(type),
+      description,
+      covers === '' ? null : covers,
+      ...[figures.dueMinor ?? 0n, figures.chargedMinor ?? 0n, figures.paidMinor ?? 0n].map(decimal),
+      decimal(figures.dueSoFarMinor),
+      decimal(figures.owedInTotalMinor),
+      figures.amountMinor === undefined ? null : decimal(figures.amountMinor),
+      bare(currency.code),
+      bare(accountNumber),
+      optional(source?.paymentId ?? null),
+      source?.transactionRef ?? null,
+      optional(source?.reversedOn ?? null),
+      optional(source?.ledgerEventId ?? null),
+    ]);
+  return [
+    csvLine(CSV_HEAD.map(bare)),
+    line(period.from, 'opening', 'Before this day', statement.opening, ''),
+    ...statement.rows.map((row) => {
+      const covers =
+        row.item === null ? coverageOfPayment(row, terms, spelling) : coverageOfItem(row, spelling);
+      return line(row.date, row.type, describeRow(row, terms, spelling), row, covers, sourceOf(row));
+    }),
+    line(
+      period.to,
+      'closing',
+      'At the end of this day, with the sums',
+      { ...statement.closing, ...statement.totals },
+      '',
+    ),
+  ].join('');
+}
+
+export function toQuote(account: AccountRow, date: PlainDate, quote: Quote, currency: Currency) {
+  const amount = (minor: Minor) => amountOf(minor, currency);
+  return {
+    accountId: account.id,
+    accountNumber: formatAccountNumber(account.id),
+    currency: currency.code,
+    status: account.status,
+    date,
+    overdue: amount(quote.overdueMinor),
+    dueOnDate: amount(quote.dueOnDateMinor),
+    amountDue: amount(quote.amountDueMinor),
+    settlement: amount(quote.settlementMinor),
+    ...standingOf(quote.at, currency),
+    payment: quote.after && {
+      amount: amount(quote.after.amountMinor),
+      itemsCovered: quote.after.itemsCovered,
+      remainder: amount(quote.after.remainderMinor),
+      balance: amount(quote.after.balanceMinor),
+      credit: amount(quote.after.creditMinor),
+      arrears: amount(quote.after.at.arrearsMinor),
+      completes: quote.after.completes,
+      ...standingOf(quote.after.at, currency),
+    },
+  };
+}
+
+function standingOf(at: Position, currency: Currency) {
+  return {
+    paymentState: at.paymentState,
+    daysPastDue: at.daysPastDue,
+    paidUntil: at.paidUntil,
+    nextDueDate: at.nextDueDate,
+    nextDueAmount: at.nextDueAmountMinor === null ? null : amountOf(at.nextDueAmountMinor, currency),
+  };
+}
+
+function sumOf(covers: Row['covers']): Minor {
+  return covers.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+}

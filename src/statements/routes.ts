@@ -1,0 +1,105 @@
+import { Type } from 'typebox';
+import { canTake } from '../accounts/rules.ts';
+import { booksOf, findAccountRow, termsOf } from '../accounts/store.ts';
+import type { Api } from '../core/api.ts';
+import { type Context, readAmount, today } from '../core/context.ts';
+import { compareDates } from '../core/dates.ts';
+import { Envelope, ok } from '../core/envelope.ts';
+import { invalidField, notFound, unreachable } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import type { Printer } from '../printing/printer.ts';
+import { statementCsv, toQuote, toStatement } from './answers.ts';
+import { statementDocument } from './document.ts';
+import { MAX_PRINTED_ROWS, MAX_ROWS, quoteOf, refuseTooMany } from './rules.ts';
+import { AccountStatement, Quote, QuoteQuery, StatementCsv, StatementQuery } from './schema.ts';
+import { type AccountStatement as Made, makeStatement } from './store.ts';
+
+export function statementRoutes(api: Api, context: Context, printer: Printer): void {
+  const { currency } = context;
+
+  api.get(
+    '/accounts/:id/statement',
+    {
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'The statement of an account: what fell due, what was paid, and what each payment covered',
+        description:
+          'Business days, both included; payments count on their own day, as they are known now. A reversed ' +
+          'payment is shown and counts nothing. Two balances run beside each other: dueSoFar and owedInTotal. ' +
+          `At most ${MAX_ROWS} rows, ${MAX_PRINTED_ROWS} as PDF: a longer one is asked for in shorter periods.`,
+        params: IdParams,
+        querystring: StatementQuery,
+        response: {
+          200: {
+            description: 'Statement made.',
+            content: {
+              'application/json': { schema: Envelope(AccountStatement, 'Statement made.') },
+              'text/csv': { schema: StatementCsv },
+              'application/pdf': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) },
+            },
+          },
+        },
+      },
+    },
+    async (request, reply) => {
+      const { format = 'json', ...given } = request.query;
+      const made = await makeStatement(context, request.params.id, given);
+      switch (format) {
+        case 'json':
+          return ok(toStatement(made, currency), 'Statement made.');
+        case 'csv':
+          return reply
+            .type('text/csv; charset=utf-8')
+            .header('content-disposition', `attachment; filename="${fileName(made)}.csv"`)
+            .send(statementCsv(made, currency));
+        case 'pdf': {
+          refuseTooMany(made.statement.rows.length, MAX_PRINTED_ROWS);
+          const pdf = await printer.print('statement.typ', statementDocument(currency, printer, made));
+          return reply
+            .type('application/pdf')
+            .header('content-disposition', `inline; filename="${fileName(made)}.pdf"`)
+            .send(pdf);
+        }
+        default:
+          return unreachable(format);
+      }
+    },
+  );
+
+  api.get(
+    '/accounts/:id/quote',
+    {
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'What is due on a day, what settles the account, and how far an amount would carry it',
+        description:
+          'As if nothing else were paid until then. A pending account counts as activated on a day to come.',
+        params: IdParams,
+        querystring: QuoteQuery,
+        response: { 200: Envelope(Quote, 'Quote made.') },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const { amount } = request.query;
+      const day = today(context);
+      const date = request.query.date ?? day;
+      if (compareDates(date, day) < 0) throw invalidField('date', `must not be before today (${day})`);
+      const amountMinor = amount === undefined ? null : readAmount(amount, currency);
+      const account = await findAccountRow(context.db, id);
+      if (!account) throw notFound('account', id);
+      const books = booksOf(account);
+      if (amountMinor !== null && !canTake(books, amountMinor))
+        throw invalidField('amount', 'is more than this account can still take');
+      const quoted = { terms: termsOf(account), status: books.status, paidMinor: books.paidMinor };
+      const quote = quoteOf(quoted, { date, today: day, amountMinor });
+      return ok(toQuote(account, date, quote, currency), 'Quote made.');
+    },
+  );
+}
+
+function fileName({ accountNumber, period }: Made): string {
+  return `statement_${accountNumber}_${period.from}_${period.to}`;
+}

@@ -1,0 +1,294 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { balanceOf, isToComplete } from '../accounts/rules.ts';
+import { dueBy, position, type Terms, totalMinor } from '../accounts/schedule.ts';
+import { addDays, type PlainDate } from '../core/dates.ts';
+import { AppError } from '../core/errors.ts';
+import type { AccountStatus } from '../core/tables.ts';
+import { FREQUENCIES } from '../pay-plans/schema.ts';
+import {
+  type AccountEvent,
+  MAX_ROWS,
+  type Money,
+  quoteOf,
+  type Row,
+  readPeriod,
+  statementOf,
+} from './rules.ts';
+
+const day = (text: string) => text as PlainDate;
+const START = day('2026-01-31');
+const TODAY = day('2026-06-30');
+const SEED = Number(process.env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+const RUNS = { numRuns: 1000, seed: SEED };
+
+const termsArb: fc.Arbitrary<Terms> = fc.record({
+  depositMinor: fc.bigInt({ min: 0n, max: 300n }),
+  instalmentMinor: fc.bigInt({ min: 1n, max: 60n }),
+  instalmentCount: fc.integer({ min: 1, max: 26 }),
+  frequency: fc.constantFrom(...FREQUENCIES),
+  graceDays: fc.integer({ min: 0, max: 10 }),
+  activationDate: fc.integer({ min: -40, max: 60 }).map((days) => addDays(START, days)),
+});
+
+const paymentArb = fc.record({
+  days: fc.integer({ min: -20, max: 150 }),
+  amountMinor: fc.bigInt({ min: 1n, max: 500n }),
+  reversed: fc.constantFrom(null, null, null, 0, 3, 40),
+});
+
+function payment(
+  id: number,
+  date: PlainDate,
+  amountMinor: bigint,
+  reversedOn: PlainDate | null = null,
+): Money {
+  return {
+    type: 'payment',
+    date,
+    amountMinor,
+    reversedOn,
+    reversalReason: reversedOn && 'by mistake',
+    paymentId: id,
+    transactionRef: null,
+    paymentMethod: 'Cash',
+    ledgerEventId: 10 + id,
+    reversalEventId: reversedOn && 1000 + id,
+  };
+}
+
+const storyArb = fc
+  .record({
+    terms: termsArb,
+    payments: fc.array(paymentArb, { maxLength: 15 }),
+    end: fc.option(
+      fc.record({
+        type: fc.constantFrom('cancelled' as const, 'written_off' as const),
+        days: fc.integer({ min: 0, max: 150 }),
+        ledgerEventId: fc.integer({ min: 2, max: 40 }),
+      }),
+    ),
+    from: fc.integer({ min: -60, max: 150 }),
+    length: fc.integer({ min: 0, max: 200 }),
+  })
+  .map(({ terms, payments, end, from, length }) => {
+    const opened = { type: 'opened' as const, date: terms.activationDate, amountMinor: totalMinor(terms) };
+    const events: AccountEvent[] = [{ ...opened, ledgerEventId: 1, reason: null }];
+    if (end) {
+      const { type, ledgerEventId } = end;
+      const date = addDays(terms.activationDate, end.days);
+      events.push({ type, date, amountMinor: 1n, ledgerEventId, reason: 'gone' });
+    }
+    const money = payments.map(({ days, amountMinor, reversed }, i) => {
+      const date = addDays(START, days);
+      return payment(i + 1, date, amountMinor, reversed === null ? null : addDays(date, reversed));
+    });
+    const period = { from: addDays(START, from), to: addDays(START, from + length) };
+    return { story: { terms, activated: true, events, money }, period };
+  });
+
+const sum = (rows: Row[], value: (row: Row) => bigint) => rows.reduce((total, row) => total + value(row), 0n);
+
+describe(`a statement (seed ${SEED}; repeat with PROPERTY_SEED)`, () => {
+  it('adds up row by row, and closes where the formulas say', () => {
+    const reached = new Set<string>();
+    fc.assert(
+      fc.property(storyArb, ({ story, period }) => {
+        const made = statementOf(story, period);
+        let { dueSoFarMinor, owedInTotalMinor } = made.opening;
+        for (const row of made.rows) {
+          reached.add(row.type);
+          dueSoFarMinor += row.dueMinor - row.paidMinor;
+          owedInTotalMinor += row.chargedMinor - row.paidMinor;
+          expect(row).toMatchObject({ dueSoFarMinor, owedInTotalMinor });
+          expect(row.date >= period.from && row.date <= period.to).toBe(true);
+        }
+        expect(made.closing).toEqual({ dueSoFarMinor, owedInTotalMinor });
+        expect(made.totals).toEqual({
+          dueMinor: sum(made.rows, (row) => row.dueMinor),
+          chargedMinor: sum(made.rows, (row) => row.chargedMinor),
+          paidMinor: sum(made.rows, (row) => row.paidMinor),
+        });
+        // Arrears are what is due so far; an account that ended has none.
+        if (made.at.paymentState !== 'paid_off') {
+          const dueSoFar = made.closing.dueSoFarMinor;
+          expect(made.at.arrearsMinor).toBe(dueSoFar > 0n ? dueSoFar : 0n);
+        }
+      }),
+      RUNS,
+    );
+    expect(reached.size).toBe(8); // else the test looks at too little
+  });
+
+  it('is the same in two halves as in one whole', () => {
+    fc.assert(
+      fc.property(storyArb, fc.nat(200), ({ story, period }, cut) => {
+        const middle = addDays(period.from, cut);
+        if (middle >= period.to) return;
+        const whole = statementOf(story, period);
+        const first = statementOf(story, { from: period.from, to: middle });
+        const second = statementOf(story, { from: addDays(middle, 1), to: period.to });
+        expect(second.opening).toEqual(first.closing);
+        const outline = (rows: Row[]) =>
+          rows.map(({ date, type, amountMinor, dueMinor, dueSoFarMinor, owedInTotalMinor, item }) => {
+            return { date, type, amountMinor, dueMinor, dueSoFarMinor, owedInTotalMinor, item };
+          });
+        expect(outline([...first.rows, ...second.rows])).toEqual(outline(whole.rows));
+      }),
+      RUNS,
+    );
+  });
+
+  it('tells of each payment all that became of it, from both sides', () => {
+    fc.assert(
+      fc.property(storyArb, ({ story, period }) => {
+        const all = statementOf(story, { from: day('2000-01-01'), to: period.to });
+        const ofPayments = all.rows.filter(({ type }) => type === 'payment');
+        for (const row of ofPayments) {
+          const covered = row.covers.reduce((total, { amountMinor }) => total + amountMinor, 0n);
+          expect(covered + row.creditMinor).toBe(row.money?.reversedOn ? 0n : row.amountMinor);
+        }
+        for (const row of all.rows.filter(({ item }) => item !== null)) {
+          const same = ofPayments.flatMap(({ covers }) => covers).filter(({ item }) => item === row.item);
+          expect(row.covers).toEqual(same);
+        }
+      }),
+      RUNS,
+    );
+  });
+
+  it('is refused beyond its rows, and quick up to them', () => {
+    const terms: Terms = {
+      depositMinor: 1n,
+      instalmentMinor: 2n,
+      instalmentCount: 10_000,
+      frequency: 'daily',
+      graceDays: 0,
+      activationDate: day('2000-01-01'),
+    };
+    const events: AccountEvent[] = [
+      { type: 'opened', date: terms.activationDate, amountMinor: 1n, ledgerEventId: 1, reason: null },
+    ];
+    const money = Array.from({ length: 10_000 }, (_, i) => payment(i + 1, addDays(START, -i), 2n));
+    const story = { terms, activated: true, events, money };
+    expect(() => statementOf(story, { from: terms.activationDate, to: TODAY })).toThrow(AppError);
+    const to = addDays(terms.activationDate, MAX_ROWS - 2);
+    const { rows } = statementOf({ ...story, money: [] }, { from: terms.activationDate, to });
+    expect(rows).toHaveLength(MAX_ROWS);
+  });
+
+  it('has a period that begins before it ends', () => {
+    expect(readPeriod({}, TODAY, START)).toEqual({ from: START, to: TODAY });
+    expect(readPeriod({ to: day('2026-01-01') }, TODAY, START).from).toBe('2026-01-01');
+    expect(() => readPeriod({ from: day('2026-07-01') }, TODAY, START)).toThrow(/must not be after to/);
+  });
+});
+
+const quotedArb = fc
+  .record({
+    terms: termsArb,
+    paidPermille: fc.bigInt({ min: 0n, max: 1100n }),
+    status: fc.constantFrom<AccountStatus>(
+      'active',
+      'suspended',
+      'defaulted',
+      'written_off',
+      'cancelled',
+      'repossessed',
+      'pending',
+    ),
+    ahead: fc.integer({ min: 0, max: 120 }),
+    amountMinor: fc.bigInt({ min: 2n, max: 900n }),
+  })
+  .map(({ terms, paidPermille, ...rest }) => ({
+    ...rest,
+    account: { terms, status: rest.status, paidMinor: (totalMinor(terms) * paidPermille) / 1000n },
+    on: { date: addDays(TODAY, rest.ahead), today: TODAY },
+  }));
+
+describe(`a quote (seed ${SEED})`, () => {
+  it('paid as far as is due leaves no arrears on the day', () => {
+    fc.assert(
+      fc.property(quotedArb, ({ account, on }) => {
+        const quote = quoteOf(account, { ...on, amountMinor: null });
+        expect(quote.overdueMinor + quote.dueOnDateMinor).toBe(quote.amountDueMinor);
+        if (quote.amountDueMinor === 0n) return;
+        const { after } = quoteOf(account, { ...on, amountMinor: quote.amountDueMinor });
+        expect(after?.at).toMatchObject({ arrearsMinor: 0n, daysPastDue: 0 });
+        const less = quoteOf(account, { ...on, amountMinor: quote.amountDueMinor - 1n });
+        expect(less.after?.at.arrearsMinor).toBe(1n);
+        const paidMinor = account.paidMinor + quote.amountDueMinor;
+        expect(dueBy(account.terms, on.date) - paidMinor).toBe(0n);
+      }),
+      RUNS,
+    );
+  });
+
+  it('paid as far as settles completes the account, and nothing less does', () => {
+    const completes = ['active', 'suspended', 'defaulted', 'written_off'];
+    fc.assert(
+      fc.property(quotedArb, ({ account, status, on }) => {
+        const { settlementMinor } = quoteOf(account, { ...on, amountMinor: null });
+        const total = totalMinor(account.terms);
+        expect(settlementMinor).toBe(balanceOf({ ...account, totalMinor: total }));
+        if (settlementMinor === 0n) return;
+        const { after } = quoteOf(account, { ...on, amountMinor: settlementMinor });
+        expect(after).toMatchObject({
+          balanceMinor: 0n,
+          creditMinor: 0n,
+          completes: completes.includes(status),
+        });
+        expect(after?.completes).toBe(isToComplete(status, account.paidMinor + settlementMinor, total));
+        const less = quoteOf(account, { ...on, amountMinor: settlementMinor - 1n });
+        expect(less.after).toMatchObject({ balanceMinor: 1n, completes: false });
+      }),
+      RUNS,
+    );
+  });
+
+  it('of an amount is the same for its two parts, one after the other', () => {
+    fc.assert(
+      fc.property(quotedArb, fc.bigInt({ min: 1n, max: 899n }), ({ account, on, amountMinor }, cut) => {
+        if (cut >= amountMinor) return;
+        const whole = quoteOf(account, { ...on, amountMinor }).after;
+        const first = quoteOf(account, { ...on, amountMinor: cut }).after;
+        const rest = quoteOf(
+          { ...account, paidMinor: account.paidMinor + cut },
+          { ...on, amountMinor: amountMinor - cut },
+        ).after;
+        expect(rest).toMatchObject({
+          at: whole?.at,
+          balanceMinor: whole?.balanceMinor,
+          creditMinor: whole?.creditMinor,
+          completes: whole?.completes,
+        });
+        expect((first?.itemsCovered ?? 0) + (rest?.itemsCovered ?? 0)).toBe(whole?.itemsCovered);
+      }),
+      RUNS,
+    );
+  });
+
+  it('accounts for the whole amount', () => {
+    fc.assert(
+      fc.property(quotedArb, ({ account, on, amountMinor }) => {
+        const { at, after } = quoteOf(account, { ...on, amountMinor });
+        const closed = account.status === 'cancelled' || account.status === 'written_off';
+        expect(at).toEqual(
+          position(account.terms, {
+            paidMinor: account.paidMinor,
+            today: on.date,
+            closed,
+            activated: account.status !== 'pending' || on.date > TODAY,
+          }),
+        );
+        const owed = balanceOf({ ...account, totalMinor: totalMinor(account.terms) });
+        const used = owed - (after?.balanceMinor ?? 0n);
+        const before = quoteOf(account, { ...on, amountMinor: null });
+        expect(before.after).toBeNull();
+        if (owed > 0n) expect(used + (after?.creditMinor ?? 0n)).toBe(amountMinor);
+        expect((after?.remainderMinor ?? 0n) <= amountMinor).toBe(true);
+      }),
+      RUNS,
+    );
+  });
+});

@@ -1,0 +1,277 @@
+import { Type } from 'typebox';
+import { paymentStates } from '../accounts/schedule.ts';
+import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
+import { AmountAboveZero, CalendarDate, DateText, Id, Money, Nullable } from '../core/fields.ts';
+import { FREQUENCIES } from '../pay-plans/schema.ts';
+import { MAX_ROWS, ROW_TYPES } from './rules.ts';
+
+const dateOf = (description: string, example: string) =>
+  Type.Optional(CalendarDate({ format: 'calendar-date', description, examples: [example] }));
+
+export const StatementQuery = Type.Object({
+  from: dateOf(
+    'First business day. Default: the first on which something happened on the account.',
+    '2026-11-01',
+  ),
+  to: dateOf('Last business day; may lie ahead. Default: today.', '2026-11-30'),
+  format: Type.Optional(Type.Enum(['json', 'csv', 'pdf'], { default: 'json' })),
+});
+
+const dueSoFar = Type.Number({
+  description: 'What has fallen due and is not paid; below 0 the customer has paid ahead.',
+});
+const owedInTotal = Type.Number({
+  description: 'What of the whole price is not paid, due or not; below 0 it is credit.',
+});
+const Figures = Type.Object({ dueSoFar, owedInTotal });
+
+const Cover = Type.Object({
+  paymentId: Id,
+  paymentDate: DateText,
+  item: Type.Integer({ description: '0 for the deposit, else the number of the instalment.' }),
+  dueDate: DateText,
+  amount: Money,
+});
+
+export const StatementRow = Type.Object({
+  date: DateText,
+  type: Type.Enum([...ROW_TYPES]),
+  description: Type.String(),
+  amount: Type.Number({ description: 'What the row is about, whether or not it counts.' }),
+  due: Type.Number({ description: 'What the row adds to dueSoFar.' }),
+  charged: Type.Number({ description: 'What the row adds to owedInTotal.' }),
+  paid: Type.Number({ description: 'What the row takes off both.' }),
+  dueSoFar,
+  owedInTotal,
+  item: Nullable(Type.Integer({ description: 'Of a due item: 0 for the deposit, else its number.' })),
+  covers: Type.Array(Cover, {
+    description: 'Of a payment: the items that it covers. Of a due item: the payments that cover it.',
+  }),
+  covered: Nullable(Type.Number({ description: 'Of a due item: what of it is paid.' })),
+  credit: Nullable(Type.Number({ description: 'Of a payment: what of it is beyond the total.' })),
+  paymentId: Nullable(Type.Integer()),
+  paymentMethod: Nullable(Type.String()),
+  transactionRef: Nullable(Type.String()),
+  reversedOn: Nullable(DateText),
+  ledgerEventId: Nullable(
+    Type.Integer({ description: 'The event of the ledger; null for a due item, which the terms say.' }),
+  ),
+});
+
+const example = {
+  date: '2026-11-02',
+  type: 'payment',
+  description: 'Payment by Cash',
+  amount: 2000,
+  due: 0,
+  charged: 0,
+  paid: 2000,
+  dueSoFar: 0,
+  owedInTotal: 20800,
+  item: null,
+  covers: [{ paymentId: 1, paymentDate: '2026-11-02', item: 0, dueDate: '2026-11-02', amount: 2000 }],
+  covered: null,
+  credit: 0,
+  paymentId: 1,
+  paymentMethod: 'Cash',
+  transactionRef: 'RECEIPT-0001',
+  reversedOn: null,
+  ledgerEventId: 2,
+};
+
+const standing = {
+  paymentState: Type.Enum([...paymentStates]),
+  daysPastDue: Type.Integer(),
+  paidUntil: Nullable(DateText),
+  nextDueDate: Nullable(DateText),
+  nextDueAmount: Nullable(Money),
+};
+
+export const AccountStatement = Type.Object(
+  {
+    accountId: Id,
+    accountNumber: Type.String(),
+    customerName: Type.String(),
+    productName: Type.String(),
+    status: Type.Enum([...ACCOUNT_STATUSES], { description: 'Today.' }),
+    currency: Type.String(),
+    terms: Type.Object({
+      activationDate: DateText,
+      deposit: Money,
+      instalmentAmount: Money,
+      instalmentCount: Type.Integer(),
+      frequency: Type.Enum([...FREQUENCIES]),
+      total: Money,
+    }),
+    period: Type.Object({ from: DateText, to: DateText }),
+    opening: Figures,
+    rows: Type.Array(StatementRow, { description: `Oldest first; at most ${MAX_ROWS}.` }),
+    totals: Type.Object(
+      { due: Money, charged: Money, paid: Money },
+      {
+        description:
+          'Sums of the rows: opening.dueSoFar + due − paid = closing.dueSoFar, and opening.owedInTotal + charged − paid = closing.owedInTotal.',
+      },
+    ),
+    closing: Type.Object(
+      {
+        dueSoFar,
+        owedInTotal,
+        balance: Type.Number({ description: 'owedInTotal, or 0 where that is below.' }),
+        credit: Money,
+        arrears: Money,
+        ...standing,
+      },
+      { description: 'At the end of the last day. Of today: the figures that the account shows.' },
+    ),
+  },
+  {
+    title: 'AccountStatement',
+    examples: [
+      {
+        accountId: 1,
+        accountNumber: 'ACC10000012',
+        customerName: 'Wanjiru Kamau',
+        productName: 'Home system 40 W',
+        status: 'active',
+        currency: 'KES',
+        terms: {
+          activationDate: '2026-11-02',
+          deposit: 2000,
+          instalmentAmount: 400,
+          instalmentCount: 52,
+          frequency: 'weekly',
+          total: 22800,
+        },
+        period: { from: '2026-11-01', to: '2026-11-02' },
+        opening: { dueSoFar: 0, owedInTotal: 0 },
+        rows: [
+          {
+            ...example,
+            type: 'opened',
+            description: 'Account opened',
+            amount: 22800,
+            charged: 22800,
+            paid: 0,
+            owedInTotal: 22800,
+            covers: [],
+            credit: null,
+            paymentId: null,
+            paymentMethod: null,
+            transactionRef: null,
+            ledgerEventId: 1,
+          },
+          {
+            ...example,
+            type: 'deposit',
+            description: 'Deposit',
+            due: 2000,
+            paid: 0,
+            dueSoFar: 2000,
+            owedInTotal: 22800,
+            item: 0,
+            covered: 2000,
+            credit: null,
+            paymentId: null,
+            paymentMethod: null,
+            transactionRef: null,
+            ledgerEventId: null,
+          },
+          example,
+        ],
+        totals: { due: 2000, charged: 22800, paid: 2000 },
+        closing: {
+          dueSoFar: 0,
+          owedInTotal: 20800,
+          balance: 20800,
+          credit: 0,
+          arrears: 0,
+          paymentState: 'current',
+          daysPastDue: 0,
+          paidUntil: '2026-11-08',
+          nextDueDate: '2026-11-09',
+          nextDueAmount: 400,
+        },
+      },
+    ],
+  },
+);
+
+/** Sent as text, so that no serializer looks at it. */
+export const StatementCsv = Type.Unsafe<string>({
+  type: 'string',
+  examples: [
+    'date,type,description,covers,due,charged,paid,dueSoFar,owedInTotal,amount,currency,accountNumber,paymentId,transactionRef,reversedOn,ledgerEventId\r\n' +
+      '2026-11-02,payment,"Payment by Cash","deposit",0.00,0.00,2000.00,0.00,20800.00,2000.00,KES,ACC10000012,1,"RECEIPT-0001",,2\r\n',
+  ],
+});
+
+export const QuoteQuery = Type.Object({
+  date: dateOf('The business day of the payment, today or later. Default: today.', '2026-11-30'),
+  amount: Type.Optional({ ...AmountAboveZero, examples: [1000] }),
+});
+
+export const Quote = Type.Object(
+  {
+    accountId: Id,
+    accountNumber: Type.String(),
+    currency: Type.String(),
+    status: Type.Enum([...ACCOUNT_STATUSES]),
+    date: DateText,
+    overdue: Type.Number({ description: 'What was dated before the day and is not paid.' }),
+    dueOnDate: Type.Number({ description: 'What is dated on the day and is not paid.' }),
+    amountDue: Type.Number({ description: 'overdue + dueOnDate: paying it leaves no arrears on the day.' }),
+    settlement: Type.Number({ description: 'What pays all that is owed.' }),
+    ...standing,
+    payment: Nullable(
+      Type.Object(
+        {
+          amount: Money,
+          itemsCovered: Type.Integer({ description: 'Items, the deposit too, that it covers to the end.' }),
+          remainder: Type.Number({ description: 'What of it lies on the next item without covering it.' }),
+          balance: Money,
+          credit: Money,
+          arrears: Money,
+          completes: Type.Boolean({ description: 'Whether the account is completed by it.' }),
+          ...standing,
+        },
+        { description: 'Where the amount would leave the account; null without one.' },
+      ),
+    ),
+  },
+  {
+    title: 'Quote',
+    examples: [
+      {
+        accountId: 1,
+        accountNumber: 'ACC10000012',
+        currency: 'KES',
+        status: 'active',
+        date: '2026-11-30',
+        overdue: 1200,
+        dueOnDate: 400,
+        amountDue: 1600,
+        settlement: 20800,
+        paymentState: 'late',
+        daysPastDue: 21,
+        paidUntil: '2026-11-08',
+        nextDueDate: '2026-11-09',
+        nextDueAmount: 400,
+        payment: {
+          amount: 1000,
+          itemsCovered: 2,
+          remainder: 200,
+          balance: 19800,
+          credit: 0,
+          arrears: 600,
+          completes: false,
+          paymentState: 'in_grace',
+          daysPastDue: 7,
+          paidUntil: '2026-11-22',
+          nextDueDate: '2026-11-23',
+          nextDueAmount: 200,
+        },
+      },
+    ],
+  },
+);

@@ -1,0 +1,100 @@
+import { itemMinor, type Terms } from '../accounts/schedule.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { unreachable } from '../core/errors.ts';
+import { type Minor, minorToText, printedAmount } from '../core/money.ts';
+import type { Row } from './rules.ts';
+
+// What stands in a statement in words: the same sentences for programs and for readers, with figures as each
+// wants them.
+
+export interface Spelling {
+  date(date: PlainDate): string;
+  amount(minor: Minor): string;
+}
+
+/** 2026-11-02, 1234.50 */
+export function plainSpelling(decimals: number): Spelling {
+  return { date: (date) => date, amount: (minor) => minorToText(minor, decimals) };
+}
+
+/** 2 Nov 2026, 1,234.50 */
+export function printedSpelling(decimals: number): Spelling {
+  return {
+    date: (date) => {
+      const [year, month, day] = date.split('-');
+      return `${Number(day)} ${MONTHS[Number(month) - 1]} ${year}`;
+    },
+    amount: (minor) => printedAmount(minor, decimals),
+  };
+}
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** What a row is about. */
+export function describeRow(row: Row, { instalmentCount }: Terms, { date, amount }: Spelling): string {
+  const { type, money, event } = row;
+  switch (type) {
+    case 'opened':
+      return `Account opened: ${amount(row.amountMinor)} in total`;
+    case 'deposit':
+      return 'Deposit';
+    case 'instalment':
+      return `Instalment ${row.item} of ${instalmentCount}`;
+    case 'payment':
+      return money?.reversedOn
+        ? `Payment by ${money.paymentMethod}, reversed on ${date(money.reversedOn)}: does not count`
+        : `Payment by ${money?.paymentMethod}`;
+    case 'reversal':
+      return `Reversal of the payment of ${amount(row.amountMinor)} by ${money?.paymentMethod}${of(money?.date)}: ${money?.reversalReason}`;
+    case 'cancelled':
+      return `Account cancelled: ${event?.reason}`;
+    case 'written_off':
+      return `${amount(row.amountMinor)} written off: ${event?.reason}`;
+    case 'recovery':
+      return `Recovered: ${amount(row.amountMinor)} of what was written off`;
+    default:
+      return unreachable(type);
+  }
+
+  function of(day: PlainDate | undefined): string {
+    return day === undefined ? '' : ` on ${date(day)}`;
+  }
+}
+
+/** What a payment covers: `deposit, instalments 1 to 3, 150.00 of instalment 4, 20.00 credit`. */
+export function coverageOfPayment({ covers, creditMinor }: Row, terms: Terms, { amount }: Spelling): string {
+  const parts: string[] = [];
+  let run: { first: number; last: number } | undefined;
+  for (const { item, amountMinor } of covers) {
+    const whole = amountMinor === itemMinor(terms, item);
+    if (whole && run?.last === item - 1) {
+      run.last = item;
+      continue;
+    }
+    endRun();
+    const name = item === 0 ? 'deposit' : `instalment ${item}`;
+    if (!whole) parts.push(`${amount(amountMinor)} of ${name}`);
+    else if (item === 0) parts.push(name);
+    else run = { first: item, last: item };
+  }
+  endRun();
+  if (creditMinor > 0n) parts.push(`${amount(creditMinor)} credit`);
+  return parts.join(', ');
+
+  function endRun(): void {
+    if (run)
+      parts.push(
+        run.first === run.last ? `instalment ${run.first}` : `instalments ${run.first} to ${run.last}`,
+      );
+    run = undefined;
+  }
+}
+
+/** How an item is covered: `paid 2026-11-09`, `100.00 paid, 300.00 open`, `open`. */
+export function coverageOfItem({ covers, amountMinor }: Row, { date, amount }: Spelling): string {
+  const covered = covers.reduce((sum, cover) => sum + cover.amountMinor, 0n);
+  const last = covers.at(-1);
+  if (last === undefined) return 'open';
+  if (covered === amountMinor) return `paid ${date(last.paymentDate)}`;
+  return `${amount(covered)} paid, ${amount(amountMinor - covered)} open`;
+}

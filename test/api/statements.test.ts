@@ -1,0 +1,521 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { csvText } from '../../src/core/csv.ts';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  accountNow,
+  move,
+  newAccount,
+  newCustomer,
+  notification,
+  notify,
+  pay,
+  reverse,
+  setToday,
+  useService,
+  wrongFields,
+} from '../harness.ts';
+
+const service = useService({
+  COMPANY_NAME: 'Jua Nguvu Solar',
+  COMPANY_ADDRESS: 'Ngong Road 117 | Nairobi',
+  PAYBILL_NUMBERS: '600638',
+});
+
+interface Row {
+  date: string;
+  type: string;
+  amount: number;
+  due: number;
+  charged: number;
+  paid: number;
+  dueSoFar: number;
+  owedInTotal: number;
+  item: number | null;
+  paymentId: number | null;
+  ledgerEventId: number | null;
+  covers: { item: number; paymentId: number; amount: number }[];
+}
+
+async function statementOf(id: number, query: Record<string, string> = {}) {
+  const answer = await service.call('GET', `/accounts/${id}/statement?${new URLSearchParams(query)}`);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data as {
+    period: { from: string; to: string };
+    opening: { dueSoFar: number; owedInTotal: number };
+    rows: Row[];
+    totals: { due: number; charged: number; paid: number };
+    closing: Record<string, number | string | null>;
+  };
+}
+
+const cents = (amount: number | string | null | undefined) => Math.round(Number(amount) * 100);
+
+/** The statement of today closes with what the account shows, and adds up. */
+async function expectToAgree(id: number) {
+  const statement = await statementOf(id);
+  const { opening, closing, totals, rows } = statement;
+  const account = await accountNow(service, id);
+  const shown = [
+    'balance',
+    'credit',
+    'arrears',
+    'paymentState',
+    'daysPastDue',
+    'paidUntil',
+    'nextDueDate',
+    'nextDueAmount',
+  ];
+  for (const name of shown) expect(closing[name], name).toBe(account[name]);
+  const sum = (name: 'due' | 'charged' | 'paid') => rows.reduce((total, row) => total + cents(row[name]), 0);
+  expect(cents(opening.dueSoFar) + sum('due') - sum('paid')).toBe(cents(closing.dueSoFar));
+  expect(cents(opening.owedInTotal) + sum('charged') - sum('paid')).toBe(cents(closing.owedInTotal));
+  expect([sum('due'), sum('charged'), sum('paid')]).toEqual(
+    [totals.due, totals.charged, totals.paid].map(cents),
+  );
+  expect(opening).toEqual({ dueSoFar: 0, owedInTotal: 0 });
+  return statement;
+}
+
+async function quoteOf(id: number, query: Record<string, string | number> = {}) {
+  const text = new URLSearchParams(
+    Object.entries(query).map(([key, value]): [string, string] => [key, String(value)]),
+  );
+  const answer = await service.call('GET', `/accounts/${id}/quote?${text}`);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data;
+}
+
+const typesOf = (rows: Row[]) => rows.map(({ type }) => type);
+
+describe('GET /accounts/:id/statement', () => {
+  it('closes with the account’s own figures after whatever happens', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({
+            kind: fc.constantFrom(
+              'pay',
+              'pay',
+              'pay',
+              'back-date',
+              'reverse',
+              'wait',
+              'suspended',
+              'active',
+              'written_off',
+              'cancelled',
+            ),
+            amount: fc.integer({ min: 1, max: 900_000 }),
+            days: fc.integer({ min: 1, max: 40 }),
+          }),
+          { minLength: 3, maxLength: 9 },
+        ),
+        async (happenings) => {
+          let day = new Date('2026-11-02T09:00:00Z');
+          const dayText = (back = 0) =>
+            new Date(day.getTime() - back * 86_400_000).toISOString().slice(0, 10);
+          service.clock.set(day);
+          const { id } = await newAccount(service);
+          const payments: number[] = [];
+          for (const { kind, amount, days } of happenings) {
+            if (kind === 'pay') payments.push((await pay(service, id, amount / 100)).id);
+            else if (kind === 'back-date')
+              payments.push((await pay(service, id, amount / 100, { paymentDate: dayText(days) })).id);
+            else if (kind === 'reverse') {
+              const last = payments.pop();
+              if (last) await reverse(service, last);
+            } else if (kind === 'wait') {
+              day = new Date(day.getTime() + days * 86_400_000);
+              service.clock.set(day);
+            } else await service.call('PUT', `/accounts/${id}`, { status: kind, reason: 'a step' });
+            await expectToAgree(id);
+          }
+        },
+      ),
+      { numRuns: 12 },
+    );
+    await expectBooksToBalance(service.context);
+  });
+
+  it('lets a back-dated payment count on its own day, and tells what each covers then', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    await pay(service, id, 2_000);
+    setToday(service, '2026-11-18');
+    const late = await pay(service, id, 600);
+    const before = await statementOf(id, { to: '2026-11-09' });
+    expect(before.closing).toMatchObject({ dueSoFar: 400, arrears: 400, paidUntil: '2026-11-08' });
+    const found = await pay(service, id, 400, { paymentDate: '2026-11-09' });
+    const { rows } = await expectToAgree(id);
+    const of = (paymentId: number) => rows.find((row) => row.paymentId === paymentId)?.covers;
+    expect(of(found.id)).toMatchObject([{ item: 1, amount: 400 }]);
+    expect(of(late.id)).toMatchObject([
+      { item: 2, amount: 400 },
+      { item: 3, amount: 200 },
+    ]);
+    expect(rows.find(({ item }) => item === 1)?.covers).toMatchObject([{ paymentId: found.id, amount: 400 }]);
+    expect((await statementOf(id, { to: '2026-11-09' })).closing).toMatchObject({ dueSoFar: 0, arrears: 0 });
+  });
+
+  it('shows a reversed payment and the day of its reversal, and counts neither', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    const wrong = await pay(service, id, 5_000);
+    setToday(service, '2026-11-20');
+    await reverse(service, wrong.id);
+    const { rows, totals } = await expectToAgree(id);
+    expect(rows.filter(({ paymentId }) => paymentId === wrong.id)).toMatchObject([
+      { type: 'payment', date: '2026-11-02', amount: 5_000, paid: 0, covers: [], reversedOn: '2026-11-20' },
+      { type: 'reversal', date: '2026-11-20', amount: 5_000, paid: 0, covers: [] },
+    ]);
+    expect(totals.paid).toBe(0);
+    const later = await statementOf(id, { from: '2026-11-17' });
+    expect(typesOf(later.rows)).toEqual(['reversal']);
+  });
+
+  it('takes back what was due of a cancelled account, and leaves its money as credit', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    await pay(service, id, 2_100);
+    setToday(service, '2026-11-10');
+    await move(service, id, 'cancelled');
+    const { rows, closing } = await expectToAgree(id);
+    expect(rows.at(-1)).toMatchObject({
+      type: 'cancelled',
+      due: -2_400,
+      charged: -22_800,
+      owedInTotal: -2_100,
+    });
+    expect(closing).toMatchObject({ dueSoFar: -2_100, balance: 0, credit: 2_100 });
+    setToday(service, '2027-01-10');
+    expect((await expectToAgree(id)).closing).toEqual(closing);
+    expect((await statementOf(id, { to: '2026-11-09' })).closing).toMatchObject({
+      balance: 20_700,
+      arrears: 300,
+    });
+  });
+
+  it('shows a loss, what was recovered of it, and credit beyond', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    await pay(service, id, 2_000);
+    setToday(service, '2026-11-30');
+    await move(service, id, 'suspended');
+    await move(service, id, 'written_off');
+    const lost = await expectToAgree(id);
+    expect(lost.rows.at(-1)).toMatchObject({ type: 'written_off', amount: 20_800, due: -1_600, charged: 0 });
+    expect(lost.closing).toMatchObject({ dueSoFar: 0, balance: 20_800, arrears: 0 });
+    setToday(service, '2026-12-05');
+    await pay(service, id, 21_000);
+    const { rows, closing } = await expectToAgree(id);
+    expect(rows.slice(-2)).toMatchObject([
+      { type: 'payment', paid: 21_000, credit: 200 },
+      { type: 'recovery', amount: 20_800, due: 20_800 },
+    ]);
+    expect(closing).toMatchObject({
+      dueSoFar: -200,
+      owedInTotal: -200,
+      credit: 200,
+      paymentState: 'paid_off',
+    });
+  });
+
+  it('is there for a pending account and for days ahead', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service, { activationDate: '2026-11-20' });
+    await pay(service, id, 500);
+    const now = await expectToAgree(id);
+    expect(now.period).toEqual({ from: '2026-11-02', to: '2026-11-02' });
+    expect(typesOf(now.rows)).toEqual(['opened', 'payment']);
+    const ahead = await statementOf(id, { to: '2026-11-30' });
+    expect(typesOf(ahead.rows)).toEqual(['opened', 'payment', 'deposit', 'instalment']);
+    expect(ahead.closing).toMatchObject({ arrears: 1_900, nextDueDate: '2026-11-20' });
+  });
+
+  it('opens a period in the middle with what the one before closed with', async () => {
+    setToday(service, '2027-02-01');
+    const { id } = await newAccount(service, { activationDate: '2026-11-02' });
+    for (const [amount, paymentDate] of [
+      [2_000, '2026-11-02'],
+      [1_000, '2026-12-01'],
+      [700, '2027-01-15'],
+    ] as const)
+      await pay(service, id, amount, { paymentDate });
+    const first = await statementOf(id, { to: '2026-11-30' });
+    const middle = await statementOf(id, { from: '2026-12-01', to: '2026-12-31' });
+    const last = await statementOf(id, { from: '2027-01-01' });
+    expect(middle.opening).toEqual({
+      dueSoFar: first.closing.dueSoFar,
+      owedInTotal: first.closing.owedInTotal,
+    });
+    expect(last.opening).toEqual({
+      dueSoFar: middle.closing.dueSoFar,
+      owedInTotal: middle.closing.owedInTotal,
+    });
+    expect(middle.rows.map(({ date }) => date)).toEqual([
+      '2026-12-01',
+      '2026-12-07',
+      '2026-12-14',
+      '2026-12-21',
+      '2026-12-28',
+    ]);
+    expect([...first.rows, ...middle.rows, ...last.rows].map(({ type, date }) => [type, date])).toEqual(
+      (await expectToAgree(id)).rows.map(({ type, date }) => [type, date]),
+    );
+  });
+
+  it('names the rows of the ledger and the provider’s transaction', async () => {
+    setToday(service, '2026-11-02');
+    const account = await newAccount(service);
+    const sent = notification({
+      BillRefNumber: account.accountNumber,
+      TransAmount: '2000.00',
+      TransTime: '20261102101530',
+    });
+    expect((await notify(service, sent)).status).toBe(200);
+    const { rows } = await expectToAgree(account.id);
+    const { db } = service.context;
+    for (const { ledgerEventId, charged, paid, type } of rows.filter((row) => row.item === null)) {
+      const { rows: entries } = await sql<{ change: number }>`
+        select sum(amount_minor)::bigint as change from ledger_entries
+        where event_id = ${ledgerEventId} and account_id = ${account.id} and ledger_account = 'receivable'`.execute(
+        db,
+      );
+      expect(entries[0]?.change, type).toBe(cents(charged) - cents(paid));
+    }
+    expect(rows.at(-1)).toMatchObject({ type: 'payment', transactionRef: sent.TransID });
+  });
+
+  it('refuses a period that is turned round or too long, and unknown accounts', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    const ask = (query: string) => service.call('GET', `/accounts/${id}/statement?${query}`);
+    expect(wrongFields(await ask('from=2026-11-03&to=2026-11-02'))).toEqual(['from']);
+    expect(wrongFields(await ask('from=2026-11-03'))).toEqual(['from']);
+    expect(wrongFields(await ask('from=2026-02-30&format=xml'))).toEqual(['format', 'from']);
+    expect((await service.call('GET', '/accounts/999999/statement')).status).toBe(404);
+    const plan = await service.call('POST', '/payplans', {
+      name: 'Daily, for ever',
+      deposit: 0,
+      instalmentAmount: 1,
+      instalmentCount: 10_000,
+      frequency: 'daily',
+    });
+    const long = await newAccount(service, { payplanId: plan.body.data.id });
+    const all = await service.call('GET', `/accounts/${long.id}/statement?to=2060-01-01`);
+    expect(wrongFields(all)).toEqual(['from', 'to']);
+    const paper = await service.call('GET', `/accounts/${long.id}/statement?to=2030-01-01&format=pdf`);
+    expect(wrongFields(paper)).toEqual(['from', 'to']);
+    const most = await statementOf(long.id, { to: '2040-01-01' });
+    expect(most.rows).toHaveLength(1 + most.totals.due);
+    expect((await quoteOf(long.id, { amount: 9_999.5 })).payment).toMatchObject({
+      itemsCovered: 9_999,
+      remainder: 0.5,
+    });
+  });
+});
+
+describe('as CSV', () => {
+  it('has the same rows and the sums, safe for a spreadsheet', async () => {
+    setToday(service, '2026-11-20');
+    const { id, accountNumber } = await newAccount(service, { activationDate: '2026-11-02' });
+    await pay(service, id, 2_400.5, { transactionRef: '=1+1' });
+    await pay(service, id, 10, { transactionRef: '00123' });
+    const json = await expectToAgree(id);
+    const answer = await service.call('GET', `/accounts/${id}/statement?format=csv`);
+    expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+    expect(answer.headers.get('content-disposition')).toBe(
+      `attachment; filename="statement_${accountNumber}_2026-11-02_2026-11-20.csv"`,
+    );
+    expect(answer.text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
+    const records: Record<string, string>[] = parse(answer.text, { columns: true, record_delimiter: '\r\n' });
+    const [opening, ...rest] = records;
+    const closing = rest.pop();
+    expect(opening).toMatchObject({ type: 'opening', dueSoFar: '0.00', owedInTotal: '0.00' });
+    expect(closing).toMatchObject({
+      type: 'closing',
+      due: json.totals.due.toFixed(2),
+      paid: '2410.50',
+      owedInTotal: Number(json.closing.owedInTotal).toFixed(2),
+    });
+    expect(rest).toHaveLength(json.rows.length);
+    for (const [index, row] of json.rows.entries())
+      expect(rest[index]).toMatchObject({
+        date: row.date,
+        type: row.type,
+        due: row.due.toFixed(2),
+        charged: row.charged.toFixed(2),
+        paid: row.paid.toFixed(2),
+        dueSoFar: row.dueSoFar.toFixed(2),
+        accountNumber,
+        currency: 'KES',
+        ledgerEventId: String(row.ledgerEventId ?? ''),
+      });
+    expect(rest.slice(-2).map(({ transactionRef }) => transactionRef)).toEqual(["'=1+1", "'00123"]);
+  });
+
+  it('guards a text as the database does', async () => {
+    const hard = [
+      '=a',
+      ' =a',
+      '\u00a0+a',
+      '-',
+      '@',
+      '\ta',
+      'a\r\nb',
+      '＝a',
+      '007',
+      '1'.repeat(16),
+      '12',
+      'a=b',
+      '',
+      ' 0',
+      '0',
+      '\ufeff=1',
+    ];
+    for (const text of hard) {
+      const { rows } = await sql<{ cell: string }>`select csv_text(${text}) as cell`.execute(
+        service.context.db,
+      );
+      expect(csvText(text), JSON.stringify(text)).toBe(rows[0]?.cell);
+    }
+  });
+});
+
+describe('as PDF', () => {
+  const reader = spawnSync('pdftotext', ['-v']).error === undefined;
+
+  async function printed(id: number, query = '') {
+    const response = await fetch(`${service.origin}/api/accounts/${id}/statement?format=pdf${query}`, {
+      headers: { authorization: `Bearer ${service.adminToken}` },
+    });
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(response.status, String(bytes.subarray(0, 500))).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/pdf');
+    const name = response.headers.get('content-disposition');
+    return {
+      name,
+      text: execFileSync('pdftotext', ['-layout', '-', '-'], { input: bytes, encoding: 'utf8' }),
+      bytes,
+    };
+  }
+  const figure = (amount: number) =>
+    amount.toLocaleString('en', { minimumFractionDigits: 2 }).replace('-', '–');
+
+  it.skipIf(!reader)('holds every row and figure, in four scripts over several pages', async () => {
+    setToday(service, '2027-06-30');
+    const customer = await newCustomer(service, { firstName: 'Zoë Łucja Ольга', lastName: 'ወልደ محمد' });
+    const account = await newAccount(service, {
+      customerId: customer.id,
+      payplanId: 1,
+      activationDate: '2026-12-01',
+    });
+    for (let i = 0; i < 12; i++)
+      await pay(service, account.id, 1_234.5, {
+        paymentDate: `2027-0${1 + (i % 6)}-15`,
+        transactionRef: `R${account.id}-${i}`,
+      });
+    const json = await expectToAgree(account.id);
+    expect(json.rows.length).toBeGreaterThan(200);
+    const { text, name } = await printed(account.id);
+    expect(name).toBe(`inline; filename="statement_${account.accountNumber}_2026-12-01_2027-06-30.pdf"`);
+    for (const word of [
+      'Zoë Łucja Ольга',
+      'ወልደ',
+      'محمد',
+      'Jua Nguvu Solar',
+      'Ngong Road 117',
+      account.accountNumber,
+      '600638',
+    ])
+      expect(text).toContain(word);
+    const lines = text.split('\n');
+    for (const row of json.rows)
+      expect(
+        lines.some((line) => line.includes(figure(row.dueSoFar)) && line.includes(figure(row.owedInTotal))),
+        JSON.stringify(row),
+      ).toBe(true);
+    for (let i = 0; i < 12; i++) expect(text).toContain(`R${account.id}-${i}`);
+    expect(text).toContain(`KES ${figure(Number(json.closing.arrears))}`);
+    const pages = text.split('\f').slice(0, -1);
+    expect(pages.length).toBeGreaterThan(4);
+    for (const [index, page] of pages.entries())
+      expect(page).toContain(`Page ${index + 1} of ${pages.length}`);
+    for (const page of pages.slice(0, -1)) expect(page).toContain('Owed in total');
+  });
+
+  it.skipIf(!reader)(
+    'says how an account ended, and prints what looks like an instruction as it stands',
+    async () => {
+      setToday(service, '2026-11-02');
+      const customer = await newCustomer(service, { firstName: '#panic() $x$', lastName: '*b* \\ @ref' });
+      const { id } = await newAccount(service, { customerId: customer.id });
+      await pay(service, id, 100);
+      await service.call('PUT', `/accounts/${id}`, { status: 'cancelled', reason: '#set page(width: 1pt)' });
+      const { text } = await printed(id);
+      expect(text).toContain('#panic() $x$ *b* \\ @ref');
+      expect(text.replace(/\s+/g, ' ')).toContain('Account cancelled: #set page(width: 1pt)');
+      expect(text).toContain('Nothing is to be paid');
+      expect(text).not.toContain('How to pay');
+    },
+  );
+});
+
+describe('GET /accounts/:id/quote', () => {
+  it('says what is due, what settles, and how far an amount carries', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    await pay(service, id, 2_000);
+    expect(await quoteOf(id)).toMatchObject({
+      date: '2026-11-02',
+      amountDue: 0,
+      settlement: 20_800,
+      payment: null,
+    });
+    expect(await quoteOf(id, { date: '2026-11-16', amount: 1000 })).toMatchObject({
+      overdue: 400,
+      dueOnDate: 400,
+      amountDue: 800,
+      daysPastDue: 7,
+      payment: {
+        itemsCovered: 2,
+        remainder: 200,
+        paidUntil: '2026-11-22',
+        nextDueAmount: 200,
+        arrears: 0,
+        balance: 19_800,
+      },
+    });
+  });
+
+  it('is kept when it is paid: what is due leaves no arrears, what settles completes', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    setToday(service, '2026-12-24');
+    const due = await quoteOf(id);
+    expect(due.amountDue).toBe((await accountNow(service, id)).arrears);
+    await pay(service, id, due.amountDue);
+    expect(await accountNow(service, id)).toMatchObject({ arrears: 0, daysPastDue: 0 });
+    const rest = await quoteOf(id, { amount: (await quoteOf(id)).settlement + 0.25 });
+    await pay(service, id, rest.settlement + 0.25);
+    const after = await accountNow(service, id);
+    expect(after).toMatchObject({ status: 'completed', balance: 0, credit: 0.25 });
+    const { amount: _amount, itemsCovered: _items, remainder: _rest, completes, ...promised } = rest.payment;
+    expect(completes).toBe(true);
+    expect(after).toMatchObject(promised);
+  });
+
+  it('refuses a day that is over and amounts that are none', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    const ask = (query: string) => service.call('GET', `/accounts/${id}/quote?${query}`);
+    expect(wrongFields(await ask('date=2026-11-01'))).toEqual(['date']);
+    for (const amount of ['0', '-1', '1e3', '0.001', 'x', '', '01', '1000000000000000'])
+      expect(wrongFields(await ask(`amount=${amount}`)), amount).toEqual(['amount']);
+    expect((await service.call('GET', '/accounts/999999/quote')).status).toBe(404);
+  });
+});
