@@ -30,6 +30,8 @@ import { payPlanRoutes } from './pay-plans/routes.ts';
 import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { productRoutes } from './products/routes.ts';
+import type { Prover } from './proof/prover.ts';
+import { proofRoutes } from './proof/routes.ts';
 import { reconciliationRoutes } from './reconciliations/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
 import { type SettableClock, testClockRoutes } from './test-clock/routes.ts';
@@ -42,6 +44,7 @@ const GUESS_WINDOW_SECONDS = 15 * 60;
 export interface AppParts {
   context: Context;
   exports: CopyPool;
+  prover: Prover;
   /** Its figures are shown at /metrics. */
   pool: Pool;
   probe: DatabaseProbe;
@@ -58,6 +61,7 @@ export interface AppParts {
 export function buildApp({
   context,
   exports,
+  prover,
   pool,
   probe,
   log,
@@ -105,6 +109,7 @@ export function buildApp({
     employeeRoutes(api, context);
     commissionRoutes(api, context);
     reportRoutes(api, context, exports);
+    proofRoutes(api, context, prover);
     auditRoutes(api, context);
     webhookRoutes(api, context);
     if (testClock) testClockRoutes(api, testClock);
