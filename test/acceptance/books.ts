@@ -1,12 +1,10 @@
-import { type Connection, openDatabase } from '../../src/core/db.ts';
-import { expectBooksToBalance } from '../books.ts';
+import { expect } from 'vitest';
+import { read } from './client.ts';
+import type { RunningService } from './process.ts';
 
-/** Asks the database behind the running processes itself whether every law of the ledger holds. */
-export async function expectBooksToHold(connection: Connection): Promise<void> {
-  const database = openDatabase({ connection, poolSize: 1, prepare: false, onConnectionLost: () => {} });
-  try {
-    await expectBooksToBalance({ db: database.db });
-  } finally {
-    await database.close();
-  }
+/** Asks the running service itself whether every law of the books holds. */
+export async function expectBooksToHold(service: RunningService, token: string): Promise<void> {
+  const proof = await read(service, token, '/reports/proof');
+  expect(proof.laws.filter((law: { holds: boolean }) => !law.holds)).toEqual([]);
+  expect(proof.holds).toBe(true);
 }
