@@ -261,18 +261,19 @@ const notifications: Law = {
       n.outcome in ('matched', 'unmatched', 'linked') as counts,
       (p.provider, p.provider_trans_id) is distinct from (n.provider, n.trans_id) as is_other,
       p.amount_minor as paid_minor, p.payment_date as day, p.source, e.account_id is not null as is_on_account,
-      c.status as conflict_status, c.amount_minor as conflict_minor
+      case when n.outcome = 'conflict' then (
+        select c.status = 'reversed' or c.amount_minor = n.amount_minor
+        from payments c where c.id = n.conflict_payment_id) end as is_settled
     from notifications n
     left join payments p on p.id = n.payment_id
-    left join payments c on c.id = n.conflict_payment_id and n.outcome = 'conflict'
     left join ledger_entries e
       on e.payment_id = n.payment_id and e.event = 'payment_received' and e.ledger_account = 'clearing'
     union all
-    select 'repeat', max(id), null, null, null, null, null, null, null, null, null, null, null, null, null
+    select 'repeat', max(id), null, null, null, null, null, null, null, null, null, null, null, null
     from notifications where outcome in ('matched', 'unmatched', 'linked')
-    group by provider, trans_id having count(*) > 1
+    group by payment_id having count(*) > 1 and payment_id is not null
     union all
-    select 'payment', p.id, null, null, null, null, null, null, null, null, p.payment_date, null, null, null, null
+    select 'payment', p.id, null, null, null, null, null, null, null, null, p.payment_date, null, null, null
     from payments p
     where p.source = 'webhook' and not exists (
       select from notifications n
@@ -286,7 +287,7 @@ const notifications: Law = {
       coalesce(v.found, 'none'), day
     from checked cross join lateral (values
       (part = 'payment', 'its notification', 'one', null),
-      (part = 'repeat', 'outcome', 'differs, as another counts for its transaction', 'it counts too'),
+      (part = 'repeat', 'outcome', 'differs, as another counts for its payment', 'it counts too'),
       (counts and payment_id is null, 'payment_id', 'the payment of its transaction', null),
       (counts and is_other and payment_id is not null, 'payment_id', 'the payment of its transaction',
         payment_id::text),
@@ -297,8 +298,8 @@ const notifications: Law = {
         'where payment ' || payment_id || ' was received', 'on an account', 'without one'),
       (outcome = 'unmatched' and is_on_account,
         'where payment ' || payment_id || ' was received', 'without an account', 'on one'),
-      (outcome = 'conflict' and (conflict_status = 'reversed' or conflict_minor = amount_minor),
-        'conflict with payment ' || conflict_payment_id, 'one that stands with another amount', conflict_status::text),
+      (is_settled, 'conflict with payment ' || conflict_payment_id, 'one that stands with another amount',
+        'reversed, or of the same amount'),
       (status <> 'processed' and (outcome is not null or payment_id is not null), 'outcome while ' || status, 'none',
         coalesce(outcome::text, 'payment ' || payment_id))
     ) as v (is_broken, what, expected, found)

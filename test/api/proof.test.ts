@@ -251,6 +251,18 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     { notifications: ['payments', ':told'] },
   ],
   [
+    'a conflict is settled and was not booked',
+    `update notifications set amount_minor = 100 where trans_id = 'CLASH1'`,
+    { notifications: ['notifications', `(select id from notifications where trans_id = 'CLASH1')`] },
+  ],
+  [
+    'two notifications count for one payment',
+    `insert into notifications (provider, raw_body, trans_id, content_hash, amount_minor, status, outcome, payment_id)
+     select provider, raw_body, trans_id, 'other', amount_minor, status, outcome, payment_id
+     from notifications where payment_id = :told`,
+    { notifications: ['notifications', `(select last_value + 1 from notifications_id_seq)`] },
+  ],
+  [
     'a notification says that it was not matched',
     `update notifications set outcome = 'unmatched' where payment_id = :told`,
     { notifications: ['notifications', '(select id from notifications where payment_id = :told)'] },
