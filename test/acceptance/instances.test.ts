@@ -94,7 +94,7 @@ describe('three instances', () => {
     }
     const payments = await readPayments(instance(1), token, account.id);
     expect(payments.map(({ amount }) => cents(amount)).sort()).toEqual([...amounts].sort());
-    await expectBooksToHold(instance(2), token);
+    await expectBooksToHold(url);
   });
 
   test('book the same notification, 50 times at once, once', async () => {
@@ -114,7 +114,7 @@ describe('three instances', () => {
     ]);
     const { paid, balance } = await read(instance(1), token, `/accounts/${account.id}`);
     expect([cents(paid), cents(balance)]).toEqual([40_137, cents(account.total) - 40_137]);
-    await expectBooksToHold(instance(2), token);
+    await expectBooksToHold(url);
   });
 
   test('refuse a reference entered 30 times at once, but for one', async () => {
