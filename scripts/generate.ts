@@ -18,6 +18,7 @@ import { createLog } from '../src/core/log.ts';
 import { currencyOf, prepareDatabase } from '../src/database.ts';
 import { startEmbeddedPostgres } from '../src/embedded-postgres/supervisor.ts';
 import { openDatabaseProbe } from '../src/health/probe.ts';
+import { openProver } from '../src/proof/prover.ts';
 import { dumpSchema } from './dump-schema.ts';
 
 const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'off' });
@@ -99,9 +100,11 @@ async function generateDescription(): Promise<string> {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const exports = openCopyPool({ connection: embedded.connection, onConnectionLost: () => {} });
   const probe = openDatabaseProbe({ connection: embedded.connection, onConnectionLost: () => {} });
+  const prover = openProver({ connection: embedded.connection, onConnectionLost: () => {} });
   const app = buildApp({
     context,
     exports,
+    prover,
     pool: database.pool,
     probe,
     log: createLog(config),
@@ -114,6 +117,7 @@ async function generateDescription(): Promise<string> {
   await app.close();
   await exports.close();
   await probe.close();
+  await prover.close();
   await database.close();
   return text;
 }

@@ -31,6 +31,8 @@ import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { createPrinter } from './printing/printer.ts';
 import { productRoutes } from './products/routes.ts';
+import type { Prover } from './proof/prover.ts';
+import { proofRoutes } from './proof/routes.ts';
 import { reconciliationRoutes } from './reconciliations/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
 import { statementRoutes } from './statements/routes.ts';
@@ -44,6 +46,7 @@ const GUESS_WINDOW_SECONDS = 15 * 60;
 export interface AppParts {
   context: Context;
   exports: CopyPool;
+  prover: Prover;
   /** Its figures are shown at /metrics. */
   pool: Pool;
   probe: DatabaseProbe;
@@ -60,6 +63,7 @@ export interface AppParts {
 export function buildApp({
   context,
   exports,
+  prover,
   pool,
   probe,
   log,
@@ -109,6 +113,7 @@ export function buildApp({
     employeeRoutes(api, context);
     commissionRoutes(api, context);
     reportRoutes(api, context, exports);
+    proofRoutes(api, context, prover);
     auditRoutes(api, context);
     webhookRoutes(api, context);
     if (testClock) testClockRoutes(api, testClock);

@@ -14,6 +14,7 @@ import { DOCS_PATH } from './docs/description.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/supervisor.ts';
 import { openDatabaseProbe } from './health/probe.ts';
 import { runMinuteJobs, startMinuteJobs } from './jobs.ts';
+import { openProver } from './proof/prover.ts';
 import { createSettableClock } from './test-clock/routes.ts';
 
 const BALANCERS_LOOK_AWAY_MS = 1_500;
@@ -47,6 +48,10 @@ export async function startService(config: Config): Promise<Service> {
     connection,
     onConnectionLost: () => {}, // The pool tells of it.
   });
+  const prover = openProver({
+    connection,
+    onConnectionLost: (error) => log.warn(`The proof's connection was lost: ${error.message}`),
+  });
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   let accepting = true;
   const testClock =
@@ -61,6 +66,7 @@ export async function startService(config: Config): Promise<Service> {
   const app = buildApp({
     context,
     exports,
+    prover,
     pool: database.pool,
     probe,
     log,
@@ -82,6 +88,7 @@ export async function startService(config: Config): Promise<Service> {
       // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
       if (config.production) await sleep(BALANCERS_LOOK_AWAY_MS);
       await exports.close(); // an export may take minutes; its reader sees that it broke
+      await prover.close();
       await app.close();
       await jobsStopped;
       await probe.close();

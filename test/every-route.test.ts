@@ -84,6 +84,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'POST /commissions/rules': ['admin', 'manager'],
   'GET /reports/accounts/summary': ALL_BUT_AGENTS,
   'GET /reports/payments': ALL_BUT_AGENTS,
+  'GET /reports/proof': ALL_BUT_AGENTS,
 };
 
 /** Bodies that are right, so that nothing but the query is wrong. */

@@ -11,6 +11,7 @@ import { createLog } from '../src/core/log.ts';
 import { openRedis } from '../src/core/redis.ts';
 import { currencyOf } from '../src/database.ts';
 import { openDatabaseProbe } from '../src/health/probe.ts';
+import { openProver } from '../src/proof/prover.ts';
 import { createSettableClock, type SettableClock } from '../src/test-clock/routes.ts';
 import { committedDescription } from './description.ts';
 import { databaseOn } from './global-setup.ts';
@@ -77,6 +78,7 @@ export async function startTestService(environment: Record<string, string> = {})
   await onServer(`create database ${database} template ${inject('template')}`);
   const connection = databaseOn(inject('server'), database);
   const exports = openCopyPool({ connection, onConnectionLost: () => {} });
+  const prover = openProver({ connection, onConnectionLost: () => {} });
   const opened = openDatabase({
     connection,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -92,6 +94,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const parts: AppParts = {
     context,
     exports,
+    prover,
     pool: opened.pool,
     probe,
     log,
@@ -131,6 +134,7 @@ export async function startTestService(environment: Record<string, string> = {})
   };
   const close = async () => {
     await exports.close();
+    await prover.close();
     await app.close();
     await probe.close();
     await opened.close();

@@ -28,6 +28,8 @@ export interface DatabaseOptions {
   poolSize: number;
   /** Named prepared statements; off behind a pooler in transaction mode. */
   prepare: boolean;
+  /** How long one statement may take: 5 s, but for connections that nothing else waits for. */
+  statementTimeoutMs?: number;
   /** Called when an idle connection breaks; the pool opens another by itself. */
   onConnectionLost(error: Error): void;
 }
@@ -42,7 +44,7 @@ const STATEMENT_TIMEOUT_MS = 5_000;
 const LOCK_TIMEOUT_MS = 3_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
 /** Above the server's own time-out: it only ends calls to a server that no longer answers. */
-const QUERY_TIMEOUT_MS = 5_500;
+const QUERY_TIMEOUT_MARGIN_MS = 500;
 const CONNECT_TIMEOUT_MS = 3_000;
 const NAMED_STATEMENTS_PER_CONNECTION = 200;
 
@@ -57,6 +59,7 @@ const types: pg.CustomTypesConfig = {
 export function openDatabase(options: DatabaseOptions): Database {
   const target =
     typeof options.connection === 'string' ? { connectionString: options.connection } : options.connection;
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const pool = new pg.Pool({
     ...target,
     application_name: 'account-management-service',
@@ -64,10 +67,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
-    statement_timeout: STATEMENT_TIMEOUT_MS,
+    statement_timeout: statementTimeoutMs,
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    query_timeout: QUERY_TIMEOUT_MS,
+    query_timeout: statementTimeoutMs + QUERY_TIMEOUT_MARGIN_MS,
     types,
   });
   // Without these two listeners a restart of PostgreSQL would end the process: an `error` event

@@ -1,12 +1,13 @@
-import { type Connection, openDatabase } from '../../src/core/db.ts';
-import { expectBooksToBalance } from '../books.ts';
+import type { Connection } from '../../src/core/db.ts';
+import { openProver } from '../../src/proof/prover.ts';
+import { expectLawsToHold } from '../books.ts';
 
-/** Asks the database behind the running processes itself whether every law of the ledger holds. */
+/** Asks the database behind the running processes itself whether every law of the books holds. */
 export async function expectBooksToHold(connection: Connection): Promise<void> {
-  const database = openDatabase({ connection, poolSize: 1, prepare: false, onConnectionLost: () => {} });
+  const prover = openProver({ connection, onConnectionLost: () => {} });
   try {
-    await expectBooksToBalance({ db: database.db });
+    await prover.prove(expectLawsToHold);
   } finally {
-    await database.close();
+    await prover.close();
   }
 }

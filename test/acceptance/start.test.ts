@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import pg from 'pg';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { inParallel, openAccount, PASSWORD, read, registerAdmin } from './client.ts';
 import {
@@ -211,6 +212,38 @@ describe('the commands', () => {
     expect(await read(service, token, '/products')).toHaveLength(5);
     expect(await openAccount(service, token)).toMatchObject({ status: 'active' });
     expect((await service.stop()).status).toBe(0);
+  });
+
+  test('prove the books while the service runs, and fail where they are damaged', async () => {
+    const DATABASE_URL = await newDatabase();
+    const environment = { DATABASE_URL };
+    expect(await npmRun('verify', [], environment)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('npm run migrate'),
+    });
+    const service = await startService(environment);
+    const token = await registerAdmin(service);
+    const { id: accountId } = await openAccount(service, token);
+    const payment = { accountId, amount: 1234.5, paymentMethodId: 2 };
+    expect((await service.call('POST', '/payments', payment, { token })).status).toBe(201);
+
+    const clean = await npmRun('verify', [], environment);
+    expect(clean).toMatchObject({ status: 0, stderr: '' });
+    expect(clean.stdout).toMatch(
+      /^holds {2}ledger_events: .*\n {7}4 rows, debits 24034\.50, credits 24034\.50\n/m,
+    );
+    expect(clean.stdout).toMatch(/\nAll \d+ laws hold\. Amounts are in KES\.\n$/);
+
+    const client = new pg.Client(DATABASE_URL);
+    await client.connect();
+    await client.query('update accounts set paid_minor = paid_minor + 1');
+    await client.end();
+    const damaged = await npmRun('verify', [], environment);
+    expect(damaged.status).toBe(1);
+    expect(damaged.stdout).toMatch(/^BROKEN balances_equal_ledger: /m);
+    expect(damaged.stdout).toContain(`accounts ${accountId}: paid_minor: expected 123450, found 123451\n`);
+    expect(damaged.stdout).toMatch(/laws are broken: balances_equal_ledger, balances_follow_payments\.\n$/);
+    await service.stop();
   });
 
   test('say in one line how create-admin was called wrongly', async () => {

@@ -426,7 +426,9 @@ describe('pending accounts', () => {
         select customer_id, product_id, payplan_id, activation_date, status, deposit_minor, instalment_minor,
           instalment_count, frequency, grace_days, receivable_minor, next_due_date
         from accounts, generate_series(1, 250) where id = ${account.id}
-        returning id, receivable_minor)
+        returning id, receivable_minor),
+      told as (
+        insert into account_status_changes (account_id, to_status, changed_on) select id, 'pending', date '2026-03-02' from opened)
       insert into ledger_entries (event_id, event, account_id, value_date, ledger_account, amount_minor)
       select 1000000 + id, 'account_opened', id, date '2026-03-02', line.account, line.sign * receivable_minor
       from opened, (values ('receivable'::ledger_account, 1), ('sales', -1)) as line (account, sign)`.execute(

@@ -1218,6 +1218,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/reports/proof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The proof of the books: every law, recomputed from the database
+         * @description All from one snapshot: the payments of a day beside the ledger, each law on the whole database with its figures, and every row that breaks one. It reads everything, so that large books take many seconds; while another proof is made, 503 asks to come back.
+         *
+         *     Needs the permission `reports:read`: admin, manager, finance, viewer.
+         */
+        get: operations["getReportsProof"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/audit": {
         parameters: {
             query?: never;
@@ -2830,6 +2852,187 @@ export interface components {
             /** @description Must be the currency of the books. */
             currency?: string;
             active?: boolean;
+        };
+        /**
+         * @example {
+         *       "date": "2026-11-02",
+         *       "readAt": "2026-11-02T09:00:00.000Z",
+         *       "currency": "KES",
+         *       "holds": true,
+         *       "day": {
+         *         "received": {
+         *           "count": 3,
+         *           "amount": 3600
+         *         },
+         *         "matched": {
+         *           "count": 3,
+         *           "amount": 3600
+         *         },
+         *         "unmatched": {
+         *           "count": 0,
+         *           "amount": 0
+         *         },
+         *         "reversed": {
+         *           "count": 0,
+         *           "amount": 0
+         *         },
+         *         "ledger": {
+         *           "received": 3600,
+         *           "reversed": 0,
+         *           "net": 3600
+         *         },
+         *         "holds": true,
+         *         "byMethod": [
+         *           {
+         *             "paymentMethodId": 1,
+         *             "paymentMethod": "Mobile money",
+         *             "received": {
+         *               "count": 3,
+         *               "amount": 3600
+         *             },
+         *             "matched": {
+         *               "count": 3,
+         *               "amount": 3600
+         *             },
+         *             "unmatched": {
+         *               "count": 0,
+         *               "amount": 0
+         *             },
+         *             "reversed": {
+         *               "count": 0,
+         *               "amount": 0
+         *             },
+         *             "ledger": {
+         *               "received": 3600,
+         *               "reversed": 0,
+         *               "net": 3600
+         *             },
+         *             "holds": true
+         *           }
+         *         ],
+         *         "breaches": []
+         *       },
+         *       "laws": [
+         *         {
+         *           "law": "transactions_once",
+         *           "says": "Every transaction of a provider is one payment.",
+         *           "holds": true,
+         *           "lookedAt": 2,
+         *           "sums": [
+         *             {
+         *               "name": "received",
+         *               "amount": 3200
+         *             }
+         *           ],
+         *           "breachCount": 0,
+         *           "breaches": []
+         *         }
+         *       ]
+         *     }
+         */
+        Proof: {
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            date: string;
+            /**
+             * Format: date-time
+             * @description All figures are of the database as it was at this moment.
+             */
+            readAt: string;
+            currency: string;
+            /** @description Whether no law is broken. */
+            holds: boolean;
+            day: {
+                received: {
+                    count: number;
+                    amount: number | null;
+                };
+                matched: {
+                    count: number;
+                    amount: number | null;
+                };
+                unmatched: {
+                    count: number;
+                    amount: number | null;
+                };
+                reversed: {
+                    count: number;
+                    amount: number | null;
+                };
+                /** @description The entries of these payments in the clearing accounts with this value date. */
+                ledger: {
+                    received: number | null;
+                    reversed: number | null;
+                    net: number | null;
+                };
+                /** @description received = matched + unmatched + reversed, and the ledger says the same. */
+                holds: boolean;
+                byMethod: {
+                    paymentMethodId: number;
+                    paymentMethod: string;
+                    received: {
+                        count: number;
+                        amount: number | null;
+                    };
+                    matched: {
+                        count: number;
+                        amount: number | null;
+                    };
+                    unmatched: {
+                        count: number;
+                        amount: number | null;
+                    };
+                    reversed: {
+                        count: number;
+                        amount: number | null;
+                    };
+                    /** @description The entries of these payments in the clearing accounts with this value date. */
+                    ledger: {
+                        received: number | null;
+                        reversed: number | null;
+                        net: number | null;
+                    };
+                    /** @description received = matched + unmatched + reversed, and the ledger says the same. */
+                    holds: boolean;
+                }[];
+                /** @description Those of the laws below that concern this day. */
+                breaches: {
+                    law: string;
+                    table: string;
+                    id: number | null;
+                    /** @description Of the row. */
+                    what: string;
+                    /** @description Amounts in minor units, as the database holds them. */
+                    expected: string;
+                    found: string;
+                    date: string | null;
+                }[];
+            };
+            laws: {
+                law: string;
+                says: string;
+                holds: boolean;
+                /** @description How many rows. */
+                lookedAt: number;
+                sums: {
+                    name: string;
+                    amount: number | null;
+                }[];
+                breachCount: number;
+                /** @description The first 100, those of the day before others. */
+                breaches: {
+                    table: string;
+                    id: number | null;
+                    /** @description Of the row. */
+                    what: string;
+                    /** @description Amounts in minor units, as the database holds them. */
+                    expected: string;
+                    found: string;
+                    date: string | null;
+                }[];
+            }[];
         };
         ProviderNotification: {
             TransactionType?: string;
@@ -9081,6 +9284,128 @@ export interface operations {
                      *     1,2026-11-02,1,ACC10000012,Wanjiru Kamau,400.00,KES,Cash,RECEIPT-0001,matched,2026-11-02
                      */
                     "text/csv": string;
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReportsProof: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The business day whose payments are shown. Default: today.
+                 * @example 2026-11-02
+                 */
+                date?: string;
+            };
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Proof made. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "date": "2026-11-02",
+                     *         "readAt": "2026-11-02T09:00:00.000Z",
+                     *         "currency": "KES",
+                     *         "holds": true,
+                     *         "day": {
+                     *           "received": {
+                     *             "count": 3,
+                     *             "amount": 3600
+                     *           },
+                     *           "matched": {
+                     *             "count": 3,
+                     *             "amount": 3600
+                     *           },
+                     *           "unmatched": {
+                     *             "count": 0,
+                     *             "amount": 0
+                     *           },
+                     *           "reversed": {
+                     *             "count": 0,
+                     *             "amount": 0
+                     *           },
+                     *           "ledger": {
+                     *             "received": 3600,
+                     *             "reversed": 0,
+                     *             "net": 3600
+                     *           },
+                     *           "holds": true,
+                     *           "byMethod": [
+                     *             {
+                     *               "paymentMethodId": 1,
+                     *               "paymentMethod": "Mobile money",
+                     *               "received": {
+                     *                 "count": 3,
+                     *                 "amount": 3600
+                     *               },
+                     *               "matched": {
+                     *                 "count": 3,
+                     *                 "amount": 3600
+                     *               },
+                     *               "unmatched": {
+                     *                 "count": 0,
+                     *                 "amount": 0
+                     *               },
+                     *               "reversed": {
+                     *                 "count": 0,
+                     *                 "amount": 0
+                     *               },
+                     *               "ledger": {
+                     *                 "received": 3600,
+                     *                 "reversed": 0,
+                     *                 "net": 3600
+                     *               },
+                     *               "holds": true
+                     *             }
+                     *           ],
+                     *           "breaches": []
+                     *         },
+                     *         "laws": [
+                     *           {
+                     *             "law": "transactions_once",
+                     *             "says": "Every transaction of a provider is one payment.",
+                     *             "holds": true,
+                     *             "lookedAt": 2,
+                     *             "sums": [
+                     *               {
+                     *                 "name": "received",
+                     *                 "amount": 3200
+                     *               }
+                     *             ],
+                     *             "breachCount": 0,
+                     *             "breaches": []
+                     *           }
+                     *         ]
+                     *       },
+                     *       "message": "Proof made."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Proof"];
+                        message: string;
+                    };
                 };
             };
             400: components["responses"]["ValidationError"];

@@ -1,0 +1,31 @@
+import type { Api } from '../core/api.ts';
+import { type Context, today } from '../core/context.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { Envelope, ok } from '../core/envelope.ts';
+import type { Prover } from './prover.ts';
+import { Proof, ProofQuery } from './schema.ts';
+import { readProof } from './store.ts';
+
+export function proofRoutes(api: Api, context: Context, prover: Prover): void {
+  api.get(
+    '/reports/proof',
+    {
+      config: { access: 'reports:read', rate: 'bulk' },
+      schema: {
+        tags: ['Reports'],
+        summary: 'The proof of the books: every law, recomputed from the database',
+        description:
+          'All from one snapshot: the payments of a day beside the ledger, each law on the whole database with its ' +
+          'figures, and every row that breaks one. It reads everything, so that large books take many seconds; ' +
+          'while another proof is made, 503 asks to come back.',
+        querystring: ProofQuery,
+        response: { 200: Envelope(Proof, 'Proof made.') },
+      },
+    },
+    async (request) => {
+      const day = (request.query.date as PlainDate | undefined) ?? today(context);
+      const proof = await prover.prove((tx) => readProof(tx, context.currency, day));
+      return ok(proof, 'Proof made.');
+    },
+  );
+}

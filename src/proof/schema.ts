@@ -1,0 +1,118 @@
+import { Type } from 'typebox';
+import { DateText, Id, Nullable, Timestamp } from '../core/fields.ts';
+
+/** How many breaches of a law are named; all are counted. */
+export const MAX_BREACHES = 100;
+
+export const ProofQuery = Type.Object({
+  date: Type.Optional(
+    Type.String({
+      format: 'calendar-date',
+      description: 'The business day whose payments are shown. Default: today.',
+      examples: ['2026-11-02'],
+    }),
+  ),
+});
+
+const Amount = Nullable(
+  Type.Number({
+    description: 'In units of the currency; null for a damaged amount that no JSON number holds exactly.',
+  }),
+);
+
+const Part = Type.Object({ count: Type.Integer(), amount: Amount });
+
+const dayFigures = {
+  received: Part,
+  matched: Part,
+  unmatched: Part,
+  reversed: Part,
+  ledger: Type.Object(
+    { received: Amount, reversed: Amount, net: Amount },
+    { description: 'The entries of these payments in the clearing accounts with this value date.' },
+  ),
+  holds: Type.Boolean({
+    description: 'received = matched + unmatched + reversed, and the ledger says the same.',
+  }),
+};
+
+const breachFields = {
+  table: Type.String(),
+  id: Nullable(Type.Integer({ description: 'Of the row; null where a day is wrong and no single row.' })),
+  what: Type.String({ description: 'Of the row.' }),
+  expected: Type.String({ description: 'Amounts in minor units, as the database holds them.' }),
+  found: Type.String(),
+  date: Nullable(DateText),
+};
+
+export const Proof = Type.Object(
+  {
+    date: DateText,
+    readAt: { ...Timestamp, description: 'All figures are of the database as it was at this moment.' },
+    currency: Type.String(),
+    holds: Type.Boolean({ description: 'Whether no law is broken.' }),
+    day: Type.Object({
+      ...dayFigures,
+      byMethod: Type.Array(Type.Object({ paymentMethodId: Id, paymentMethod: Type.String(), ...dayFigures })),
+      breaches: Type.Array(Type.Object({ law: Type.String(), ...breachFields }), {
+        description: 'Those of the laws below that concern this day.',
+      }),
+    }),
+    laws: Type.Array(
+      Type.Object({
+        law: Type.String(),
+        says: Type.String(),
+        holds: Type.Boolean(),
+        lookedAt: Type.Integer({ description: 'How many rows.' }),
+        sums: Type.Array(Type.Object({ name: Type.String(), amount: Amount })),
+        breachCount: Type.Integer(),
+        breaches: Type.Array(Type.Object(breachFields), {
+          description: `The first ${MAX_BREACHES}, those of the day before others.`,
+        }),
+      }),
+    ),
+  },
+  {
+    title: 'Proof',
+    examples: [
+      {
+        date: '2026-11-02',
+        readAt: '2026-11-02T09:00:00.000Z',
+        currency: 'KES',
+        holds: true,
+        day: {
+          received: { count: 3, amount: 3600 },
+          matched: { count: 3, amount: 3600 },
+          unmatched: { count: 0, amount: 0 },
+          reversed: { count: 0, amount: 0 },
+          ledger: { received: 3600, reversed: 0, net: 3600 },
+          holds: true,
+          byMethod: [
+            {
+              paymentMethodId: 1,
+              paymentMethod: 'Mobile money',
+              received: { count: 3, amount: 3600 },
+              matched: { count: 3, amount: 3600 },
+              unmatched: { count: 0, amount: 0 },
+              reversed: { count: 0, amount: 0 },
+              ledger: { received: 3600, reversed: 0, net: 3600 },
+              holds: true,
+            },
+          ],
+          breaches: [],
+        },
+        laws: [
+          {
+            law: 'transactions_once',
+            says: 'Every transaction of a provider is one payment.',
+            holds: true,
+            lookedAt: 2,
+            sums: [{ name: 'received', amount: 3200 }],
+            breachCount: 0,
+            breaches: [],
+          },
+        ],
+      },
+    ],
+  },
+);

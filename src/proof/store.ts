@@ -1,0 +1,193 @@
+import { sql } from 'kysely';
+import { amountOf, type Currency } from '../core/context.ts';
+import type { PlainDate } from '../core/dates.ts';
+import type { Tx } from '../core/db.ts';
+import { LAWS, type Law } from './laws.ts';
+import { MAX_BREACHES } from './schema.ts';
+
+export interface Breach {
+  table: string;
+  /** Null where a day is wrong and no single row. */
+  id: number | null;
+  what: string;
+  expected: string;
+  found: string;
+  date: PlainDate | null;
+}
+
+/** What one law found; sums in minor units, of any size, under the names that the law gives them. */
+export interface Finding {
+  law: string;
+  says: string;
+  lookedAt: number;
+  sums: { name: string; amountMinor: bigint }[];
+  breachCount: number;
+  /** The first of them, those of the day that was asked for before others. */
+  breaches: Breach[];
+}
+
+/** Says a finding when it is there. */
+export type Progress = (finding: Finding) => void;
+
+/**
+ * Holds the books against every law. Where the transaction is a snapshot, all laws see the same books.
+ * @param day whose breaches come first
+ */
+export async function checkLaws(
+  tx: Tx,
+  { day = null, onFinding = () => {} }: { day?: PlainDate | null; onFinding?: Progress } = {},
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const law of LAWS) {
+    const finding = await checkLaw(tx, law, day);
+    onFinding(finding);
+    findings.push(finding);
+  }
+  return findings;
+}
+
+interface LawRow {
+  /** Texts, since a damaged amount may be of any size. */
+  figures: { looked_at: string | null } & Record<string, string | null>;
+  breach_count: number;
+  breaches: Breach[];
+}
+
+async function checkLaw(tx: Tx, { name, says, checked, figures, breaches }: Law, day: PlainDate | null) {
+  const { rows } = await sql<LawRow>`
+    with checked as (${checked}),
+    figures as (${figures}),
+    broken ("table", id, what, expected, found, date) as (${breaches})
+    select
+      (select json_object_agg(key, value) from figures, json_each_text(row_to_json(figures))) as figures,
+      (select count(*) from broken) as breach_count,
+      (select coalesce(json_agg(b), '[]') from (
+        select * from broken order by date is distinct from ${day}::date, "table", id, what limit ${MAX_BREACHES}
+      ) b) as breaches`.execute(tx);
+  const [row] = rows;
+  if (!row) throw new Error('an aggregate gives a row');
+  const { looked_at: lookedAt, ...sums } = row.figures;
+  return {
+    law: name,
+    says,
+    lookedAt: Number(lookedAt ?? 0),
+    sums: Object.entries(sums).map(([sum, amount]) => ({ name: sum, amountMinor: BigInt(amount ?? 0) })),
+    breachCount: row.breach_count,
+    breaches: row.breaches,
+  } satisfies Finding;
+}
+
+interface DayRow {
+  /** Null: all methods together. */
+  payment_method_id: number | null;
+  received: number;
+  received_minor: string;
+  matched: number;
+  matched_minor: string;
+  unmatched: number;
+  unmatched_minor: string;
+  reversed: number;
+  reversed_minor: string;
+  cleared_minor: string;
+  taken_back_minor: string;
+}
+
+/** The payments of a day by their method and state, beside what the ledger's clearing says for that value date. */
+export async function readDay(tx: Tx, day: PlainDate) {
+  const { rows } = await sql<DayRow>`
+    select payment_method_id,
+      count(amount_minor) as received,
+      coalesce(sum(amount_minor), 0)::text as received_minor,
+      count(*) filter (where status = 'matched') as matched,
+      coalesce(sum(amount_minor) filter (where status = 'matched'), 0)::text as matched_minor,
+      count(*) filter (where status = 'unmatched') as unmatched,
+      coalesce(sum(amount_minor) filter (where status = 'unmatched'), 0)::text as unmatched_minor,
+      count(*) filter (where status = 'reversed') as reversed,
+      coalesce(sum(amount_minor) filter (where status = 'reversed'), 0)::text as reversed_minor,
+      coalesce(sum(cleared_minor) filter (where is_received), 0)::text as cleared_minor,
+      coalesce(-sum(cleared_minor) filter (where not is_received), 0)::text as taken_back_minor
+    from (
+      select payment_method_id, status, amount_minor, null::bigint as cleared_minor, null::boolean as is_received
+      from payments where payment_date = ${day}::date
+      union all
+      select payment_method_id, null, null, amount_minor, event = 'payment_received'
+      from ledger_entries
+      where value_date = ${day}::date and ledger_account = 'clearing' and payment_id is not null
+    ) parts
+    group by grouping sets ((), (payment_method_id))
+    order by payment_method_id`.execute(tx);
+  const methods = await tx.selectFrom('payment_methods').select(['id', 'name']).orderBy('id').execute();
+  const nameOf = new Map(methods.map(({ id, name }) => [id, name]));
+  return rows.map((row) => ({ ...row, payment_method: nameOf.get(row.payment_method_id ?? 0) ?? null }));
+}
+
+/** The proof of a day and of the whole books, from one snapshot. */
+export async function readProof(tx: Tx, currency: Currency, day: PlainDate) {
+  const { rows: moments } = await sql<{ at: Date }>`select now() as at`.execute(tx);
+  const dayRows = await readDay(tx, day);
+  const findings = await checkLaws(tx, { day });
+  const all = dayRows.find((row) => row.payment_method_id === null);
+  if (!all || !moments[0]) throw new Error('an aggregate gives a row');
+  return {
+    date: day,
+    readAt: moments[0].at.toISOString(),
+    currency: currency.code,
+    holds: findings.every(({ breachCount }) => breachCount === 0),
+    day: {
+      ...toDayFigures(all, currency),
+      byMethod: dayRows.flatMap((row) => {
+        const { payment_method_id: id, payment_method: name } = row;
+        return id === null
+          ? []
+          : [{ paymentMethodId: id, paymentMethod: name ?? '', ...toDayFigures(row, currency) }];
+      }),
+      breaches: findings.flatMap(({ law, breaches }) =>
+        breaches.filter(({ date }) => date === day).map((breach) => ({ law, ...breach })),
+      ),
+    },
+    laws: findings.map((finding) => toLaw(finding, currency)),
+  };
+}
+
+function toDayFigures(row: DayRow, currency: Currency) {
+  const part = (count: number, minor: string) => ({ count, amount: exactAmount(BigInt(minor), currency) });
+  const [cleared, takenBack] = [BigInt(row.cleared_minor), BigInt(row.taken_back_minor)];
+  const [received, reversed] = [BigInt(row.received_minor), BigInt(row.reversed_minor)];
+  return {
+    received: part(row.received, row.received_minor),
+    matched: part(row.matched, row.matched_minor),
+    unmatched: part(row.unmatched, row.unmatched_minor),
+    reversed: part(row.reversed, row.reversed_minor),
+    ledger: {
+      received: exactAmount(cleared, currency),
+      reversed: exactAmount(takenBack, currency),
+      net: exactAmount(cleared - takenBack, currency),
+    },
+    holds:
+      received === cleared &&
+      reversed === takenBack &&
+      received === BigInt(row.matched_minor) + BigInt(row.unmatched_minor) + reversed,
+  };
+}
+
+function toLaw({ law, says, lookedAt, sums, breachCount, breaches }: Finding, currency: Currency) {
+  return {
+    law,
+    says,
+    holds: breachCount === 0,
+    lookedAt,
+    sums: sums.map(({ name, amountMinor }) => ({ name, amount: exactAmount(amountMinor, currency) })),
+    breachCount,
+    breaches,
+  };
+}
+
+/** A proof must not fail on the amount that is wrong: null for one that no JSON number can hold. */
+function exactAmount(minor: bigint, currency: Currency): number | null {
+  try {
+    return amountOf(minor, currency);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,628 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { inSnapshot } from '../../src/core/db.ts';
+import { LAWS } from '../../src/proof/laws.ts';
+import { openProver } from '../../src/proof/prover.ts';
+import { type Breach, checkLaws, type Finding } from '../../src/proof/store.ts';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  move,
+  newAccount,
+  notify,
+  pay,
+  reverse,
+  setToday,
+  startTestService,
+  type TestService,
+  useService,
+} from '../harness.ts';
+
+const DAY = '2026-11-02';
+const service = useService();
+
+/** The rows that the damages are done to, by what they are. */
+const ids: Record<string, number> = {};
+
+beforeAll(async () => {
+  setToday(service, DAY);
+  const bodyOf = async (method: string, path: string, body?: unknown) => {
+    const answer = await service.call(method, path, body);
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body.data;
+  };
+  const account = await newAccount(service);
+  ids.account = account.id;
+  ids.payment = (await pay(service, account.id, 2_000, { transactionRef: 'HAND-1' })).id;
+  const mistaken = await pay(service, account.id, 70);
+  await reverse(service, mistaken.id);
+  ids.reversed = mistaken.id;
+  const paid = await newAccount(service);
+  ids.completed = paid.id;
+  await pay(service, paid.id, paid.total + 100);
+  const toAccount = { toAccountId: account.id, amount: 40, reason: 'asked for it' };
+  ids.transfer = (await bodyOf('POST', `/accounts/${paid.id}/credit/transfer`, toAccount)).id;
+  const back = { amount: 20, reason: 'asked for it', paymentMethodId: 2 };
+  ids.refund = (await bodyOf('POST', `/accounts/${paid.id}/credit/refund`, back)).id;
+  const lost = await newAccount(service);
+  ids.lost = lost.id;
+  await move(service, lost.id, 'suspended');
+  await move(service, lost.id, 'written_off');
+  await pay(service, lost.id, 50);
+  const cancelled = await newAccount(service);
+  await pay(service, cancelled.id, 60);
+  await move(service, cancelled.id, 'cancelled');
+
+  const webhook = { TransTime: '20261102101530', TransAmount: '400.00' };
+  const told = await notify(service, { ...webhook, TransID: 'TOLD1', BillRefNumber: account.accountNumber });
+  ids.told = told.body.data.paymentId;
+  ids.unmatched = (
+    await notify(service, { ...webhook, TransID: 'LONE1', BillRefNumber: '?' })
+  ).body.data.paymentId;
+  ids.assigned = (
+    await notify(service, { ...webhook, TransID: 'LATE1', BillRefNumber: '?' })
+  ).body.data.paymentId;
+  await bodyOf('POST', `/payments/${ids.assigned}/assign`, { accountId: account.id });
+  ids.linked = (await pay(service, account.id, 400, { transactionRef: 'link 1', paymentMethodId: 1 })).id;
+  await notify(service, { ...webhook, TransID: 'LINK1', BillRefNumber: account.accountNumber });
+  await pay(service, account.id, 1, { transactionRef: 'CLASH1', paymentMethodId: 1 });
+  await notify(service, { ...webhook, TransID: 'CLASH1', BillRefNumber: account.accountNumber });
+
+  ids.batch = (
+    await bodyOf('POST', '/payments/reconcile', { paymentIds: [ids.payment, ids.told] })
+  ).reconciliationId;
+  const items = [{ description: 'Lamp', quantity: 2, unitPrice: 10 }];
+  for (const name of ['firstInvoice', 'invoice', 'lastInvoice']) {
+    ids[name] = (await bodyOf('POST', '/invoices', { accountId: account.id, items })).id;
+  }
+  await bodyOf('POST', '/commissions/rules', { rateBasisPoints: 500 });
+  const sale = { employeeId: 1, period: '2026-11', salesData: [{ accountId: account.id }] };
+  ids.commission = (await bodyOf('POST', '/commissions/calculate', sale)).id;
+});
+
+class Undo extends Error {}
+
+/** What the laws find in the clean books after a damage, which is taken back again. */
+async function findingsAfter(damage: string): Promise<Finding[]> {
+  let findings: Finding[] = [];
+  const work = service.context.db.transaction().execute(async (tx) => {
+    await sql`set local session_replication_role = replica`.execute(tx); // no trigger, no foreign key
+    await sql.raw(damage).execute(tx);
+    findings = await checkLaws(tx);
+    throw new Undo();
+  });
+  await expect(work).rejects.toThrow(Undo);
+  return findings;
+}
+
+function breachesOf(findings: Finding[], law: string): Breach[] {
+  const finding = findings.find((one) => one.law === law);
+  if (!finding) throw new Error(`There is no law ${law}.`);
+  return finding.breaches;
+}
+
+const entryOf = (payment: string, ledgerAccount: string) =>
+  `(select id from ledger_entries where payment_id = :${payment} and ledger_account = '${ledgerAccount}' and event = 'payment_received')`;
+
+/** A damage, the laws that it breaks at least, and the row that each names; `:name` stands for an id. */
+const DAMAGES: [name: string, damage: string, named: Record<string, [table: string, id: string]>][] = [
+  [
+    'an entry is lost',
+    `delete from ledger_entries where id = ${entryOf('payment', 'receivable')}`,
+    {
+      ledger_events: ['ledger_entries', entryOf('payment', 'clearing')],
+      payments_in_ledger: ['payments', ':payment'],
+      balances_equal_ledger: ['accounts', ':account'],
+    },
+  ],
+  [
+    'all entries of a payment are lost',
+    'delete from ledger_entries where payment_id = :told',
+    {
+      payments_in_ledger: ['payments', ':told'],
+      balances_equal_ledger: ['accounts', ':account'],
+      days_by_method: ['payment_methods', '1'],
+    },
+  ],
+  [
+    'the amount of a payment is changed',
+    'update payments set amount_minor = amount_minor + 1 where id = :told',
+    {
+      payments_in_ledger: ['payments', ':told'],
+      balances_follow_payments: ['accounts', ':account'],
+      reconciliations: ['reconciliations', ':batch'],
+      notifications: ['notifications', '(select id from notifications where payment_id = :told)'],
+    },
+  ],
+  [
+    'the amounts of an event are changed together',
+    `update ledger_entries set amount_minor = amount_minor * 2 where payment_id = :payment`,
+    { payments_in_ledger: ['payments', ':payment'], balances_equal_ledger: ['accounts', ':account'] },
+  ],
+  [
+    'an amount is beyond every number',
+    'update payments set amount_minor = 9223372036854775807 where id = :told',
+    { payments_in_ledger: ['payments', ':told'] },
+  ],
+  [
+    'an entry has another value date',
+    `update ledger_entries set value_date = '2026-10-31' where id = ${entryOf('payment', 'clearing')}`,
+    {
+      ledger_events: ['ledger_entries', `(select min(id) from ledger_entries where payment_id = :payment)`],
+      payments_in_ledger: ['ledger_entries', entryOf('payment', 'clearing')],
+      days_by_method: ['payment_methods', '2'],
+    },
+  ],
+  [
+    'an entry is about another account',
+    `update ledger_entries set account_id = :lost where id = ${entryOf('payment', 'receivable')}`,
+    {
+      ledger_events: ['ledger_entries', `(select min(id) from ledger_entries where payment_id = :payment)`],
+      payments_in_ledger: ['payments', ':payment'],
+      balances_equal_ledger: ['accounts', ':lost'],
+    },
+  ],
+  [
+    'an entry stands under another method',
+    `update ledger_entries set payment_method_id = 3 where id = ${entryOf('payment', 'clearing')}`,
+    {
+      payments_in_ledger: ['ledger_entries', entryOf('payment', 'clearing')],
+      days_by_method: ['payment_methods', '3'],
+    },
+  ],
+  [
+    'a TransID is doubled',
+    `alter table payments drop constraint payments_trans_id_unique;
+     update payments set provider_trans_id = 'TOLD1' where id = :assigned`,
+    {
+      transactions_once: ['payments', ':assigned'],
+      notifications: ['notifications', '(select id from notifications where payment_id = :assigned)'],
+    },
+  ],
+  [
+    'a reference is doubled under its method',
+    `drop index payments_transaction_ref_unique;
+     update payments set transaction_ref = 'hand-1', reference_key = 'HAND-1' where id in (:payment, :completedPayment)`,
+    { references_once: ['payments', ':completedPayment'] },
+  ],
+  [
+    'a hand entry stands beside the payment that the provider told of',
+    `update payments set transaction_ref = 'told 1', reference_key = 'TOLD1' where id = :completedPayment`,
+    { references_once: ['payments', 'greatest(:told, :completedPayment)'] },
+  ],
+  ...['paid', 'receivable', 'credit'].map((balance): (typeof DAMAGES)[number] => [
+    `the ${balance} of an account is off by one`,
+    `update accounts set ${balance}_minor = ${balance}_minor + 1 where id = :account`,
+    {
+      balances_equal_ledger: ['accounts', ':account'],
+      balances_follow_payments: ['accounts', ':account'],
+    },
+  ]),
+  [
+    'the loss of an account is off by one',
+    'update accounts set written_off_minor = written_off_minor + 1 where id = :lost',
+    { balances_equal_ledger: ['accounts', ':lost'] },
+  ],
+  [
+    'a payment is moved to another account',
+    'update payments set account_id = :lost where id = :payment',
+    {
+      payments_in_ledger: ['payments', ':payment'],
+      balances_follow_payments: ['accounts', ':account'],
+    },
+  ],
+  [
+    'the amount of a move of credit is changed',
+    'update credit_moves set amount_minor = amount_minor + 1 where id = :transfer',
+    { credit_moves: ['credit_moves', ':transfer'], balances_follow_payments: ['accounts', ':account'] },
+  ],
+  [
+    'the entries of a refund are lost',
+    'delete from ledger_entries where credit_move_id = :refund',
+    { credit_moves: ['credit_moves', ':refund'], balances_equal_ledger: ['accounts', ':completed'] },
+  ],
+  [
+    'an unmatched payment is called matched without entries',
+    `update payments set status = 'matched', account_id = :account where id = :unmatched`,
+    { payments_in_ledger: ['payments', ':unmatched'], balances_follow_payments: ['accounts', ':account'] },
+  ],
+  [
+    'a reversed payment lost the entries of its reversal',
+    `delete from ledger_entries where payment_id = :reversed and event = 'payment_reversed'`,
+    { payments_in_ledger: ['payments', ':reversed'], days_by_method: ['payment_methods', '2'] },
+  ],
+  [
+    'a payment is called reversed without entries',
+    `update payments set status = 'reversed', reversed_at = now() where id = :payment`,
+    { payments_in_ledger: ['payments', ':payment'], days_by_method: ['payment_methods', '2'] },
+  ],
+  [
+    'the assignment of a payment lost its entries',
+    `delete from ledger_entries where payment_id = :assigned and event = 'payment_assigned'`,
+    {
+      payments_in_ledger: ['payments', ':assigned'],
+      balances_equal_ledger: ['accounts', ':account'],
+      days_by_state: ['payments', 'null'], // no row: the day is wrong
+    },
+  ],
+  [
+    'a payment is lost with its entries',
+    'delete from ledger_entries where payment_id = :told; delete from payments where id = :told',
+    {
+      balances_equal_ledger: ['accounts', ':account'],
+      reconciliations: ['reconciliations', ':batch'],
+      notifications: ['notifications', '(select id from notifications where payment_id = :told)'],
+    },
+  ],
+  [
+    'a notification lost its link',
+    'update notifications set payment_id = null where payment_id = :told',
+    { notifications: ['payments', ':told'] },
+  ],
+  [
+    'a notification is lost',
+    'delete from notifications where payment_id = :told',
+    { notifications: ['payments', ':told'] },
+  ],
+  [
+    'a conflict is settled and was not booked',
+    `update notifications set amount_minor = 100 where trans_id = 'CLASH1'`,
+    { notifications: ['notifications', `(select id from notifications where trans_id = 'CLASH1')`] },
+  ],
+  [
+    'two notifications count for one payment',
+    `insert into notifications (provider, raw_body, trans_id, content_hash, amount_minor, status, outcome, payment_id)
+     select provider, raw_body, trans_id, 'other', amount_minor, status, outcome, payment_id
+     from notifications where payment_id = :told`,
+    { notifications: ['notifications', `(select last_value + 1 from notifications_id_seq)`] },
+  ],
+  [
+    'a notification says that it was not matched',
+    `update notifications set outcome = 'unmatched' where payment_id = :told`,
+    { notifications: ['notifications', '(select id from notifications where payment_id = :told)'] },
+  ],
+  [
+    'a linked hand entry is called a payment of the provider',
+    `update payments set source = 'webhook' where id = :linked`,
+    { notifications: ['notifications', '(select id from notifications where payment_id = :linked)'] },
+  ],
+  [
+    'a batch has a wrong total',
+    'update reconciliations set total_minor = total_minor - 1 where id = :batch',
+    { reconciliations: ['reconciliations', ':batch'] },
+  ],
+  [
+    'a payment left its batch',
+    'update payments set reconciliation_id = null, reconciliation_date = null where id = :payment',
+    { reconciliations: ['reconciliations', ':batch'] },
+  ],
+  [
+    'an invoice is lost',
+    'delete from invoice_items where invoice_id = :invoice; delete from invoices where id = :invoice',
+    { invoice_numbers: ['invoices', ':lastInvoice'] },
+  ],
+  [
+    'the last invoice is lost',
+    'delete from invoice_items where invoice_id = :lastInvoice; delete from invoices where id = :lastInvoice',
+    { invoice_numbers: ['invoice_numbers', '(select max(year) from invoice_numbers)'] },
+  ],
+  [
+    'an invoice has a wrong total',
+    'update invoices set total_minor = total_minor + 5 where id = :invoice',
+    { invoice_totals: ['invoices', ':invoice'] },
+  ],
+  [
+    'a line of a commission is lost',
+    'delete from commission_lines where commission_id = :commission',
+    { commission_totals: ['commissions', ':commission'] },
+  ],
+  [
+    'a next due date is wrong',
+    'update accounts set next_due_date = next_due_date + 7 where id = :account',
+    { next_due_dates: ['accounts', ':account'] },
+  ],
+  [
+    'a paid account has a next due date',
+    `update accounts set next_due_date = '2026-11-30' where id = :completed`,
+    { next_due_dates: ['accounts', ':completed'] },
+  ],
+  [
+    'a status is changed without a record',
+    `update accounts set status = 'suspended' where id = :account`,
+    { statuses: ['accounts', ':account'] },
+  ],
+  [
+    'a record of a status is lost',
+    `delete from account_status_changes where account_id = :lost and to_status = 'suspended'`,
+    {
+      statuses: [
+        'account_status_changes',
+        `(select id from account_status_changes where account_id = :lost and to_status = 'written_off')`,
+      ],
+    },
+  ],
+  [
+    'a completed account owes',
+    `update accounts set status = 'completed' where id = :account;
+     insert into account_status_changes (account_id, from_status, to_status, changed_on)
+      values (:account, 'active', 'completed', '2026-11-02')`,
+    { statuses: ['accounts', ':account'] },
+  ],
+  [
+    'a paid account is not completed',
+    `update accounts set status = 'active' where id = :completed;
+     insert into account_status_changes (account_id, from_status, to_status, changed_on)
+      values (:completed, 'completed', 'active', '2026-11-02')`,
+    { statuses: ['accounts', ':completed'] },
+  ],
+];
+
+function withIds(text: string): string {
+  return text.replace(/:(\w+)/g, (_, name: string) => {
+    const id = ids[name];
+    if (id === undefined) throw new Error(`Nothing is named ${name}.`);
+    return String(id);
+  });
+}
+
+describe('the laws', () => {
+  beforeAll(async () => {
+    const { rows } = await sql<{ id: number }>`
+      select id from payments where account_id = ${ids.completed}`.execute(service.context.db);
+    ids.completedPayment = rows[0]?.id ?? 0;
+  });
+
+  it('hold on clean books, and looked at them', async () => {
+    const findings = await inSnapshot(service.context.db, (tx) => checkLaws(tx));
+    expect(findings.filter(({ breachCount }) => breachCount > 0)).toEqual([]);
+    for (const { law, lookedAt } of findings) expect(lookedAt, law).toBeGreaterThan(0);
+  });
+
+  it.each(DAMAGES)('find that %s', async (_, damage, named) => {
+    const rows: Record<string, [string, number | null]> = {};
+    for (const [law, [table, id]] of Object.entries(named)) {
+      const { rows: found } = await sql<{
+        id: number | null;
+      }>`select (${sql.raw(withIds(id))})::bigint as id`.execute(service.context.db);
+      rows[law] = [table, found[0]?.id ?? null];
+    }
+    const findings = await findingsAfter(withIds(damage));
+    for (const [law, [table, id]] of Object.entries(rows)) {
+      expect(breachesOf(findings, law), law).toContainEqual(expect.objectContaining({ table, id }));
+    }
+    await expectBooksToBalance(service.context);
+  });
+
+  it('are each broken by some damage', () => {
+    const broken = new Set(DAMAGES.flatMap(([, , named]) => Object.keys(named)));
+    expect([...broken].sort()).toEqual(LAWS.map(({ name }) => name).sort());
+  });
+
+  it('say the day, and what was expected and found', async () => {
+    const findings = await findingsAfter(withIds('delete from ledger_entries where payment_id = :unmatched'));
+    expect(breachesOf(findings, 'days_by_state')).toEqual([
+      {
+        table: 'payments',
+        id: null,
+        what: `entries in unmatched on ${DAY}`,
+        expected: '40000',
+        found: '0',
+        date: DAY,
+      },
+    ]);
+    expect(breachesOf(findings, 'payments_in_ledger')).toEqual([
+      {
+        table: 'payments',
+        id: ids.unmatched,
+        what: 'entries in unmatched',
+        expected: '-40000',
+        found: '0',
+        date: DAY,
+      },
+      {
+        table: 'payments',
+        id: ids.unmatched,
+        what: 'entries of what was received',
+        expected: '40000',
+        found: '0',
+        date: DAY,
+      },
+    ]);
+  });
+
+  it('name a hundred breaches and count all', async () => {
+    const findings = await findingsAfter(`
+      insert into payments (amount_minor, payment_method_id, payment_date, status, source)
+      select 100, 2, '2026-11-02', 'unmatched', 'manual' from generate_series(1, 130)`);
+    const finding = findings.find(({ law }) => law === 'payments_in_ledger');
+    expect([finding?.breaches.length, finding?.breachCount]).toEqual([100, 260]);
+  });
+});
+
+describe('GET /reports/proof', () => {
+  it('shows the day beside the ledger, and that every law holds', async () => {
+    const { status, body } = await service.call('GET', `/reports/proof?date=${DAY}`);
+    expect(status).toBe(200);
+    const { data } = body;
+    expect(data).toMatchObject({ date: DAY, currency: 'KES', holds: true });
+    const { received, matched, unmatched, reversed, ledger, byMethod, holds, breaches } = data.day;
+    expect([holds, breaches]).toEqual([true, []]);
+    expect(received.count).toBe(10);
+    expect(unmatched).toEqual({ count: 1, amount: 400 });
+    expect(reversed).toEqual({ count: 1, amount: 70 });
+    expect(received.amount).toBe(matched.amount + unmatched.amount + reversed.amount);
+    expect(ledger).toEqual({ received: received.amount, reversed: 70, net: received.amount - 70 });
+    expect(byMethod.map((row: { paymentMethod: string }) => row.paymentMethod)).toEqual([
+      'Mobile money',
+      'Cash',
+    ]);
+    expect(byMethod[0].received).toEqual({ count: 5, amount: 1601 });
+  });
+
+  it('of a day without payments is empty, today is the default', async () => {
+    const empty = await service.call('GET', '/reports/proof?date=2020-01-01');
+    expect(empty.body.data.day).toMatchObject({
+      received: { count: 0, amount: 0 },
+      byMethod: [],
+      holds: true,
+    });
+    expect((await service.call('GET', '/reports/proof')).body.data.date).toBe(DAY);
+    expect((await service.call('GET', '/reports/proof?date=2026-02-30')).status).toBe(400);
+  });
+
+  it('tells the breaches of the day apart, and an amount that is beyond numbers', async () => {
+    const damaged = await startTestService();
+    try {
+      setToday(damaged.service, DAY);
+      const { id: accountId } = await newAccount(damaged.service);
+      const { id } = await pay(damaged.service, accountId, 100);
+      const other = await pay(damaged.service, accountId, 100, { paymentDate: '2026-11-01' });
+      const { pool } = damaged.service.parts;
+      await pool.query('alter table ledger_entries disable trigger ledger_entries_append_only');
+      await pool.query('delete from ledger_entries where payment_id = $1', [other.id]);
+      await pool.query('alter table payments disable trigger payments_money_frozen');
+      await pool.query('update payments set amount_minor = 9007199254740993 where id = $1', [id]);
+      const { status, body, text } = await damaged.service.call('GET', `/reports/proof?date=${DAY}`);
+      expect(status, text).toBe(200);
+      expect(body.data.holds).toBe(false);
+      expect(body.data.day).toMatchObject({ holds: false, received: { count: 1, amount: null } });
+      const rows = body.data.day.breaches.filter(({ law }: { law: string }) => law === 'payments_in_ledger');
+      expect(rows.map((row: Breach) => row.id)).toEqual([id, id]);
+      const law = body.data.laws.find((one: { law: string }) => one.law === 'payments_in_ledger');
+      expect(new Set(law.breaches.map((row: Breach) => row.id))).toEqual(new Set([id, other.id]));
+    } finally {
+      await damaged.close();
+    }
+  });
+});
+
+describe('a prover', () => {
+  const open = (timeoutMs?: number) => {
+    const { host, port, user, password, database } = service.parts.pool.options;
+    const { connectionString } = service.parts.pool.options;
+    const connection = connectionString ?? {
+      host: host ?? '',
+      port: port ?? 5432,
+      user: user ?? '',
+      database: database ?? '',
+      ...(typeof password === 'string' && { password }),
+    };
+    return openProver({ connection, onConnectionLost: () => {}, ...(timeoutMs && { timeoutMs }) });
+  };
+
+  it('writes nothing and sees one state of the books', async () => {
+    const prover = open();
+    const count = sql<{ n: number }>`select count(*) as n from customers`;
+    await prover.prove(async (tx) => {
+      const before = (await count.execute(tx)).rows[0]?.n;
+      await newAccount(service);
+      expect((await count.execute(tx)).rows[0]?.n).toBe(before);
+    });
+    await expect(prover.prove((tx) => sql`delete from customers`.execute(tx))).rejects.toThrow(/read-only/);
+    await prover.close();
+  });
+
+  it('does one proof at a time: a second one waits, and gives up after a few seconds', async () => {
+    const prover = open();
+    const slow = prover.prove((tx) => sql`select pg_sleep(1)`.execute(tx));
+    await expect(prover.prove(async () => 'then')).resolves.toBe('then');
+    await slow;
+    const slower = prover.prove((tx) => sql`select pg_sleep(5)`.execute(tx));
+    await expect(prover.prove(async () => 'never')).rejects.toThrow(/timeout/);
+    await slower;
+    await prover.close();
+  });
+
+  it('ends what takes too long, and all when it is closed', async () => {
+    const impatient = open(500);
+    await expect(impatient.prove((tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
+    await expect(impatient.prove(async () => 'again')).resolves.toBe('again');
+    await impatient.close();
+    const prover = open();
+    const broken = expect(prover.prove((tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    await prover.close();
+    await broken;
+  });
+});
+
+/** One thing that a person or the provider may do, told by numbers that pick what it is done to. */
+const step = fc.record({
+  kind: fc.constantFrom(
+    'open',
+    'pay',
+    'pay',
+    'pay',
+    'notify',
+    'notify',
+    'reverse',
+    'assign',
+    'move',
+    'reconcile',
+  ),
+  a: fc.nat(1_000),
+  b: fc.nat(1_000),
+  amount: fc.integer({ min: 1, max: 3_000_000 }),
+});
+const STATUSES = ['active', 'suspended', 'defaulted', 'repossessed', 'written_off', 'cancelled'];
+
+describe('whatever is done through the API', () => {
+  it('every law holds', async () => {
+    const accounts = [await newAccount(service), await newAccount(service, { payplanId: 3 })];
+    const pick = <T>(from: T[], n: number) => from[n % from.length] as T;
+    async function act(
+      to: TestService,
+      { kind, a, b, amount }: typeof step extends fc.Arbitrary<infer S> ? S : never,
+    ) {
+      const account = pick(accounts, a);
+      const { rows: payments } = await sql<{
+        id: number;
+      }>`select id from payments order by id desc limit 12`.execute(to.context.db);
+      const payment = payments.length > 0 ? pick(payments, b).id : 0;
+      const reference = `R ${a % 40}`;
+      switch (kind) {
+        case 'open':
+          accounts.push(
+            await newAccount(to, { payplanId: 1 + (a % 3), activationDate: pick([DAY, '2026-12-01'], b) }),
+          );
+          return undefined;
+        case 'pay':
+          return to.call('POST', '/payments', {
+            accountId: account.id,
+            amount: amount / 100,
+            paymentMethodId: 1 + (b % 4),
+            paymentDate: pick([DAY, '2026-10-15'], b),
+            ...(b % 2 === 0 && { transactionRef: reference }),
+          });
+        case 'notify':
+          return notify(to, {
+            TransID: `R${a % 40}`,
+            TransAmount: (amount / 100).toFixed(2),
+            TransTime: '20261102101530',
+            BillRefNumber: b % 3 === 0 ? 'nobody' : account.accountNumber,
+          });
+        case 'reverse':
+          return to.call('POST', `/payments/${payment}/reverse`, { reason: 'test' });
+        case 'assign':
+          return to.call('POST', `/payments/${payment}/assign`, { accountId: account.id });
+        case 'move':
+          return to.call('PUT', `/accounts/${account.id}`, { status: pick(STATUSES, b), reason: 'test' });
+        case 'reconcile':
+          return to.call('POST', '/payments/reconcile', { paymentIds: payments.map(({ id }) => id) });
+      }
+    }
+    const refused: number[] = [];
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 30 }), async (steps) => {
+        for (const each of steps) {
+          const answer = await act(service, each);
+          if (answer && answer.status >= 400) refused.push(answer.status);
+          expect(answer?.status ?? 200).toBeLessThan(500);
+        }
+        await expectBooksToBalance(service.context);
+      }),
+      { numRuns: 15, endOnFailure: true },
+    );
+    expect(refused.length).toBeGreaterThan(0);
+  });
+});
