@@ -30,6 +30,8 @@ import { payPlanRoutes } from './pay-plans/routes.ts';
 import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { productRoutes } from './products/routes.ts';
+import { providerStatementRoutes } from './provider-statements/routes.ts';
+import { createStatementWork } from './provider-statements/work.ts';
 import { reconciliationRoutes } from './reconciliations/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
 import { type SettableClock, testClockRoutes } from './test-clock/routes.ts';
@@ -76,6 +78,8 @@ export function buildApp({
 
   const printer = createInvoicePrinter(config, context.currency);
 
+  const work = createStatementWork(context, log);
+
   const app = createHttpServer(context, log);
   admitRequests(app);
   guardRoutes(app, { identify: sessions.identify, config, redis, docsPath: DOCS_PATH });
@@ -84,6 +88,7 @@ export function buildApp({
     if (config.companyLogo) await printer.checkLogo();
   });
   app.addHook('onClose', async () => printer.close());
+  app.addHook('onClose', () => work.stop());
   app.setNotFoundHandler((request) => {
     throw unknownAddress(request.method, request.url);
   });
@@ -98,6 +103,7 @@ export function buildApp({
     accountRoutes(api, context);
     paymentRoutes(api, context);
     reconciliationRoutes(api, context);
+    providerStatementRoutes(api, context, { copies: exports, work });
     invoiceRoutes(api, context, printer);
     productRoutes(api, context);
     payPlanRoutes(api, context);

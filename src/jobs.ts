@@ -5,6 +5,7 @@ import type { Context } from './core/context.ts';
 import { deleteOldAnswers } from './core/idempotency.ts';
 import type { Log } from './core/log.ts';
 import { retryPendingNotifications } from './payments/inbox.ts';
+import { resumeStatements } from './provider-statements/work.ts';
 
 const INTERVAL_MS = 60_000;
 const LONGEST_RUN = '5min';
@@ -13,10 +14,12 @@ const LONGEST_RUN = '5min';
 export async function runMinuteJobs(context: Context, log: Log): Promise<void> {
   const activated = await activateDueAccounts(context);
   const settled = await retryPendingNotifications(context, log);
+  const resumed = await resumeStatements(context, log);
   await deleteExpiredSessions(context.db, new Date());
   await deleteExpiredSignInStates(context.db, new Date());
   await deleteOldAnswers(context.db, new Date());
   if (activated > 0) log.info(`${activated} accounts were activated on their day.`);
+  if (resumed > 0) log.info(`${resumed} provider statements were brought to their end.`);
   if (settled > 0) log.info(`${settled} stored notifications were processed.`);
 }
 

@@ -11,6 +11,7 @@ const SRC = join(import.meta.dirname, '..', 'src');
  * - accounts copies the terms of a pay plan and asks whether a product is sold;
  * - payments are booked on accounts, under a payment method, and matched by customers' national ids;
  * - webhooks read what the provider posted and hand it to the inbox of payments;
+ * - a provider's statement is taken in as the notifications that were lost, and proves payments in batches;
  * - invoices and reports print an account's number, and reports have its statuses;
  * - kyc belongs to a customer, a commission to an employee, a session to a user.
  */
@@ -21,6 +22,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   invoices: ['accounts'],
   kyc: ['customers'],
   payments: ['accounts', 'customers', 'payment-methods'],
+  'provider-statements': ['payment-methods', 'payments', 'reconciliations', 'webhooks'],
   reports: ['accounts'],
   webhooks: ['payments'],
 };

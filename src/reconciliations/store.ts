@@ -26,6 +26,7 @@ export interface NewReconciliation {
   date: PlainDate;
   paymentIds: readonly number[];
   totalMinor: bigint;
+  providerStatementId: number | null;
   createdBy: number | null;
 }
 
@@ -37,6 +38,7 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
       reconciliation_date: batch.date,
       payment_count: batch.paymentIds.length,
       total_minor: batch.totalMinor,
+      provider_statement_id: batch.providerStatementId,
       created_by: batch.createdBy,
     })
     .returning('id')
@@ -68,6 +70,7 @@ function toReconciliation(row: ReconciliationRow, currency: Currency) {
     paymentCount: row.payment_count,
     total: amountOf(row.total_minor, currency),
     currency: currency.code,
+    providerStatementId: row.provider_statement_id,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.created_at.toISOString(),
   };

@@ -54,6 +54,7 @@ export function readNotification(
   const ours = rules.paybillNumbers.length === 0 || rules.paybillNumbers.includes(businessShortCode ?? '');
   const read = {
     provider: PROVIDER,
+    source: 'webhook' as const,
     rawBody,
     transId,
     amountMinor,

@@ -29,6 +29,7 @@ const STORY = [
   'GET /api/payments/unmatched',
   'POST /api/payments/{id}/assign',
   'POST /api/payments/reconcile',
+  'POST /api/reconciliations/statements',
   'POST /api/invoices',
   'POST /api/products',
   'PUT /api/products/{id}',
@@ -44,6 +45,9 @@ const STORY = [
 ];
 /** What ends something comes after everything was read. */
 const ENDINGS = [
+  'POST /api/reconciliations/statements/{id}/match',
+  'POST /api/reconciliations/statements/{id}/take-in',
+  'POST /api/reconciliations/statements/{id}/reconcile',
   'PUT /api/accounts/{id}',
   'POST /api/payments/{id}/reverse',
   'POST /api/invoices/{id}/void',
@@ -162,7 +166,11 @@ describe('every operation', () => {
         | undefined;
       return body && schema?.additionalProperties !== false;
     });
-    expect(namesOf(open)).toEqual(['POST /api/webhooks/payments/mobilemoney']);
+    // A file has no fields.
+    expect(namesOf(open)).toEqual([
+      'POST /api/reconciliations/statements',
+      'POST /api/webhooks/payments/mobilemoney',
+    ]);
   });
 });
 
@@ -266,7 +274,11 @@ async function replay(operation: Operation): Promise<void> {
   const { name, method, parameters, body } = operation;
   const takesKey = parameters.some((parameter) => parameter.name === 'Idempotency-Key');
   for (const [index, sent] of (body ? examplesOfMedia(body) : [undefined]).entries()) {
-    const headers: Record<string, string> = takesKey ? { 'idempotency-key': `${name} ${index}` } : {};
+    const headers: Record<string, string> = {
+      ...(operation.bodyType !== undefined && { 'content-type': operation.bodyType }),
+      ...(takesKey && { 'idempotency-key': `${name} ${index}` }),
+    };
+    if (name.startsWith('POST /api/reconciliations/statements/{id}/')) await untilStatementRests();
     const call = () =>
       createCaller(service.origin)(method, pathOf(operation), withLiveToken(sent), {
         headers,
@@ -284,6 +296,12 @@ async function replay(operation: Operation): Promise<void> {
       expect(again.body, name).toEqual(answer.body);
     }
   }
+}
+
+/** One thing at a time is done with a statement, apart from the requests. */
+async function untilStatementRests(): Promise<void> {
+  const status = async () => (await service.call('GET', '/reconciliations/statements/1')).body.data.status;
+  await expect.poll(status).toBe('done');
 }
 
 /** The address with the example of each parameter that has one. */
