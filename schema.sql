@@ -14,13 +14,17 @@ create type ledger_event as enum ('account_opened', 'account_cancelled', 'accoun
 
 create type match_method as enum ('account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'learned', 'hand_entry', 'assigned');
 
-create type notification_outcome as enum ('matched', 'unmatched', 'linked', 'conflict', 'differs');
+create type notification_outcome as enum ('matched', 'unmatched', 'linked', 'conflict', 'differs', 'repeated');
 
 create type notification_status as enum ('pending', 'processed', 'rejected');
 
-create type payment_source as enum ('manual', 'webhook');
+create type payment_source as enum ('manual', 'webhook', 'import');
 
 create type payment_status as enum ('matched', 'unmatched', 'reversed');
+
+create type provider_line_result as enum ('matched', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'missing_at_provider', 'other', 'repeated', 'contradictory', 'unreadable');
+
+create type provider_statement_status as enum ('received', 'matching', 'taking_in', 'reconciling', 'done', 'failed');
 
 create type status_cause as enum ('non_payment', 'payment');
 
@@ -376,6 +380,7 @@ create table notifications (
   received_at timestamp(3) with time zone not null default now(),
   processed_at timestamp(3) with time zone,
   payer_name text,
+  source payment_source not null default 'webhook'::payment_source,
   constraint notifications_check CHECK (((status <> 'processed'::notification_status) OR (outcome IS NOT NULL))),
   constraint notifications_check1 CHECK ((((outcome = 'conflict'::notification_outcome) IS NOT TRUE) OR (conflict_payment_id IS NOT NULL))),
   constraint notifications_conflict_payment_id_fkey FOREIGN KEY (conflict_payment_id) REFERENCES payments(id),
@@ -508,6 +513,78 @@ create table products (
   constraint products_sku_unique UNIQUE (sku)
 );
 
+create table provider_statement_lines (
+  id bigint not null generated always as identity,
+  statement_id bigint not null,
+  line_number integer,
+  is_payment boolean not null,
+  result provider_line_result,
+  problem text,
+  receipt text,
+  completed_at timestamp(3) with time zone,
+  amount_minor bigint,
+  reference text,
+  payer text,
+  payer_name text,
+  provider_status text,
+  details text,
+  linked_receipt text,
+  payment_id bigint,
+  day_differs boolean,
+  constraint provider_statement_lines_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
+  constraint provider_statement_lines_statement_id_fkey FOREIGN KEY (statement_id) REFERENCES provider_statements(id),
+  constraint provider_statement_lines_pkey PRIMARY KEY (id)
+);
+CREATE INDEX provider_statement_lines_number ON public.provider_statement_lines USING btree (statement_id, line_number);
+CREATE INDEX provider_statement_lines_payment ON public.provider_statement_lines USING btree (payment_id) WHERE (payment_id IS NOT NULL);
+CREATE INDEX provider_statement_lines_result ON public.provider_statement_lines USING btree (statement_id, result, line_number);
+
+create table provider_statement_totals (
+  statement_id bigint not null,
+  result provider_line_result not null,
+  line_count integer not null,
+  amount_minor bigint not null,
+  constraint provider_statement_totals_statement_id_fkey FOREIGN KEY (statement_id) REFERENCES provider_statements(id),
+  constraint provider_statement_totals_pkey PRIMARY KEY (statement_id, result)
+);
+
+create table provider_statements (
+  id bigint not null generated always as identity,
+  status provider_statement_status not null,
+  content_sha256 bytea,
+  organisation text,
+  short_code text,
+  line_count integer not null default 0,
+  payment_count integer not null default 0,
+  first_completed_at timestamp(3) with time zone,
+  last_completed_at timestamp(3) with time zone,
+  period_start date,
+  period_end date,
+  compared_count integer not null default 0,
+  taken_in_count integer not null default 0,
+  reconciled_count integer not null default 0,
+  compared_to_line integer not null default 0,
+  searched_to_date date,
+  searched_to_payment bigint,
+  taken_in_to_line integer not null default 0,
+  reconciled_to_line integer not null default 0,
+  reconciling_by bigint,
+  reconciling_date date,
+  attempts integer not null default 0,
+  failure text,
+  created_by bigint,
+  progressed_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default now(),
+  updated_at timestamp(3) with time zone not null default now(),
+  constraint provider_statements_check CHECK (((status = 'failed'::provider_statement_status) = (failure IS NOT NULL))),
+  constraint provider_statements_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint provider_statements_reconciling_by_fkey FOREIGN KEY (reconciling_by) REFERENCES users(id),
+  constraint provider_statements_pkey PRIMARY KEY (id),
+  constraint provider_statements_content_unique UNIQUE (content_sha256)
+);
+CREATE INDEX provider_statements_at_work ON public.provider_statements USING btree (progressed_at) WHERE (status <> ALL (ARRAY['done'::provider_statement_status, 'failed'::provider_statement_status]));
+CREATE INDEX provider_statements_created ON public.provider_statements USING btree (created_at, id);
+
 create table reconciliations (
   id bigint not null generated always as identity,
   reconciliation_date date not null,
@@ -515,11 +592,14 @@ create table reconciliations (
   total_minor bigint not null,
   created_by bigint,
   created_at timestamp(3) with time zone not null default now(),
+  provider_statement_id bigint,
   constraint reconciliations_payment_count_check CHECK ((payment_count > 0)),
   constraint reconciliations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint reconciliations_provider_statement_id_fkey FOREIGN KEY (provider_statement_id) REFERENCES provider_statements(id),
   constraint reconciliations_pkey PRIMARY KEY (id)
 );
 CREATE INDEX reconciliations_created ON public.reconciliations USING btree (created_at, id);
+CREATE INDEX reconciliations_statement ON public.reconciliations USING btree (provider_statement_id) WHERE (provider_statement_id IS NOT NULL);
 
 create table refresh_tokens (
   token_hash bytea not null,

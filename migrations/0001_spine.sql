@@ -182,7 +182,7 @@ create index account_status_changes_account on account_status_changes (account_i
 -- Payments --------------------------------------------------------------------------------------
 
 create type payment_status as enum ('matched', 'unmatched', 'reversed');
-create type payment_source as enum ('manual', 'webhook');
+create type payment_source as enum ('manual', 'webhook', 'import');
 create type match_method as enum (
   'account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'learned', 'hand_entry', 'assigned'
 );
@@ -222,7 +222,7 @@ create index payments_unmatched on payments (created_at, id) where status = 'unm
 
 -- What the provider posted, word for word, and what it led to.
 create type notification_status as enum ('pending', 'processed', 'rejected');
-create type notification_outcome as enum ('matched', 'unmatched', 'linked', 'conflict', 'differs');
+create type notification_outcome as enum ('matched', 'unmatched', 'linked', 'conflict', 'differs', 'repeated');
 
 create table notifications (
   id bigint generated always as identity primary key,

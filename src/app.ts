@@ -33,6 +33,8 @@ import { createPrinter } from './printing/printer.ts';
 import { productRoutes } from './products/routes.ts';
 import type { Prover } from './proof/prover.ts';
 import { proofRoutes } from './proof/routes.ts';
+import { providerStatementRoutes } from './provider-statements/routes.ts';
+import { createStatementWork } from './provider-statements/work.ts';
 import { reconciliationRoutes } from './reconciliations/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
 import { statementRoutes } from './statements/routes.ts';
@@ -82,6 +84,8 @@ export function buildApp({
 
   const printer = createPrinter(config);
 
+  const work = createStatementWork(context, log);
+
   const app = createHttpServer(context, log);
   admitRequests(app);
   guardRoutes(app, { identify: sessions.identify, config, redis, docsPath: DOCS_PATH });
@@ -90,6 +94,7 @@ export function buildApp({
     if (config.companyLogo) await printer.checkLogo();
   });
   app.addHook('onClose', async () => printer.close());
+  app.addHook('onClose', () => work.stop());
   app.setNotFoundHandler((request) => {
     throw unknownAddress(request.method, request.url);
   });
@@ -106,6 +111,7 @@ export function buildApp({
     paymentRoutes(api, context);
     creditRoutes(api, context);
     reconciliationRoutes(api, context);
+    providerStatementRoutes(api, context, { copies: exports, work });
     invoiceRoutes(api, context, printer);
     productRoutes(api, context);
     payPlanRoutes(api, context);

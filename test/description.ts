@@ -24,6 +24,7 @@ export interface Operation {
   tags: string[];
   security: Record<string, string[]>[];
   parameters: { name: string; in: string; required?: boolean; example?: unknown; schema: object }[];
+  bodyType: string | undefined;
   body: Media | undefined;
   responses: Record<string, Response>;
 }
@@ -143,7 +144,8 @@ function readOperation(
     tags,
     security: security as Operation['security'],
     parameters: parameters as Operation['parameters'],
-    body: content?.['application/json'],
+    bodyType: Object.keys(content ?? {})[0],
+    body: Object.values(content ?? {})[0],
     responses: Object.fromEntries(responses),
   };
 }

@@ -55,6 +55,13 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'POST /payments/reconcile': ['admin', 'manager', 'finance'],
   'GET /reconciliations': ALL_BUT_AGENTS,
   'GET /reconciliations/:id': ALL_BUT_AGENTS,
+  'GET /reconciliations/statements': ALL_BUT_AGENTS,
+  'POST /reconciliations/statements': ['admin', 'manager', 'finance'],
+  'GET /reconciliations/statements/:id': ALL_BUT_AGENTS,
+  'GET /reconciliations/statements/:id/lines': ALL_BUT_AGENTS,
+  'POST /reconciliations/statements/:id/match': ['admin', 'manager', 'finance'],
+  'POST /reconciliations/statements/:id/take-in': ['admin', 'manager', 'finance'],
+  'POST /reconciliations/statements/:id/reconcile': ['admin', 'manager', 'finance'],
   'GET /invoices': EVERYONE,
   'POST /invoices': ['admin', 'manager', 'finance', 'agent'],
   'GET /invoices/:id': EVERYONE,
@@ -130,6 +137,9 @@ const RIGHT_BODY: Record<string, object> = {
   'POST /commissions/rules': { rateBasisPoints: 0 },
 };
 
+/** A file, which has no fields. */
+const UPLOAD = 'POST /reconciliations/statements';
+
 /** Beside the API, at the root; they need no token. */
 const ROOT = ['GET /health', 'GET /livez', 'GET /readyz'];
 const DOCUMENTATION = '/api-docs';
@@ -202,7 +212,11 @@ function ask(prefix: string, method: string, path: string, body?: unknown, token
   const call = createCaller(`${service.origin}${prefix}`);
   const route = `${method} ${path.split('?', 1)[0]}`;
   const sent = body ?? (method === 'GET' ? undefined : (RIGHT_BODY[route] ?? {}));
-  return call(method, concrete(path), sent, token ? { token } : {});
+  const options = token ? { token } : {};
+  if (route === UPLOAD) {
+    return call(method, concrete(path), 'a,b\n', { ...options, headers: { 'content-type': 'text/csv' } });
+  }
+  return call(method, concrete(path), sent, options);
 }
 
 function expectError(answer: Answer, status: number, code: string): void {
@@ -243,7 +257,7 @@ describe('the routes of the running application', () => {
     expect(described.sort()).toEqual(expected.sort());
   });
 
-  it('take an Idempotency-Key on every POST but those of sign-in and the webhook', () => {
+  it('take an Idempotency-Key on every POST but those of sign-in, the webhook and uploads', () => {
     const paths = Object.entries(service.app.swagger().paths ?? {});
     const posts = paths.flatMap(([path, methods]) => (methods?.post ? [{ path, post: methods.post }] : []));
     const withoutKey = posts
@@ -254,6 +268,7 @@ describe('the routes of the running application', () => {
       '/api/auth/logout',
       '/api/auth/refresh',
       '/api/auth/register',
+      '/api/reconciliations/statements',
       '/api/webhooks/payments/mobilemoney',
       '/api/webhooks/payments/mobilemoney/validation',
     ]);
@@ -326,7 +341,7 @@ describe('what a route does not know', () => {
   const kept = ['POST /webhooks/payments/mobilemoney', 'POST /webhooks/payments/mobilemoney/validation'];
   const passed = 'GET /auth/:provider/callback'; // identity providers add parameters of their own
 
-  it.each(bodyRoutes.filter(({ route }) => !kept.includes(route)))(
+  it.each(bodyRoutes.filter(({ route }) => !kept.includes(route) && route !== UPLOAD))(
     '$route refuses an unknown body field by name',
     async ({ method, path }) => {
       for (const prefix of PREFIXES) {

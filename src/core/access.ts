@@ -52,6 +52,8 @@ declare module 'fastify' {
     budget?: string;
     /** Errors that this route answers besides those that every route of its access can. */
     errors?: ErrorCode[];
+    /** How long the body may take to come in; see http.ts. */
+    bodyTimeoutMs?: number;
     /** Takes an `Idempotency-Key`; see idempotency.ts. */
     repeatable?: true;
   }

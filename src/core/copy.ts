@@ -1,12 +1,16 @@
 import { once } from 'node:events';
-import { pipeline, type Readable, Transform } from 'node:stream';
+import { pipeline, type Readable, Transform, type Writable } from 'node:stream';
+import { sql } from 'kysely';
 import pg from 'pg';
-import { to as copyTo } from 'pg-copy-streams';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { type PlainDate, parsePlainDate } from './dates.ts';
-import type { DatabaseOptions } from './db.ts';
+import { columnTypes, type DatabaseOptions, onConnection, type Tx } from './db.ts';
 import { AppError } from './errors.ts';
 
-/** Large results as CSV, streamed by `COPY … TO STDOUT` on connections that nothing else waits for. */
+/**
+ * Large results as CSV, streamed by `COPY … TO STDOUT`, and large files into tables by `COPY … FROM STDIN`,
+ * on connections that nothing else waits for.
+ */
 export interface CopyPool {
   /**
    * Starts an export and waits for its first bytes, so that whatever is wrong with it is still an error.
@@ -19,18 +23,30 @@ export interface CopyPool {
    * @throws AppError 503 while as many exports run as there are connections.
    */
   open(query: string, quoted: readonly string[]): Promise<Readable>;
+  /**
+   * Runs the work in one transaction, which may take as long as whoever sends the file.
+   *
+   * @throws AppError 503 while as many files come in as there are connections for them.
+   */
+  load<T>(work: (tx: Tx, copyIn: CopyIn) => Promise<T>): Promise<T>;
   /** Breaks off what is running. */
   close(): Promise<void>;
 }
+
+/** @param statement `copy … from stdin`. The stream takes its rows; its end is the end of the statement. */
+export type CopyIn = (statement: string) => Writable;
 
 interface CopyPoolOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
   /** How long a reader may take nothing: it keeps a snapshot open, and dead rows from being cleaned up. */
   stallMs?: number;
 }
 
-const CONNECTIONS = 2;
+const EXPORTS = 2;
+const LOADS = 2;
 const CONNECT_TIMEOUT_MS = 3_000;
 export const EXPORT_TIMEOUT_MS = 10 * 60_000;
+/** Above the time that a file may take to come in. */
+const LOAD_TIMEOUT_MS = 20 * 60_000;
 const STALL_MS = 60_000;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -49,21 +65,23 @@ export function openCopyPool({
   const pool = new pg.Pool({
     ...target,
     application_name: 'account-management-service export',
-    max: CONNECTIONS,
+    max: EXPORTS + LOADS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 10_000,
     keepAlive: true,
+    types: columnTypes,
     statement_timeout: EXPORT_TIMEOUT_MS,
   });
   // An `error` event that nobody hears would end the process.
   pool.on('error', onConnectionLost);
   pool.on('connect', (client) => client.on('error', onConnectionLost));
 
-  const running = new Set<Transform>();
+  const running = new Set<Transform | Writable>();
   let taken = 0;
+  let loads = 0;
 
   async function open(query: string, quoted: readonly string[]): Promise<Readable> {
-    if (taken >= CONNECTIONS) throw busy();
+    if (taken >= EXPORTS) throw busy(EXPORTS, 'exports');
     taken += 1;
     let client: pg.PoolClient | undefined;
     try {
@@ -94,12 +112,33 @@ export function openCopyPool({
     return lines;
   }
 
+  async function load<T>(work: (tx: Tx, copyIn: CopyIn) => Promise<T>): Promise<T> {
+    if (loads >= LOADS) throw busy(LOADS, 'uploads');
+    loads += 1;
+    try {
+      const client = await pool.connect();
+      const copyIn = (statement: string) => {
+        const rows = client.query(copyFrom(statement));
+        running.add(rows);
+        // The server's word on a COPY that was broken off comes after the pipeline has let go of it.
+        rows.on('error', () => {});
+        return rows.once('close', () => running.delete(rows));
+      };
+      return await onConnection(client, async (tx) => {
+        await sql`select set_config('statement_timeout', ${String(LOAD_TIMEOUT_MS)}, true)`.execute(tx);
+        return work(tx, copyIn);
+      });
+    } finally {
+      loads -= 1;
+    }
+  }
+
   async function close(): Promise<void> {
-    for (const lines of running) lines.destroy(new Error('The service is stopping.'));
+    for (const stream of running) stream.destroy(new Error('The service is stopping.'));
     await pool.end();
   }
 
-  return { open, close };
+  return { open, load, close };
 }
 
 /** A connection in the middle of a COPY is closed, which ends the statement on the server. */
@@ -113,8 +152,8 @@ async function giveBack(client: pg.PoolClient, failure: Error | null | undefined
   }
 }
 
-function busy(): AppError {
-  const message = `${CONNECTIONS} exports are running, which is as many as can. Try again shortly.`;
+function busy(most: number, what: string): AppError {
+  const message = `${most} ${what} are running, which is as many as can. Try again shortly.`;
   return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: RETRY_AFTER_SECONDS });
 }
 

@@ -48,7 +48,8 @@ const QUERY_TIMEOUT_MARGIN_MS = 500;
 const CONNECT_TIMEOUT_MS = 3_000;
 const NAMED_STATEMENTS_PER_CONNECTION = 200;
 
-const types: pg.CustomTypesConfig = {
+/** How columns come: int8 as an exact number, a date as its text. */
+export const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === pg.types.builtins.INT8) return parseInt8;
     if (oid === pg.types.builtins.DATE) return (text: string) => text;
@@ -71,7 +72,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     query_timeout: statementTimeoutMs + QUERY_TIMEOUT_MARGIN_MS,
-    types,
+    types: columnTypes,
   });
   // Without these two listeners a restart of PostgreSQL would end the process: an `error` event
   // that nobody hears is thrown. A query in flight still rejects by itself.
@@ -95,6 +96,20 @@ export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>
       if (attempt > 3 || !isRetryable(error)) throw error;
       await delay(10 * attempt * (1 + Math.random()));
     }
+  }
+}
+
+/**
+ * Runs the work in one transaction on a connection of another pool, which is given back, or closed where its
+ * transaction could not be ended.
+ */
+export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const { query, release } = guardedClient(client, false);
+  const pool = { connect: async () => ({ query, release: () => {} }), end: async () => {} };
+  try {
+    return await new Kysely<DB>({ dialect: new PostgresDialect({ pool }) }).transaction().execute(work);
+  } finally {
+    release();
   }
 }
 

@@ -20,8 +20,11 @@ import { type Checked, type CompanyFormats, createValidatorCompiler, FORMAT_NAME
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
-const REQUEST_TIMEOUT_MS = 10_000;
-/** How often Node looks whether those two are over. */
+/** For the body of a request, unless its route says otherwise. */
+const BODY_TIMEOUT_MS = 10_000;
+/** Node cuts every request then, whatever its route says: no route may say more. */
+const LONGEST_REQUEST_MS = 15 * 60_000;
+/** How often Node looks whether headers or requests take too long. */
 const CONNECTIONS_CHECK_MS = 1_000;
 /** For the whole of an answer; a route that needs longer says so. What was begun ends by the database's own limits. */
 const ANSWER_TIMEOUT_MS = 5_500;
@@ -43,7 +46,7 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
     genReqId: (request) => safeRequestId(request.headers['x-request-id']) ?? randomUUID(),
     trustProxy: config.trustedProxies ?? false,
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: LONGEST_REQUEST_MS,
     handlerTimeout: ANSWER_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
@@ -73,6 +76,7 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
     sendError(withOtherParts(error, request), request, reply),
   );
   endConnectionsOnClose(app);
+  cutSlowBodies(app);
 
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
   app.addHook('onResponse', async (request, reply) => {
@@ -123,6 +127,28 @@ function endConnectionsOnClose(app: FastifyInstance): void {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     setTimeout(() => app.server.closeAllConnections(), LONGEST_DRAIN_MS).unref();
   });
+}
+
+/**
+ * Node knows one time-out for all requests of a server. A large file may take longer to come in than any other
+ * body may, so each route has its own.
+ */
+function cutSlowBodies(app: FastifyInstance): void {
+  app.addHook('onRequest', async ({ raw, routeOptions }) => {
+    const hasBody =
+      raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length']) > 0;
+    if (!hasBody) return;
+    const { bodyTimeoutMs = BODY_TIMEOUT_MS } = routeOptions.config;
+    const timer = setTimeout(() => {
+      if (!raw.complete) answerUnreadable(new SlowBody('The body took too long.'), raw.socket);
+    }, bodyTimeoutMs);
+    raw.once('close', () => clearTimeout(timer));
+  });
+}
+
+/** The same as Node's own when a request takes too long. */
+class SlowBody extends Error {
+  readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
 }
 
 function addHeaders(request: FastifyRequest, reply: FastifyReply): void {

@@ -37,13 +37,17 @@ export type LedgerEvent = "account_cancelled" | "account_opened" | "account_writ
 
 export type MatchMethod = "account_id" | "account_number" | "assigned" | "hand_entry" | "learned" | "national_id" | "payer_phone" | "phone";
 
-export type NotificationOutcome = "conflict" | "differs" | "linked" | "matched" | "unmatched";
+export type NotificationOutcome = "conflict" | "differs" | "linked" | "matched" | "repeated" | "unmatched";
 
 export type NotificationStatus = "pending" | "processed" | "rejected";
 
-export type PaymentSource = "manual" | "webhook";
+export type PaymentSource = "import" | "manual" | "webhook";
 
 export type PaymentStatus = "matched" | "reversed" | "unmatched";
+
+export type ProviderLineResult = "amount_differs" | "contradictory" | "matched" | "missing_at_provider" | "missing_in_books" | "other" | "repeated" | "reversed_in_books" | "unreadable";
+
+export type ProviderStatementStatus = "done" | "failed" | "matching" | "received" | "reconciling" | "taking_in";
 
 export type StatusCause = "non_payment" | "payment";
 
@@ -288,6 +292,7 @@ export interface Notifications {
   provider: string;
   raw_body: string;
   received_at: Generated<Timestamp>;
+  source: Generated<PaymentSource>;
   status: NotificationStatus;
   trans_id: string | null;
   trans_time: Timestamp | null;
@@ -373,11 +378,69 @@ export interface Products {
   updated_at: Generated<Timestamp>;
 }
 
+export interface ProviderStatementLines {
+  amount_minor: Int8 | null;
+  completed_at: Timestamp | null;
+  day_differs: boolean | null;
+  details: string | null;
+  id: Generated<Int8>;
+  is_payment: boolean;
+  line_number: number | null;
+  linked_receipt: string | null;
+  payer: string | null;
+  payer_name: string | null;
+  payment_id: Int8 | null;
+  problem: string | null;
+  provider_status: string | null;
+  receipt: string | null;
+  reference: string | null;
+  result: ProviderLineResult | null;
+  statement_id: Int8;
+}
+
+export interface ProviderStatements {
+  attempts: Generated<number>;
+  compared_count: Generated<number>;
+  compared_to_line: Generated<number>;
+  content_sha256: Buffer | null;
+  created_at: Generated<Timestamp>;
+  created_by: Int8 | null;
+  failure: string | null;
+  first_completed_at: Timestamp | null;
+  id: Generated<Int8>;
+  last_completed_at: Timestamp | null;
+  line_count: Generated<number>;
+  organisation: string | null;
+  payment_count: Generated<number>;
+  period_end: PlainDate | null;
+  period_start: PlainDate | null;
+  progressed_at: Generated<Timestamp>;
+  reconciled_count: Generated<number>;
+  reconciled_to_line: Generated<number>;
+  reconciling_by: Int8 | null;
+  reconciling_date: PlainDate | null;
+  searched_to_date: PlainDate | null;
+  searched_to_payment: Int8 | null;
+  short_code: string | null;
+  status: ProviderStatementStatus;
+  taken_in_count: Generated<number>;
+  taken_in_to_line: Generated<number>;
+  updated_at: Generated<Timestamp>;
+}
+
+export interface ProviderStatementTotals {
+  amount_minor: Int8;
+  line_count: number;
+  result: ProviderLineResult;
+  statement_id: Int8;
+}
+
 export interface Reconciliations {
   created_at: Generated<Timestamp>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   payment_count: number;
+  provider_statement_id: Int8 | null;
   reconciliation_date: PlainDate;
   total_minor: Int8;
 }
@@ -443,6 +506,9 @@ export interface DB {
   payments: Payments;
   product_configurations: ProductConfigurations;
   products: Products;
+  provider_statement_lines: ProviderStatementLines;
+  provider_statement_totals: ProviderStatementTotals;
+  provider_statements: ProviderStatements;
   reconciliations: Reconciliations;
   refresh_tokens: RefreshTokens;
   sessions: Sessions;

@@ -77,11 +77,16 @@ function finishOperation(
 /** A request without a body counts as one with `{}`: it is needed where a field is. */
 function finishBody(body: object, toSchema: (schema: unknown) => unknown): object {
   const [media] = Object.values((body as OpenAPIV3_1.RequestBodyObject).content);
-  const { required = [], minProperties = 0 } = { ...(media?.schema as Schema) } as {
-    required?: string[];
-    minProperties?: number;
+  const {
+    type,
+    required = [],
+    minProperties = 0,
+  } = { ...(media?.schema as Schema) } as { type?: string; required?: string[]; minProperties?: number };
+  return {
+    ...body,
+    required: type === 'string' || required.length + minProperties > 0,
+    ...withContent(body, toSchema),
   };
-  return { ...body, required: required.length + minProperties > 0, ...withContent(body, toSchema) };
 }
 
 /** `filter[status]` holds an object of operators: OpenAPI calls that style deepObject. */

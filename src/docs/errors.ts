@@ -35,11 +35,11 @@ const ERRORS = {
   ],
   BodyTooLarge: [
     new AppError('VALIDATION_ERROR', 'Request body is too large', { status: 413 }),
-    'The body is larger than 1 MiB.',
+    'The body is larger than 1 MiB; a statement of the provider, than 64 MiB.',
   ],
   UnsupportedType: [
     new AppError('VALIDATION_ERROR', 'Send the body with Content-Type: application/json.', { status: 415 }),
-    'The body is not application/json.',
+    'The body is not application/json; a statement of the provider is text/csv.',
   ],
   KeyReused: [
     new AppError('VALIDATION_ERROR', 'This Idempotency-Key was used with another body.', {

@@ -3,7 +3,7 @@ import { amountOf, type Currency } from '../core/context.ts';
 import type { Db, Tx } from '../core/db.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
-import type { NotificationOutcome, Notifications } from '../core/tables.ts';
+import type { NotificationOutcome, Notifications, PaymentSource } from '../core/tables.ts';
 import type { PaymentRow } from './store.ts';
 
 export type NotificationRow = Selectable<Notifications>;
@@ -15,6 +15,8 @@ const IS_CONFLICT = sql<boolean>`outcome = 'conflict'`;
 /** A notification whose transaction id and amount could be read. */
 export interface ReadNotification {
   provider: string;
+  /** `import` where the provider's statement told of it. */
+  source: PaymentSource;
   rawBody: string;
   transId: string;
   contentHash: Buffer;
@@ -37,6 +39,7 @@ export function insertNotification(
     .insertInto('notifications')
     .values({
       provider: notification.provider,
+      source: notification.source,
       raw_body: notification.rawBody,
       trans_id: notification.transId,
       content_hash: notification.contentHash,

@@ -150,6 +150,9 @@ async function findSettlement(tx: Tx, context: Context, row: NotificationRow): P
   // One payment per transaction, for ever: whatever comes later under its id credits nothing.
   const booked = await findProviderPayment(tx, provider.name, transId);
   const isWaiting = row.outcome === 'conflict';
+  if (booked && tellsTheSame(row, booked)) {
+    return { outcome: 'repeated', paymentId: booked.id, flags: row.flags };
+  }
   if (booked || (!isWaiting && (await hasOther(tx, row)))) {
     return { outcome: 'differs', paymentId: booked?.id ?? null, flags: [...row.flags, 'differs_from_first'] };
   }
@@ -157,6 +160,12 @@ async function findSettlement(tx: Tx, context: Context, row: NotificationRow): P
     return { outcome: 'conflict', paymentId: null, conflictPaymentId: handEntry.id, flags: row.flags };
   }
   return handEntry ? link(tx, context, row, handEntry, provider) : book(tx, context, row, provider);
+}
+
+/** The provider's statement and its notification spell the payer and the time differently; the amount decides. */
+function tellsTheSame(row: NotificationRow, booked: PaymentRow): boolean {
+  const oneIsOfTheStatement = row.source === 'import' || booked.source === 'import';
+  return oneIsOfTheStatement && row.amount_minor === booked.amount_minor;
 }
 
 /** Staff were faster: their entry is the payment. Where it disagrees with the notification, that is flagged. */
@@ -203,7 +212,7 @@ async function book(
     paymentMethodId: await getMobileMoneyId(tx),
     transactionRef: provider.transId,
     paymentDate: businessDay(row.trans_time ?? row.received_at, context.config.BUSINESS_TIMEZONE),
-    source: 'webhook',
+    source: row.source,
     ...(account && match.accountId !== null ? methodOf(match) : { matchMethod: null }),
     provider,
   });

@@ -20,7 +20,7 @@ import type {
 } from '../core/tables.ts';
 
 export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const satisfies PaymentStatus[];
-export const PAYMENT_SOURCES = ['manual', 'webhook'] as const satisfies PaymentSource[];
+export const PAYMENT_SOURCES = ['manual', 'webhook', 'import'] as const satisfies PaymentSource[];
 export const MATCH_METHODS = [
   'account_number',
   'national_id',
@@ -191,6 +191,7 @@ export const NOTIFICATION_OUTCOMES = [
   'linked',
   'conflict',
   'differs',
+  'repeated',
 ] as const satisfies NotificationOutcome[];
 
 /** What the provider posted, and what it led to. */

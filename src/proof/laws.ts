@@ -305,7 +305,7 @@ const notifications: Law = {
     union all
     select 'payment', p.id, null, null, null, null, null, null, null, null, p.payment_date, null, null, null
     from payments p
-    where p.source = 'webhook' and not exists (
+    where p.source <> 'manual' and not exists (
       select from notifications n
       where n.payment_id = p.id and n.outcome in ('matched', 'unmatched', 'linked'))`,
   figures: sql`
@@ -323,7 +323,7 @@ const notifications: Law = {
         payment_id::text),
       (counts and paid_minor <> amount_minor, 'amount of payment ' || payment_id, amount_minor::text, paid_minor::text),
       (counts and (outcome = 'linked') <> (source = 'manual'), 'source of payment ' || payment_id,
-        case outcome when 'linked' then 'manual' else 'webhook' end, source::text),
+        case outcome when 'linked' then 'manual' else 'webhook or import' end, source::text),
       (outcome = 'matched' and payment_id is not null and not is_on_account,
         'where payment ' || payment_id || ' was received', 'on an account', 'without one'),
       (outcome = 'unmatched' and is_on_account,

@@ -1,7 +1,7 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, amountOf, type Context, today, totalOf } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
-import { inTransaction } from '../core/db.ts';
+import { inTransaction, type Tx } from '../core/db.ts';
 import type { Minor } from '../core/money.ts';
 import type { RESULTS, ReconcileBody } from './schema.ts';
 import { insertReconciliation, type LockedPayment, lockPayments } from './store.ts';
@@ -25,21 +25,41 @@ export async function reconcile(context: Context, actor: Actor, body: ReconcileB
       payment && result === 'reconciled' ? [payment] : [],
     );
 
-    let batchId: number | null = null;
-    if (fresh.length > 0) {
-      const paymentIds = fresh.map(({ id }) => id);
-      const totalMinor = sumOf(fresh);
-      batchId = await insertReconciliation(tx, { date, paymentIds, totalMinor, createdBy: actor.userId });
-      const after = { date, paymentCount: fresh.length, totalMinor };
-      await audit(tx, actor, {
-        action: 'payments.reconcile',
-        resource: 'reconciliation',
-        resourceId: batchId,
-        after,
-      });
-    }
+    const batchId = fresh.length > 0 ? await makeBatch(tx, actor, { date, payments: fresh }) : null;
     return answer(context, date, batchId, results);
   });
+}
+
+interface Batch {
+  date: PlainDate;
+  payments: readonly Pick<LockedPayment, 'id' | 'amount_minor'>[];
+  /** Which of the provider's statements proves it, where one does. */
+  providerStatementId?: number | null;
+}
+
+/** Makes a batch of payments that the transaction has locked, that are not reversed and in no batch. */
+export async function makeBatch(
+  tx: Tx,
+  actor: Actor,
+  { date, payments, providerStatementId = null }: Batch,
+): Promise<number> {
+  const paymentIds = payments.map(({ id }) => id);
+  const totalMinor = sumOf(payments);
+  const batchId = await insertReconciliation(tx, {
+    date,
+    paymentIds,
+    totalMinor,
+    providerStatementId,
+    createdBy: actor.userId,
+  });
+  const after = { date, paymentCount: payments.length, totalMinor, providerStatementId };
+  await audit(tx, actor, {
+    action: 'payments.reconcile',
+    resource: 'reconciliation',
+    resourceId: batchId,
+    after,
+  });
+  return batchId;
 }
 
 interface Outcome {
@@ -86,6 +106,6 @@ function answer({ currency }: Context, date: PlainDate, batchId: number | null, 
   };
 }
 
-function sumOf(payments: readonly LockedPayment[]): Minor {
+function sumOf(payments: readonly Pick<LockedPayment, 'amount_minor'>[]): Minor {
   return payments.reduce((sum, { amount_minor: amount }) => sum + BigInt(amount), 0n);
 }

@@ -33,6 +33,7 @@ export interface NewReconciliation {
   date: PlainDate;
   paymentIds: readonly number[];
   totalMinor: bigint;
+  providerStatementId: number | null;
   createdBy: number | null;
 }
 
@@ -44,6 +45,7 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
       reconciliation_date: batch.date,
       payment_count: batch.paymentIds.length,
       total_minor: batch.totalMinor,
+      provider_statement_id: batch.providerStatementId,
       created_by: batch.createdBy,
     })
     .returning('id')
@@ -77,6 +79,7 @@ function toReconciliation(row: ReconciliationRow, currency: Currency) {
     reversedCount: row.reversed_count,
     reversedTotal: amountOf(row.reversed_minor, currency),
     currency: currency.code,
+    providerStatementId: row.provider_statement_id,
     createdAt: row.created_at.toISOString(),
     updatedAt: row.created_at.toISOString(),
   };

@@ -53,6 +53,7 @@ export function readNotification(
   const { businessShortCode, isOurs, billRef, payer } = readTarget(fields, rules);
   const read = {
     provider: PROVIDER,
+    source: 'webhook' as const,
     rawBody,
     transId,
     amountMinor,

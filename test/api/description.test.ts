@@ -30,6 +30,7 @@ const STORY = [
   'GET /api/payments/unmatched',
   'POST /api/payments/{id}/assign',
   'POST /api/payments/reconcile',
+  'POST /api/reconciliations/statements',
   'POST /api/invoices',
   'POST /api/products',
   'PUT /api/products/{id}',
@@ -47,6 +48,9 @@ const STORY = [
 /** What ends something comes after everything was read. */
 const ENDINGS = [
   'POST /api/payments/{id}/unassign',
+  'POST /api/reconciliations/statements/{id}/match',
+  'POST /api/reconciliations/statements/{id}/take-in',
+  'POST /api/reconciliations/statements/{id}/reconcile',
   'PUT /api/accounts/{id}',
   'POST /api/accounts/{id}/credit/transfer',
   'POST /api/accounts/{id}/credit/refund',
@@ -168,7 +172,9 @@ describe('every operation', () => {
         | undefined;
       return body && schema?.additionalProperties !== false;
     });
+    // A file has no fields.
     expect(namesOf(open).sort()).toEqual([
+      'POST /api/reconciliations/statements',
       'POST /api/webhooks/payments/mobilemoney',
       'POST /api/webhooks/payments/mobilemoney/validation',
     ]);
@@ -275,7 +281,11 @@ async function replay(operation: Operation): Promise<void> {
   const { name, method, parameters, body } = operation;
   const takesKey = parameters.some((parameter) => parameter.name === 'Idempotency-Key');
   for (const [index, sent] of (body ? examplesOfMedia(body) : [undefined]).entries()) {
-    const headers: Record<string, string> = takesKey ? { 'idempotency-key': `${name} ${index}` } : {};
+    const headers: Record<string, string> = {
+      ...(operation.bodyType !== undefined && { 'content-type': operation.bodyType }),
+      ...(takesKey && { 'idempotency-key': `${name} ${index}` }),
+    };
+    if (name.startsWith('POST /api/reconciliations/statements/{id}/')) await untilStatementRests();
     const call = () =>
       createCaller(service.origin)(method, pathOf(operation), withLiveToken(sent), {
         headers,
@@ -293,6 +303,12 @@ async function replay(operation: Operation): Promise<void> {
       expect(again.body, name).toEqual(answer.body);
     }
   }
+}
+
+/** One thing at a time is done with a statement, apart from the requests. */
+async function untilStatementRests(): Promise<void> {
+  const status = async () => (await service.call('GET', '/reconciliations/statements/1')).body.data.status;
+  await expect.poll(status).toBe('done');
 }
 
 /** The address with the example of each parameter that has one. */

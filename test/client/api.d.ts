@@ -778,6 +778,138 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/reconciliations/statements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List statements of the mobile-money provider
+         * @description Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
+         */
+        get: operations["getReconciliationsStatements"];
+        put?: never;
+        /**
+         * Upload a statement of the mobile-money provider, as its portal exports it
+         * @description UTF-8, at most 64 MiB and 1,000,000 lines. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.
+         *
+         *     Needs the permission `reconciliations:create`: admin, manager, finance.
+         */
+        post: operations["postReconciliationsStatements"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reconciliations/statements/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One statement of the provider: how far it is, and what became of its lines
+         * @description Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
+         */
+        get: operations["getReconciliationsStatementsById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reconciliations/statements/{id}/lines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The lines of a statement, and the payments that it lacks
+         * @description By what became of them: filter[result]=missing_in_books.
+         *
+         *     Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
+         */
+        get: operations["getReconciliationsStatementsByIdLines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reconciliations/statements/{id}/match": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare a statement with the books anew, as they have changed
+         * @description Needs the permission `reconciliations:create`: admin, manager, finance.
+         */
+        post: operations["postReconciliationsStatementsByIdMatch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reconciliations/statements/{id}/take-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take what is missing in the books into them, and compare again
+         * @description Each line that is missing_in_books goes the way of a notification: it is matched to its account or waits among the unmatched. Safe to repeat, also beside the notifications themselves.
+         *
+         *     Needs the permission `reconciliations:create`: admin, manager, finance.
+         */
+        post: operations["postReconciliationsStatementsByIdTakeIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/reconciliations/statements/{id}/reconcile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reconcile all payments that a statement matched
+         * @description In batches of 10,000, of those that are in no batch yet; safe to repeat. Its batches: GET /reconciliations?filter[providerStatementId]=:id
+         *
+         *     Needs the permission `reconciliations:create`: admin, manager, finance.
+         */
+        post: operations["postReconciliationsStatementsByIdReconcile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/invoices": {
         parameters: {
             query?: never;
@@ -2519,7 +2651,7 @@ export interface components {
             id: number;
             /** @enum {string} */
             status: "pending" | "processed" | "rejected";
-            outcome: ("matched" | "unmatched" | "linked" | "conflict" | "differs") | null;
+            outcome: ("matched" | "unmatched" | "linked" | "conflict" | "differs" | "repeated") | null;
             flags: string[];
             transactionRef: string | null;
             amount: number | null;
@@ -2630,7 +2762,7 @@ export interface components {
             /** @enum {string} */
             status: "matched" | "unmatched" | "reversed";
             /** @enum {string} */
-            source: "manual" | "webhook";
+            source: "manual" | "webhook" | "import";
             matchMethod: string | null;
             matchReason: string | null;
             reconciliationId: number | null;
@@ -3052,6 +3184,196 @@ export interface components {
         };
         /**
          * @example {
+         *       "id": 1,
+         *       "status": "done",
+         *       "failure": null,
+         *       "organisation": "Sunlight Solar Ltd",
+         *       "shortCode": "600638",
+         *       "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6",
+         *       "currency": "KES",
+         *       "firstCompletedAt": "2026-11-02T07:15:30.000Z",
+         *       "lastCompletedAt": "2026-11-02T08:02:03.000Z",
+         *       "periodStart": "2026-11-02",
+         *       "periodEnd": "2026-11-02",
+         *       "progress": {
+         *         "lines": 2,
+         *         "payments": 2,
+         *         "compared": 2,
+         *         "takenIn": 0,
+         *         "reconciled": 0
+         *       },
+         *       "results": {
+         *         "matched": {
+         *           "lines": 1,
+         *           "total": 2400
+         *         },
+         *         "amount_differs": {
+         *           "lines": 0,
+         *           "total": 0
+         *         },
+         *         "missing_in_books": {
+         *           "lines": 1,
+         *           "total": 400
+         *         },
+         *         "reversed_in_books": {
+         *           "lines": 0,
+         *           "total": 0
+         *         },
+         *         "missing_at_provider": {
+         *           "lines": 1,
+         *           "total": 800
+         *         },
+         *         "other": {
+         *           "lines": 0,
+         *           "total": 0
+         *         },
+         *         "repeated": {
+         *           "lines": 0,
+         *           "total": 0
+         *         },
+         *         "contradictory": {
+         *           "lines": 0,
+         *           "total": 0
+         *         },
+         *         "unreadable": {
+         *           "lines": 0,
+         *           "total": 0
+         *         }
+         *       },
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "updatedAt": "2026-11-02T08:15:31.000Z"
+         *     }
+         */
+        ProviderStatement: {
+            id: number;
+            /**
+             * @description What is being done with it; done and failed are at rest.
+             * @enum {string}
+             */
+            status: "received" | "matching" | "taking_in" | "reconciling" | "done" | "failed";
+            failure: string | null;
+            organisation: string | null;
+            shortCode: string | null;
+            /** @description Of the file. */
+            sha256: string;
+            currency: string;
+            firstCompletedAt: string | null;
+            lastCompletedAt: string | null;
+            periodStart: string | null;
+            periodEnd: string | null;
+            progress: {
+                /** @description In the file, after its head. */
+                lines: number;
+                /** @description Of them to be compared: completed, paid in, first of their receipt. */
+                payments: number;
+                compared: number;
+                /** @description Handed to the books by take-in, whatever came of it. */
+                takenIn: number;
+                /** @description Payments that were reconciled by this statement. */
+                reconciled: number;
+            };
+            /** @description Lines of each result and what they sum up to; withdrawals are negative. */
+            results: {
+                matched: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+                amount_differs: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+                missing_in_books: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+                reversed_in_books: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+                missing_at_provider: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+                other: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+                repeated: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+                contradictory: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+                unreadable: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+            };
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /**
+         * @example {
+         *       "id": 2,
+         *       "lineNumber": 7,
+         *       "result": "missing_in_books",
+         *       "problem": null,
+         *       "receipt": "SKB9TT55RE",
+         *       "completedAt": "2026-11-02T08:02:03.000Z",
+         *       "amount": 400,
+         *       "currency": "KES",
+         *       "reference": "ACC10000012",
+         *       "payer": "254712345678",
+         *       "payerName": "WANJIRU KAMAU",
+         *       "providerStatus": "Completed",
+         *       "details": "Pay Bill",
+         *       "linkedReceipt": null,
+         *       "paymentId": null,
+         *       "paymentAmount": null,
+         *       "paymentDate": null,
+         *       "dayDiffers": null,
+         *       "reconciliationId": null,
+         *       "createdAt": "2026-11-02T08:15:30.000Z"
+         *     }
+         */
+        ProviderStatementLine: {
+            id: number;
+            lineNumber: number | null;
+            result: ("matched" | "amount_differs" | "missing_in_books" | "reversed_in_books" | "missing_at_provider" | "other" | "repeated" | "contradictory" | "unreadable") | null;
+            problem: string | null;
+            receipt: string | null;
+            completedAt: string | null;
+            amount: number | null;
+            currency: string;
+            reference: string | null;
+            payer: string | null;
+            payerName: string | null;
+            providerStatus: string | null;
+            details: string | null;
+            linkedReceipt: string | null;
+            paymentId: number | null;
+            paymentAmount: number | null;
+            paymentDate: string | null;
+            dayDiffers: boolean | null;
+            reconciliationId: number | null;
+            /** Format: date-time */
+            createdAt: string;
+        };
+        /**
+         * @example {
          *       "accountId": 1,
          *       "accountNumber": "ACC10000012",
          *       "currency": "KES",
@@ -3139,6 +3461,7 @@ export interface components {
          *       "reversedCount": 0,
          *       "reversedTotal": 0,
          *       "currency": "KES",
+         *       "providerStatementId": null,
          *       "createdAt": "2026-11-02T08:15:30.000Z",
          *       "updatedAt": "2026-11-02T08:15:30.000Z"
          *     }
@@ -3158,6 +3481,7 @@ export interface components {
             /** @description In units of the currency. */
             reversedTotal: number;
             currency: string;
+            providerStatementId: number | null;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -3269,6 +3593,13 @@ export interface components {
             expiresIn: number;
             user: components["schemas"]["User"];
         };
+        StatementReconciliation: {
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            reconciliationDate?: string;
+        };
         /**
          * @example {
          *       "id": 2,
@@ -3365,7 +3696,7 @@ export interface components {
             /** @enum {string} */
             status: "matched" | "unmatched" | "reversed";
             /** @enum {string} */
-            source: "manual" | "webhook";
+            source: "manual" | "webhook" | "import";
             matchMethod: string | null;
             matchReason: string | null;
             reconciliationId: number | null;
@@ -3445,7 +3776,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description VALIDATION_ERROR: The body is larger than 1 MiB. */
+        /** @description VALIDATION_ERROR: The body is larger than 1 MiB; a statement of the provider, than 64 MiB. */
         BodyTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -3569,7 +3900,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description VALIDATION_ERROR: The body is not application/json. */
+        /** @description VALIDATION_ERROR: The body is not application/json; a statement of the provider is text/csv. */
         UnsupportedType: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -5678,7 +6009,7 @@ export interface operations {
                 "filter[paymentDate]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed. */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook. */
+                /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import. */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned. */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
@@ -5931,7 +6262,7 @@ export interface operations {
                 "filter[paymentDate]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed. */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook. */
+                /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import. */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned. */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
@@ -6041,7 +6372,7 @@ export interface operations {
                 "filter[paymentDate]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed. */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook. */
+                /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import. */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned. */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
@@ -6149,7 +6480,7 @@ export interface operations {
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, processed, rejected. */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[outcome][op]=value, ops eq, ne, in, nin, isnull; filter[outcome]=value means eq. Values: matched, unmatched, linked, conflict, differs. */
+                /** @description filter[outcome][op]=value, ops eq, ne, in, nin, isnull; filter[outcome]=value means eq. Values: matched, unmatched, linked, conflict, differs, repeated. */
                 "filter[outcome]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[flags][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. */
                 "filter[flags]"?: components["schemas"]["TextFilter"];
@@ -6824,7 +7155,7 @@ export interface operations {
             query?: {
                 page?: number;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, reconciliationDate, paymentCount, total, createdAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, several by comma; fields: id, reconciliationDate, paymentCount, total, providerStatementId, createdAt. Default: createdAt:desc. */
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
@@ -6834,6 +7165,8 @@ export interface operations {
                 "filter[paymentCount]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq. */
                 "filter[total]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[providerStatementId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[providerStatementId]=value means eq. */
+                "filter[providerStatementId]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
@@ -6865,6 +7198,7 @@ export interface operations {
                      *           "reversedCount": 0,
                      *           "reversedTotal": 0,
                      *           "currency": "KES",
+                     *           "providerStatementId": null,
                      *           "createdAt": "2026-11-02T08:15:30.000Z",
                      *           "updatedAt": "2026-11-02T08:15:30.000Z"
                      *         }
@@ -6933,6 +7267,7 @@ export interface operations {
                      *         "reversedCount": 0,
                      *         "reversedTotal": 0,
                      *         "currency": "KES",
+                     *         "providerStatementId": null,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:30.000Z"
                      *       },
@@ -6951,6 +7286,827 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReconciliationsStatements: {
+        parameters: {
+            query?: {
+                page?: number;
+                limit?: number;
+                /** @description field:asc or field:desc, several by comma; fields: id, status, shortCode, periodStart, periodEnd, createdAt, updatedAt. Default: createdAt:desc. */
+                sort?: string;
+                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                "filter[id]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: received, matching, taking_in, reconciling, done, failed. */
+                "filter[status]"?: components["schemas"]["EnumFilter"];
+                /** @description filter[shortCode][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. */
+                "filter[shortCode]"?: components["schemas"]["TextFilter"];
+                /** @description filter[periodStart][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodStart]=value means eq. */
+                "filter[periodStart]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[periodEnd][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodEnd]=value means eq. */
+                "filter[periodEnd]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                "filter[createdAt]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
+            };
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Statements found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "status": "done",
+                     *           "failure": null,
+                     *           "organisation": "Sunlight Solar Ltd",
+                     *           "shortCode": "600638",
+                     *           "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6",
+                     *           "currency": "KES",
+                     *           "firstCompletedAt": "2026-11-02T07:15:30.000Z",
+                     *           "lastCompletedAt": "2026-11-02T08:02:03.000Z",
+                     *           "periodStart": "2026-11-02",
+                     *           "periodEnd": "2026-11-02",
+                     *           "progress": {
+                     *             "lines": 2,
+                     *             "payments": 2,
+                     *             "compared": 2,
+                     *             "takenIn": 0,
+                     *             "reconciled": 0
+                     *           },
+                     *           "results": {
+                     *             "matched": {
+                     *               "lines": 1,
+                     *               "total": 2400
+                     *             },
+                     *             "amount_differs": {
+                     *               "lines": 0,
+                     *               "total": 0
+                     *             },
+                     *             "missing_in_books": {
+                     *               "lines": 1,
+                     *               "total": 400
+                     *             },
+                     *             "reversed_in_books": {
+                     *               "lines": 0,
+                     *               "total": 0
+                     *             },
+                     *             "missing_at_provider": {
+                     *               "lines": 1,
+                     *               "total": 800
+                     *             },
+                     *             "other": {
+                     *               "lines": 0,
+                     *               "total": 0
+                     *             },
+                     *             "repeated": {
+                     *               "lines": 0,
+                     *               "total": 0
+                     *             },
+                     *             "contradictory": {
+                     *               "lines": 0,
+                     *               "total": 0
+                     *             },
+                     *             "unreadable": {
+                     *               "lines": 0,
+                     *               "total": 0
+                     *             }
+                     *           },
+                     *           "createdAt": "2026-11-02T08:15:30.000Z",
+                     *           "updatedAt": "2026-11-02T08:15:31.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Statements found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["ProviderStatement"][];
+                        pagination: {
+                            page: number;
+                            limit: number;
+                            total: number;
+                            totalPages: number;
+                        };
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postReconciliationsStatements: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example Organization:,Sunlight Solar Ltd
+                 *     Short Code:,600638
+                 *     Time Period:,From 02-11-2026 00:00:00 To 02-11-2026 23:59:59
+                 *
+                 *     Receipt No.,Completion Time,Initiation Time,Details,Transaction Status,Paid In,Withdrawn,Balance,Balance Confirmed,Reason Type,Other Party Info,Linked Transaction ID,A/C No.
+                 *     SKB2XQ19ZT,02-11-2026 10:15:30,02-11-2026 10:15:28,"Pay Bill from 254712345678, WANJIRU KAMAU",Completed,"2,400.00",,"2,400.00",true,Pay Utility,254712345678 - WANJIRU KAMAU,,ACC10000012
+                 *     SKB9TT55RE,02-11-2026 11:02:03,02-11-2026 11:02:01,Pay Bill,Completed,400.00,,"2,800.00",true,Pay Utility,254712345678 - WANJIRU KAMAU,,ACC10000012
+                 */
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description Statement received. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "done",
+                     *         "failure": null,
+                     *         "organisation": "Sunlight Solar Ltd",
+                     *         "shortCode": "600638",
+                     *         "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6",
+                     *         "currency": "KES",
+                     *         "firstCompletedAt": "2026-11-02T07:15:30.000Z",
+                     *         "lastCompletedAt": "2026-11-02T08:02:03.000Z",
+                     *         "periodStart": "2026-11-02",
+                     *         "periodEnd": "2026-11-02",
+                     *         "progress": {
+                     *           "lines": 2,
+                     *           "payments": 2,
+                     *           "compared": 2,
+                     *           "takenIn": 0,
+                     *           "reconciled": 0
+                     *         },
+                     *         "results": {
+                     *           "matched": {
+                     *             "lines": 1,
+                     *             "total": 2400
+                     *           },
+                     *           "amount_differs": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "missing_in_books": {
+                     *             "lines": 1,
+                     *             "total": 400
+                     *           },
+                     *           "reversed_in_books": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "missing_at_provider": {
+                     *             "lines": 1,
+                     *             "total": 800
+                     *           },
+                     *           "other": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "repeated": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "contradictory": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "unreadable": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           }
+                     *         },
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:31.000Z"
+                     *       },
+                     *       "message": "Statement received."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["ProviderStatement"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["DuplicateEntry"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReconciliationsStatementsById: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Statement found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "done",
+                     *         "failure": null,
+                     *         "organisation": "Sunlight Solar Ltd",
+                     *         "shortCode": "600638",
+                     *         "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6",
+                     *         "currency": "KES",
+                     *         "firstCompletedAt": "2026-11-02T07:15:30.000Z",
+                     *         "lastCompletedAt": "2026-11-02T08:02:03.000Z",
+                     *         "periodStart": "2026-11-02",
+                     *         "periodEnd": "2026-11-02",
+                     *         "progress": {
+                     *           "lines": 2,
+                     *           "payments": 2,
+                     *           "compared": 2,
+                     *           "takenIn": 0,
+                     *           "reconciled": 0
+                     *         },
+                     *         "results": {
+                     *           "matched": {
+                     *             "lines": 1,
+                     *             "total": 2400
+                     *           },
+                     *           "amount_differs": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "missing_in_books": {
+                     *             "lines": 1,
+                     *             "total": 400
+                     *           },
+                     *           "reversed_in_books": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "missing_at_provider": {
+                     *             "lines": 1,
+                     *             "total": 800
+                     *           },
+                     *           "other": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "repeated": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "contradictory": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "unreadable": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           }
+                     *         },
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:31.000Z"
+                     *       },
+                     *       "message": "Statement found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["ProviderStatement"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getReconciliationsStatementsByIdLines: {
+        parameters: {
+            query?: {
+                page?: number;
+                limit?: number;
+                /** @description field:asc or field:desc, several by comma; fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, dayDiffers, createdAt. Default: createdAt:desc. */
+                sort?: string;
+                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                "filter[id]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[lineNumber][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[lineNumber]=value means eq. */
+                "filter[lineNumber]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[result][op]=value, ops eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, amount_differs, missing_in_books, reversed_in_books, missing_at_provider, other, repeated, contradictory, unreadable. */
+                "filter[result]"?: components["schemas"]["EnumFilter"];
+                /** @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. */
+                "filter[receipt]"?: components["schemas"]["TextFilter"];
+                /** @description filter[completedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[completedAt]=value means eq. */
+                "filter[completedAt]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
+                "filter[amount]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. */
+                "filter[reference]"?: components["schemas"]["TextFilter"];
+                /** @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. */
+                "filter[payer]"?: components["schemas"]["TextFilter"];
+                /** @description filter[payerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. */
+                "filter[payerName]"?: components["schemas"]["TextFilter"];
+                /** @description filter[paymentId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq. */
+                "filter[paymentId]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[dayDiffers][op]=value, ops eq, ne, isnull; filter[dayDiffers]=value means eq. */
+                "filter[dayDiffers]"?: components["schemas"]["BooleanFilter"];
+                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                "filter[createdAt]"?: components["schemas"]["OrderFilter"];
+            };
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Lines found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 2,
+                     *           "lineNumber": 7,
+                     *           "result": "missing_in_books",
+                     *           "problem": null,
+                     *           "receipt": "SKB9TT55RE",
+                     *           "completedAt": "2026-11-02T08:02:03.000Z",
+                     *           "amount": 400,
+                     *           "currency": "KES",
+                     *           "reference": "ACC10000012",
+                     *           "payer": "254712345678",
+                     *           "payerName": "WANJIRU KAMAU",
+                     *           "providerStatus": "Completed",
+                     *           "details": "Pay Bill",
+                     *           "linkedReceipt": null,
+                     *           "paymentId": null,
+                     *           "paymentAmount": null,
+                     *           "paymentDate": null,
+                     *           "dayDiffers": null,
+                     *           "reconciliationId": null,
+                     *           "createdAt": "2026-11-02T08:15:30.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Lines found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["ProviderStatementLine"][];
+                        pagination: {
+                            page: number;
+                            limit: number;
+                            total: number;
+                            totalPages: number;
+                        };
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postReconciliationsStatementsByIdMatch: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Matching started. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "done",
+                     *         "failure": null,
+                     *         "organisation": "Sunlight Solar Ltd",
+                     *         "shortCode": "600638",
+                     *         "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6",
+                     *         "currency": "KES",
+                     *         "firstCompletedAt": "2026-11-02T07:15:30.000Z",
+                     *         "lastCompletedAt": "2026-11-02T08:02:03.000Z",
+                     *         "periodStart": "2026-11-02",
+                     *         "periodEnd": "2026-11-02",
+                     *         "progress": {
+                     *           "lines": 2,
+                     *           "payments": 2,
+                     *           "compared": 2,
+                     *           "takenIn": 0,
+                     *           "reconciled": 0
+                     *         },
+                     *         "results": {
+                     *           "matched": {
+                     *             "lines": 1,
+                     *             "total": 2400
+                     *           },
+                     *           "amount_differs": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "missing_in_books": {
+                     *             "lines": 1,
+                     *             "total": 400
+                     *           },
+                     *           "reversed_in_books": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "missing_at_provider": {
+                     *             "lines": 1,
+                     *             "total": 800
+                     *           },
+                     *           "other": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "repeated": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "contradictory": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "unreadable": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           }
+                     *         },
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:31.000Z"
+                     *       },
+                     *       "message": "Matching started."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["ProviderStatement"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postReconciliationsStatementsByIdTakeIn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Taking in started. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "done",
+                     *         "failure": null,
+                     *         "organisation": "Sunlight Solar Ltd",
+                     *         "shortCode": "600638",
+                     *         "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6",
+                     *         "currency": "KES",
+                     *         "firstCompletedAt": "2026-11-02T07:15:30.000Z",
+                     *         "lastCompletedAt": "2026-11-02T08:02:03.000Z",
+                     *         "periodStart": "2026-11-02",
+                     *         "periodEnd": "2026-11-02",
+                     *         "progress": {
+                     *           "lines": 2,
+                     *           "payments": 2,
+                     *           "compared": 2,
+                     *           "takenIn": 0,
+                     *           "reconciled": 0
+                     *         },
+                     *         "results": {
+                     *           "matched": {
+                     *             "lines": 1,
+                     *             "total": 2400
+                     *           },
+                     *           "amount_differs": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "missing_in_books": {
+                     *             "lines": 1,
+                     *             "total": 400
+                     *           },
+                     *           "reversed_in_books": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "missing_at_provider": {
+                     *             "lines": 1,
+                     *             "total": 800
+                     *           },
+                     *           "other": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "repeated": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "contradictory": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "unreadable": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           }
+                     *         },
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:31.000Z"
+                     *       },
+                     *       "message": "Taking in started."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["ProviderStatement"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postReconciliationsStatementsByIdReconcile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "reconciliationDate": "2026-11-02"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StatementReconciliation"];
+            };
+        };
+        responses: {
+            /** @description Reconciling started. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "done",
+                     *         "failure": null,
+                     *         "organisation": "Sunlight Solar Ltd",
+                     *         "shortCode": "600638",
+                     *         "sha256": "6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6",
+                     *         "currency": "KES",
+                     *         "firstCompletedAt": "2026-11-02T07:15:30.000Z",
+                     *         "lastCompletedAt": "2026-11-02T08:02:03.000Z",
+                     *         "periodStart": "2026-11-02",
+                     *         "periodEnd": "2026-11-02",
+                     *         "progress": {
+                     *           "lines": 2,
+                     *           "payments": 2,
+                     *           "compared": 2,
+                     *           "takenIn": 0,
+                     *           "reconciled": 0
+                     *         },
+                     *         "results": {
+                     *           "matched": {
+                     *             "lines": 1,
+                     *             "total": 2400
+                     *           },
+                     *           "amount_differs": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "missing_in_books": {
+                     *             "lines": 1,
+                     *             "total": 400
+                     *           },
+                     *           "reversed_in_books": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "missing_at_provider": {
+                     *             "lines": 1,
+                     *             "total": 800
+                     *           },
+                     *           "other": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "repeated": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "contradictory": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "unreadable": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           }
+                     *         },
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:31.000Z"
+                     *       },
+                     *       "message": "Reconciling started."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["ProviderStatement"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -1,0 +1,102 @@
+import type { Readable } from 'node:stream';
+import { audit } from '../core/audit.ts';
+import { type Actor, type Context, today } from '../core/context.ts';
+import type { CopyPool } from '../core/copy.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { inTransaction, violatedUnique } from '../core/db.ts';
+import { AppError, notFound } from '../core/errors.ts';
+import { readStatement } from './reader.ts';
+import { allowedStages, type Stage } from './rules.ts';
+import {
+  COPY_LINES,
+  completeStatement,
+  findIdOfFile,
+  insertStatement,
+  lockStatement,
+  type Reconciling,
+  type StatementRow,
+  setRepeatedReceipts,
+  setStage,
+} from './store.ts';
+
+/**
+ * Stores a statement with all its lines in one transaction, while the file comes in.
+ * @throws AppError DUPLICATE_ENTRY for a file that was stored before.
+ */
+export async function receiveStatement(
+  context: Context,
+  copies: CopyPool,
+  actor: Actor,
+  file: Readable,
+): Promise<StatementRow> {
+  const timeZone = context.config.BUSINESS_TIMEZONE;
+  const rules = { currency: context.currency, timeZone, today: today(context) };
+  let sha256: Buffer | undefined;
+  try {
+    return await copies.load(async (tx, copyIn) => {
+      const id = await insertStatement(tx, actor.userId);
+      const statement = await readStatement(file, copyIn(COPY_LINES), id, rules);
+      sha256 = statement.sha256;
+      await setRepeatedReceipts(tx, id);
+      const stored = await completeStatement(tx, id, statement, timeZone);
+      await audit(tx, actor, {
+        action: 'provider_statement.receive',
+        resource: 'provider_statement',
+        resourceId: id,
+        after: { sha256: sha256.toString('hex'), lines: statement.lineCount },
+      });
+      return stored;
+    });
+  } catch (error) {
+    const isKnown = violatedUnique(error) === 'provider_statements_content_unique';
+    const first = isKnown && sha256 ? await findIdOfFile(context.db, sha256) : undefined;
+    throw first === undefined ? error : sameFile(first);
+  }
+}
+
+/**
+ * Has a statement matched (again), its missing payments taken into the books, or its matched ones reconciled.
+ * Asking for what is under way already changes nothing.
+ * @throws AppError VALIDATION_ERROR while something else is under way.
+ */
+export async function startStage(
+  context: Context,
+  actor: Actor,
+  id: number,
+  stage: Stage,
+  reconciliationDate?: string,
+): Promise<void> {
+  await inTransaction(context.db, async (tx) => {
+    const statement = await lockStatement(tx, id);
+    if (!statement) throw notFound('provider statement', id);
+    if (statement.status === stage) return;
+    if (stage === 'matching' && statement.status === 'received') return;
+    const allowed = allowedStages(statement.status);
+    if (!allowed.includes(stage)) throw illegalStage(statement.status, stage, allowed);
+    const reconciling: Reconciling | undefined =
+      stage === 'reconciling'
+        ? { by: actor.userId, date: (reconciliationDate as PlainDate | undefined) ?? today(context) }
+        : undefined;
+    await setStage(tx, id, stage, reconciling);
+    await audit(tx, actor, {
+      action: `provider_statement.${stage}`,
+      resource: 'provider_statement',
+      resourceId: id,
+      before: { status: statement.status },
+      after: { status: stage, ...(reconciling && { reconciliationDate: reconciling.date }) },
+    });
+  });
+}
+
+function sameFile(first: number): AppError {
+  return new AppError('DUPLICATE_ENTRY', `This file is provider statement ${first} already.`, {
+    details: { resource: 'provider statement', field: 'body', id: first },
+  });
+}
+
+function illegalStage(from: string, to: Stage, allowed: readonly Stage[]): AppError {
+  const hint = allowed.length === 0 ? ' Wait until it is done.' : '';
+  return new AppError('VALIDATION_ERROR', `A statement cannot go from ${from} to ${to}.${hint}`, {
+    details: { from, to, allowed },
+  });
+}

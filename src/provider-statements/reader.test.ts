@@ -1,0 +1,52 @@
+import { PassThrough, Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import type { PlainDate } from '../core/dates.ts';
+import { readStatement } from './reader.ts';
+
+const RULES = {
+  currency: { code: 'KES', decimals: 2 },
+  timeZone: 'Africa/Nairobi',
+  today: '2026-11-30' as PlainDate,
+};
+const HEAD = 'Receipt No.,Completion Time,Transaction Status,Paid In\n';
+
+async function read(chunks: Buffer[]) {
+  const rows = new PassThrough();
+  const texts: string[] = [];
+  rows.on('data', (bytes) => texts.push(String(bytes)));
+  const statement = await readStatement(Readable.from(chunks), rows, 7, RULES);
+  return { statement, rows: texts.join('') };
+}
+
+describe('a statement', () => {
+  it('is the same in whatever pieces it comes in', async () => {
+    const text = `\ufeffShort Code:,600638\r\n\r\n${HEAD}A1,"02-11-2026\r\n10:00:00",Completed,1.00\nB2,02-11-2026,Completed,"é,\\"\r\n`;
+    const bytes = Buffer.from(text);
+    const whole = await read([bytes]);
+    for (const size of [1, 2, 3, 7, 64]) {
+      const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+        bytes.subarray(i * size, (i + 1) * size),
+      );
+      expect(await read(pieces)).toEqual(whole);
+    }
+    expect(whole.statement).toMatchObject({ shortCode: '600638', lineCount: 2 });
+    const [first = '', second = ''] = whole.rows.split('\n');
+    expect(first.split('\t').slice(0, 8)).toEqual([
+      '7',
+      '4',
+      'true',
+      '\\N',
+      '\\N',
+      'A1',
+      '2026-11-02T07:00:00.000Z',
+      '100',
+    ]);
+    expect(second.split('\t').slice(0, 5)).toEqual(['7', '6', 'false', 'unreadable', 'Paid In is no amount']);
+    expect(second).toContain('é,\\\\');
+  });
+
+  it('beyond 64 MiB is refused, also when its sender did not name its size', async () => {
+    const large = Buffer.alloc(64 * 1024 * 1024 + 1, 'x');
+    await expect(read([Buffer.from(HEAD), large])).rejects.toMatchObject({ status: 413 });
+  });
+});

@@ -1,0 +1,213 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import type { Api } from '../core/api.ts';
+import type { Context } from '../core/context.ts';
+import type { CopyPool } from '../core/copy.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { AppError, notFound } from '../core/errors.ts';
+import { IdParams } from '../core/fields.ts';
+import { actorOf } from '../core/gate.ts';
+import { repeatable } from '../core/idempotency.ts';
+import { createValidatorCompiler } from '../core/validation.ts';
+import { receiveStatement, startStage } from './commands.ts';
+import { checkSize } from './reader.ts';
+import type { Stage } from './rules.ts';
+import {
+  lineList,
+  ProviderStatement,
+  ReconcileStatementBody,
+  StatementFileBody,
+  StatementLineRow,
+  statementList,
+} from './schema.ts';
+import { findStatement, listLines, listStatements } from './store.ts';
+import type { StatementWork } from './work.ts';
+
+/** 64 MiB at 75 kB a second, which a field office's line may have. */
+const LONGEST_UPLOAD_MS = 15 * 60_000;
+/** From its last byte until all of it is stored. */
+const LONGEST_STORING_MS = 60_000;
+
+interface Parts {
+  copies: CopyPool;
+  work: StatementWork;
+}
+
+export function providerStatementRoutes(api: Api, context: Context, { copies, work }: Parts): void {
+  const { db, currency } = context;
+
+  async function found(id: number, { db } = context) {
+    const statement = await findStatement(db, currency, id);
+    if (!statement) throw notFound('provider statement', id);
+    return statement;
+  }
+
+  /** The work goes on after the answer, and after the transaction that holds it. */
+  async function begin(
+    request: FastifyRequest<{ Params: Static<typeof IdParams> }>,
+    reply: FastifyReply,
+    stage: Stage,
+    message: string,
+    reconciliationDate?: string,
+  ) {
+    const { id } = request.params;
+    const answer = await repeatable(context, request, reply, async (once) => {
+      await startStage(once, actorOf(request), id, stage, reconciliationDate);
+      return ok(await found(id, once), message);
+    });
+    work.start(id);
+    return answer;
+  }
+
+  api.register(async (uploads) => {
+    const compileValidator = createValidatorCompiler(context);
+    uploads.removeAllContentTypeParsers();
+    uploads.addContentTypeParser('text/csv', (_request, file, done) => done(null, file));
+    uploads.addContentTypeParser('*', async () => {
+      throw noCsv();
+    });
+
+    uploads.post(
+      '/reconciliations/statements',
+      {
+        handlerTimeout: LONGEST_UPLOAD_MS + LONGEST_STORING_MS,
+        config: {
+          access: 'reconciliations:create',
+          rate: 'bulk',
+          errors: ['DUPLICATE_ENTRY'],
+          bodyTimeoutMs: LONGEST_UPLOAD_MS,
+        },
+        schema: {
+          tags: ['Reconciliation'],
+          summary: 'Upload a statement of the mobile-money provider, as its portal exports it',
+          description:
+            'UTF-8, at most 64 MiB and 1,000,000 lines. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.',
+          body: { content: { 'text/csv': { schema: StatementFileBody } } },
+          response: { 201: Envelope(ProviderStatement, 'Statement received.') },
+        },
+        // The file is read as it comes in; what is wrong in it is found by its reader.
+        validatorCompiler: ({ httpPart, schema }) =>
+          httpPart === 'body' ? () => true : compileValidator({ schema, httpPart }),
+      },
+      async (request, reply) => {
+        // What a refusal leaves unread is not waited for.
+        reply.header('connection', 'close');
+        const { id } = await receiveStatement(context, copies, actorOf(request), fileOf(request));
+        work.start(id);
+        reply.status(201).removeHeader('connection');
+        return ok(await found(id), 'Statement received.');
+      },
+    );
+  });
+
+  api.get(
+    '/reconciliations/statements',
+    {
+      config: { access: 'reconciliations:read' },
+      schema: {
+        tags: ['Reconciliation'],
+        summary: 'List statements of the mobile-money provider',
+        querystring: statementList.query,
+        response: { 200: ListEnvelope(ProviderStatement, 'Statements found.') },
+      },
+    },
+    async (request) =>
+      okList(
+        await listStatements(db, currency, statementList.read(request.query, context)),
+        'Statements found.',
+      ),
+  );
+
+  api.get(
+    '/reconciliations/statements/:id',
+    {
+      config: { access: 'reconciliations:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Reconciliation'],
+        summary: 'One statement of the provider: how far it is, and what became of its lines',
+        params: IdParams,
+        response: { 200: Envelope(ProviderStatement, 'Statement found.') },
+      },
+    },
+    async (request) => ok(await found(request.params.id), 'Statement found.'),
+  );
+
+  api.get(
+    '/reconciliations/statements/:id/lines',
+    {
+      config: { access: 'reconciliations:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Reconciliation'],
+        summary: 'The lines of a statement, and the payments that it lacks',
+        description: 'By what became of them: filter[result]=missing_in_books.',
+        params: IdParams,
+        querystring: lineList.query,
+        response: { 200: ListEnvelope(StatementLineRow, 'Lines found.') },
+      },
+    },
+    async (request) => {
+      const plan = lineList.read(request.query, context);
+      const { id } = await found(request.params.id);
+      return okList(await listLines(db, currency, id, plan), 'Lines found.');
+    },
+  );
+
+  api.post(
+    '/reconciliations/statements/:id/match',
+    {
+      config: { access: 'reconciliations:create', rate: 'bulk', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Reconciliation'],
+        summary: 'Compare a statement with the books anew, as they have changed',
+        params: IdParams,
+        response: { 200: Envelope(ProviderStatement, 'Matching started.') },
+      },
+    },
+    (request, reply) => begin(request, reply, 'matching', 'Matching started.'),
+  );
+
+  api.post(
+    '/reconciliations/statements/:id/take-in',
+    {
+      config: { access: 'reconciliations:create', rate: 'bulk', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Reconciliation'],
+        summary: 'Take what is missing in the books into them, and compare again',
+        description:
+          'Each line that is missing_in_books goes the way of a notification: it is matched to its account or waits among the unmatched. Safe to repeat, also beside the notifications themselves.',
+        params: IdParams,
+        response: { 200: Envelope(ProviderStatement, 'Taking in started.') },
+      },
+    },
+    (request, reply) => begin(request, reply, 'taking_in', 'Taking in started.'),
+  );
+
+  api.post(
+    '/reconciliations/statements/:id/reconcile',
+    {
+      config: { access: 'reconciliations:create', rate: 'bulk', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Reconciliation'],
+        summary: 'Reconcile all payments that a statement matched',
+        description:
+          'In batches of 10,000, of those that are in no batch yet; safe to repeat. Its batches: GET /reconciliations?filter[providerStatementId]=:id',
+        params: IdParams,
+        body: ReconcileStatementBody,
+        response: { 200: Envelope(ProviderStatement, 'Reconciling started.') },
+      },
+    },
+    (request, reply) =>
+      begin(request, reply, 'reconciling', 'Reconciling started.', request.body.reconciliationDate),
+  );
+}
+
+function fileOf(request: FastifyRequest): Readable {
+  checkSize(Number(request.headers['content-length'] ?? 0));
+  if (request.body instanceof Readable) return request.body;
+  throw noCsv();
+}
+
+function noCsv(): AppError {
+  return new AppError('VALIDATION_ERROR', 'Send the file with Content-Type: text/csv.', { status: 415 });
+}

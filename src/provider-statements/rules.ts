@@ -1,0 +1,230 @@
+import type { Currency } from '../core/context.ts';
+import {
+  businessDay,
+  compareDates,
+  type PlainDate,
+  parseEastAfricaTime,
+  parseTimestamp,
+} from '../core/dates.ts';
+import { type Minor, maxAmountMinor, parseMinor } from '../core/money.ts';
+import { referenceKey } from '../payments/rules.ts';
+
+/**
+ * How a statement is read: a file as the mobile-money provider's portal exports it. Some lines about the
+ * organisation come first, then the head, then a line for each transaction.
+ */
+
+/** The columns that are read, as the portal names them; others are let be, and their order is free. */
+const COLUMNS = {
+  receipt: 'Receipt No.',
+  completedAt: 'Completion Time',
+  status: 'Transaction Status',
+  paidIn: 'Paid In',
+  withdrawn: 'Withdrawn',
+  details: 'Details',
+  otherParty: 'Other Party Info',
+  linkedReceipt: 'Linked Transaction ID',
+  reference: 'A/C No.',
+} as const;
+type Column = keyof typeof COLUMNS;
+
+const NEEDED: readonly Column[] = ['receipt', 'completedAt', 'status', 'paidIn'];
+export const NEEDED_COLUMNS = NEEDED.map((column) => COLUMNS[column]);
+
+const MAX_RECEIPT_LENGTH = 64;
+const MAX_TEXT_LENGTH = 256;
+const MAX_UNREADABLE_LENGTH = 1_000;
+/** No mobile money is older: an earlier time is a slip. */
+const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
+
+/** Where each column stands; those that the file does not have are absent. */
+export type Head = Partial<Record<Column, number>>;
+
+/** @returns undefined for a record that is not the head, as it lacks a column that is needed. */
+export function readHead(cells: readonly string[]): Head | undefined {
+  const names = cells.map(folded);
+  const head: Head = {};
+  for (const [column, name] of Object.entries(COLUMNS) as [Column, string][]) {
+    const index = names.indexOf(folded(name));
+    if (index >= 0) head[column] = index;
+  }
+  return NEEDED.every((column) => column in head) ? head : undefined;
+}
+
+/** What the lines before the head say of the business; a label and its value share a cell or stand side by side. */
+export function readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string } {
+  const text = cells.map(clean).filter((cell) => cell !== '');
+  const [, label = '', value = ''] = /^([^:]{1,40}):?(.*)$/.exec(text.join(' ').replace(/:\s*/, ':')) ?? [];
+  const shortCode = /^short\s*code\s*:?\s*([0-9]{3,12})\b/i.exec(text.join(' '))?.[1];
+  if (shortCode !== undefined) return { shortCode };
+  const isOrganisation = /^organi[sz]ation(\s+name)?$/i.test(label.trim());
+  return isOrganisation && value.trim() !== '' ? { organisation: value.trim() } : {};
+}
+
+/** One line of the file as it is stored. */
+export interface StatementLine {
+  /** Completed, and money was paid in: it must equal a payment. */
+  isPayment: boolean;
+  result: 'other' | 'unreadable' | null;
+  problem: string | null;
+  receipt: string | null;
+  completedAt: Date | null;
+  /** Paid in; what was withdrawn is negative. */
+  amountMinor: Minor | null;
+  reference: string | null;
+  payer: string | null;
+  payerName: string | null;
+  status: string | null;
+  details: string | null;
+  linkedReceipt: string | null;
+}
+
+export interface LineRules {
+  currency: Currency;
+  timeZone: string;
+  today: PlainDate;
+}
+
+/** Reads one record after the head. What cannot be read is kept with the reason, as money may stand in it. */
+export function readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine {
+  const cell = (column: Column) => clean(cells[head[column] ?? -1] ?? '');
+  const receipt = referenceKey(cell('receipt'));
+  const completedAt = readTime(cell('completedAt')) ?? null;
+  const status = cell('status');
+  const paidIn = readMoney(cell('paidIn'), rules.currency);
+  const withdrawn = readMoney(cell('withdrawn'), rules.currency);
+  const facts = {
+    receipt: receipt.slice(0, MAX_RECEIPT_LENGTH) || null,
+    completedAt,
+    status: status || null,
+  };
+
+  if (status !== '' && status.toLowerCase() !== 'completed') {
+    const amountMinor = paidIn ? paidIn : negative(withdrawn ?? null);
+    return { ...NO_LINE, ...facts, ...textsOf(cell), result: 'other', amountMinor };
+  }
+  const problem =
+    (status === '' && 'Transaction Status is empty') ||
+    (paidIn === undefined && 'Paid In is no amount') ||
+    (withdrawn === undefined && 'Withdrawn is no amount') ||
+    (paidIn !== undefined && paidIn !== null && paidIn < 0n && 'Paid In is below 0') ||
+    (paidIn && withdrawn && 'Paid In and Withdrawn both hold an amount') ||
+    (paidIn === null && withdrawn === null && 'neither Paid In nor Withdrawn holds an amount') ||
+    (paidIn && problemOfPayment(receipt, completedAt, rules)) ||
+    null;
+  if (problem !== null) return { ...NO_LINE, ...facts, ...rawOf(cells), result: 'unreadable', problem };
+  if (!paidIn) {
+    return {
+      ...NO_LINE,
+      ...facts,
+      ...textsOf(cell),
+      result: 'other',
+      amountMinor: negative(withdrawn ?? null) ?? 0n,
+    };
+  }
+  return { ...NO_LINE, ...facts, ...textsOf(cell), isPayment: true, amountMinor: paidIn };
+}
+
+const NO_LINE: StatementLine = {
+  isPayment: false,
+  result: null,
+  problem: null,
+  receipt: null,
+  completedAt: null,
+  amountMinor: null,
+  reference: null,
+  payer: null,
+  payerName: null,
+  status: null,
+  details: null,
+  linkedReceipt: null,
+};
+
+function problemOfPayment(receipt: string, completedAt: Date | null, rules: LineRules): string | false {
+  if (receipt === '' || receipt.length > MAX_RECEIPT_LENGTH) {
+    return `Receipt No. must have 1 to ${MAX_RECEIPT_LENGTH} characters`;
+  }
+  if (completedAt === null || completedAt < OLDEST_TIME) return 'Completion Time is no time';
+  const isLater = compareDates(businessDay(completedAt, rules.timeZone), rules.today) > 0;
+  return isLater && 'Completion Time is later than today';
+}
+
+function textsOf(cell: (column: Column) => string) {
+  return {
+    ...readOtherParty(cell('otherParty')),
+    reference: cell('reference') || null,
+    details: cell('details') || null,
+    linkedReceipt: referenceKey(cell('linkedReceipt')).slice(0, MAX_RECEIPT_LENGTH) || null,
+  };
+}
+
+/** All that stood in a line that cannot be read. */
+function rawOf(cells: readonly string[]) {
+  return { details: cells.map(clean).join(', ').slice(0, MAX_UNREADABLE_LENGTH) };
+}
+
+/** `254712345678 - WANJIRU KAMAU`; the number may be masked or hashed, and either part may be missing. */
+export function readOtherParty(text: string): { payer: string | null; payerName: string | null } {
+  const [, payer = '', name = ''] =
+    /^((?:\+?[\d*][\d*\s]{4,30}|[0-9a-f]{64})?)\s*(?:-\s*)?(.*)$/i.exec(text) ?? [];
+  return { payer: payer.replace(/\s/g, '') || null, payerName: name.trim() || null };
+}
+
+/**
+ * `02-11-2026 10:15:30`, `02/11/2026`, or ISO 8601; seconds and time of day may be missing. Without a zone it is
+ * East Africa Time. @returns undefined for anything else.
+ */
+export function readTime(text: string): Date | undefined {
+  const withZone = parseTimestamp(text.replace(' ', 'T'));
+  if (withZone) return withZone;
+  const [, date = '', hours = '00', minutes = '00', seconds = '00'] =
+    /^([\d/-]{10})(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?)?$/.exec(text) ?? [];
+  const [, day, month, year] = /^(\d{2})[-/](\d{2})[-/](\d{4})$/.exec(date) ?? [];
+  const digits = year
+    ? `${year}${month}${day}`
+    : /^\d{4}-\d{2}-\d{2}$/.test(date)
+      ? date.replaceAll('-', '')
+      : '';
+  return parseEastAfricaTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`);
+}
+
+/** `1,500.00` or `1500`. @returns null for an empty cell, undefined for what is no amount within the limits. */
+export function readMoney(text: string, { decimals }: Currency): Minor | null | undefined {
+  if (text === '') return null;
+  const isGrouped = /^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text);
+  const minor = parseMinor(isGrouped ? text.replaceAll(',', '') : text, decimals);
+  if (minor === undefined) return undefined;
+  const most = maxAmountMinor(decimals);
+  return minor <= most && minor >= -most ? minor : undefined;
+}
+
+/** Portals print what was withdrawn with a minus or without. */
+function negative(amount: Minor | null): Minor | null {
+  return amount === null ? null : amount < 0n ? amount : -amount;
+}
+
+function folded(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
+/** One line of visible text within bounds. */
+function clean(text: string): string {
+  const plain = VISIBLE_ASCII.test(text)
+    ? text
+    : text
+        .toWellFormed()
+        .replace(/[\r\n\t]+/g, ' ')
+        .replace(/[\p{Cc}\p{Cf}]/gu, '');
+  return plain.trim().slice(0, MAX_TEXT_LENGTH).toWellFormed();
+}
+
+const VISIBLE_ASCII = /^[ -~]*$/;
+
+/** What a statement can be asked to do next: what is under way must end first. */
+export const STAGES = ['matching', 'taking_in', 'reconciling'] as const;
+export type Stage = (typeof STAGES)[number];
+
+export function allowedStages(status: string): readonly Stage[] {
+  if (status === 'done') return STAGES;
+  return status === 'failed' ? ['matching'] : [];
+}

@@ -1,0 +1,207 @@
+import { Type } from 'typebox';
+import { DateText, Id, Money, Nullable, Timestamp } from '../core/fields.ts';
+import { column, defineList } from '../core/list-query.ts';
+
+export const STATEMENT_STATUSES = [
+  'received',
+  'matching',
+  'taking_in',
+  'reconciling',
+  'done',
+  'failed',
+] as const;
+
+/** In the order in which they are read: what is proved, what is wrong, what counts for nothing. */
+export const LINE_RESULTS = [
+  'matched',
+  'amount_differs',
+  'missing_in_books',
+  'reversed_in_books',
+  'missing_at_provider',
+  'other',
+  'repeated',
+  'contradictory',
+  'unreadable',
+] as const;
+
+/** A file as the provider's portal exports it. */
+export const StatementFileBody = Type.String({
+  examples: [
+    [
+      'Organization:,Sunlight Solar Ltd',
+      'Short Code:,600638',
+      'Time Period:,From 02-11-2026 00:00:00 To 02-11-2026 23:59:59',
+      '',
+      'Receipt No.,Completion Time,Initiation Time,Details,Transaction Status,Paid In,Withdrawn,Balance,Balance Confirmed,Reason Type,Other Party Info,Linked Transaction ID,A/C No.',
+      'SKB2XQ19ZT,02-11-2026 10:15:30,02-11-2026 10:15:28,"Pay Bill from 254712345678, WANJIRU KAMAU",Completed,"2,400.00",,"2,400.00",true,Pay Utility,254712345678 - WANJIRU KAMAU,,ACC10000012',
+      'SKB9TT55RE,02-11-2026 11:02:03,02-11-2026 11:02:01,Pay Bill,Completed,400.00,,"2,800.00",true,Pay Utility,254712345678 - WANJIRU KAMAU,,ACC10000012',
+      '',
+    ].join('\r\n'),
+  ],
+});
+
+const figures = Type.Object({ lines: Type.Integer(), total: Money });
+
+export const ProviderStatement = Type.Object(
+  {
+    id: Id,
+    status: Type.Enum([...STATEMENT_STATUSES], {
+      description: 'What is being done with it; done and failed are at rest.',
+    }),
+    failure: Nullable(Type.String()),
+    organisation: Nullable(Type.String()),
+    shortCode: Nullable(Type.String()),
+    sha256: Type.String({ description: 'Of the file.' }),
+    currency: Type.String(),
+    firstCompletedAt: Nullable(Timestamp),
+    lastCompletedAt: Nullable(Timestamp),
+    periodStart: Nullable(DateText),
+    periodEnd: Nullable(DateText),
+    progress: Type.Object({
+      lines: Type.Integer({ description: 'In the file, after its head.' }),
+      payments: Type.Integer({
+        description: 'Of them to be compared: completed, paid in, first of their receipt.',
+      }),
+      compared: Type.Integer(),
+      takenIn: Type.Integer({ description: 'Handed to the books by take-in, whatever came of it.' }),
+      reconciled: Type.Integer({ description: 'Payments that were reconciled by this statement.' }),
+    }),
+    results: Type.Object(Object.fromEntries(LINE_RESULTS.map((result) => [result, figures])), {
+      description: 'Lines of each result and what they sum up to; withdrawals are negative.',
+    }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  },
+  {
+    title: 'ProviderStatement',
+    examples: [
+      {
+        id: 1,
+        status: 'done',
+        failure: null,
+        organisation: 'Sunlight Solar Ltd',
+        shortCode: '600638',
+        sha256: '6f0e1c5b6ac2f9a5d5a6b9d9a4b0f6b2a2f0c9b8d7e6f5a4b3c2d1e0f9a8b7c6',
+        currency: 'KES',
+        firstCompletedAt: '2026-11-02T07:15:30.000Z',
+        lastCompletedAt: '2026-11-02T08:02:03.000Z',
+        periodStart: '2026-11-02',
+        periodEnd: '2026-11-02',
+        progress: { lines: 2, payments: 2, compared: 2, takenIn: 0, reconciled: 0 },
+        results: {
+          matched: { lines: 1, total: 2400 },
+          amount_differs: { lines: 0, total: 0 },
+          missing_in_books: { lines: 1, total: 400 },
+          reversed_in_books: { lines: 0, total: 0 },
+          missing_at_provider: { lines: 1, total: 800 },
+          other: { lines: 0, total: 0 },
+          repeated: { lines: 0, total: 0 },
+          contradictory: { lines: 0, total: 0 },
+          unreadable: { lines: 0, total: 0 },
+        },
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:31.000Z',
+      },
+    ],
+  },
+);
+
+export const StatementLineRow = Type.Object(
+  {
+    id: Id,
+    lineNumber: Nullable(
+      Type.Integer({ description: 'In the file; null for a payment that the file lacks.' }),
+    ),
+    result: Nullable(Type.Enum([...LINE_RESULTS], { description: 'Null until it is compared.' })),
+    problem: Nullable(Type.String({ description: 'Why it is unreadable or contradictory.' })),
+    receipt: Nullable(Type.String()),
+    completedAt: Nullable(Timestamp),
+    amount: Nullable(Money),
+    currency: Type.String(),
+    reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
+    payer: Nullable(Type.String({ description: 'The payer’s number as the provider prints it.' })),
+    payerName: Nullable(Type.String()),
+    providerStatus: Nullable(Type.String()),
+    details: Nullable(Type.String({ description: 'Of an unreadable line: all that stood in it.' })),
+    linkedReceipt: Nullable(Type.String()),
+    paymentId: Nullable(Type.Integer()),
+    paymentAmount: Nullable(Money),
+    paymentDate: Nullable(DateText),
+    dayDiffers: Nullable(Type.Boolean({ description: 'The books have the payment on another day.' })),
+    reconciliationId: Nullable(Type.Integer()),
+    createdAt: Timestamp,
+  },
+  {
+    title: 'ProviderStatementLine',
+    examples: [
+      {
+        id: 2,
+        lineNumber: 7,
+        result: 'missing_in_books',
+        problem: null,
+        receipt: 'SKB9TT55RE',
+        completedAt: '2026-11-02T08:02:03.000Z',
+        amount: 400,
+        currency: 'KES',
+        reference: 'ACC10000012',
+        payer: '254712345678',
+        payerName: 'WANJIRU KAMAU',
+        providerStatus: 'Completed',
+        details: 'Pay Bill',
+        linkedReceipt: null,
+        paymentId: null,
+        paymentAmount: null,
+        paymentDate: null,
+        dayDiffers: null,
+        reconciliationId: null,
+        createdAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
+
+export const ReconcileStatementBody = Type.Object(
+  { reconciliationDate: Type.Optional(DateText) },
+  { title: 'StatementReconciliation', examples: [{ reconciliationDate: '2026-11-02' }] },
+);
+
+export const statementList = defineList(
+  {
+    id: { kind: 'id', column: column('s.id') },
+    status: {
+      kind: 'enum',
+      column: column('s.status'),
+      values: STATEMENT_STATUSES,
+      sqlType: 'provider_statement_status',
+    },
+    shortCode: { kind: 'text', column: column('s.short_code') },
+    periodStart: { kind: 'date', column: column('s.period_start') },
+    periodEnd: { kind: 'date', column: column('s.period_end') },
+    createdAt: { kind: 'timestamp', column: column('s.created_at') },
+    updatedAt: { kind: 'timestamp', column: column('s.updated_at') },
+  },
+  {},
+);
+
+export const lineList = defineList(
+  {
+    id: { kind: 'id', column: column('l.id') },
+    lineNumber: { kind: 'integer', column: column('l.line_number') },
+    result: {
+      kind: 'enum',
+      column: column('l.result'),
+      values: LINE_RESULTS,
+      sqlType: 'provider_line_result',
+    },
+    receipt: { kind: 'text', column: column('l.receipt') },
+    completedAt: { kind: 'timestamp', column: column('l.completed_at') },
+    amount: { kind: 'money', column: column('l.amount_minor') },
+    reference: { kind: 'text', column: column('l.reference') },
+    payer: { kind: 'text', column: column('l.payer') },
+    payerName: { kind: 'text', column: column('l.payer_name') },
+    paymentId: { kind: 'id', column: column('l.payment_id') },
+    dayDiffers: { kind: 'boolean', column: column('l.day_differs') },
+    createdAt: { kind: 'timestamp', column: column('s.created_at') },
+  },
+  {},
+);

@@ -1,0 +1,207 @@
+import pLimit from 'p-limit';
+import { type Actor, type Context, SYSTEM } from '../core/context.ts';
+import { inTransaction, type Tx } from '../core/db.ts';
+import type { Log } from '../core/log.ts';
+import { minorToText } from '../core/money.ts';
+import { getMobileMoneyId } from '../payment-methods/store.ts';
+import { receiveNotification } from '../payments/inbox.ts';
+import { makeBatch } from '../reconciliations/commands.ts';
+import { PROVIDER, readNotification } from '../webhooks/notification.ts';
+import {
+  compareLines,
+  deleteMissingAtProvider,
+  findMissingAtProvider,
+  findMissingLines,
+  findStalledIds,
+  findStatementRow,
+  type LineRow,
+  lockReconcilable,
+  lockStatement,
+  recordFailure,
+  recordReconciled,
+  recordTakenIn,
+  type StatementRow,
+  setStage,
+} from './store.ts';
+
+/**
+ * What is done with a statement after it came in: matching, taking in, reconciling. Each goes in steps, and
+ * each step is a transaction that also keeps how far it came; whoever does the next one begins there.
+ */
+
+const LINES_A_STEP = 5_000;
+const PAYMENTS_A_STEP = 20_000;
+const TAKEN_IN_A_STEP = 100;
+/** Of a pool of eight, so that requests go on. */
+const TAKEN_IN_AT_ONCE = 3;
+const RECONCILED_A_STEP = 10_000;
+
+/** No step takes as long: then its process has died. */
+const STALL_SECONDS = 30;
+const STATEMENTS_A_MINUTE = 10;
+const LONGEST_RESUMED_MS = 15_000;
+const MOST_ATTEMPTS = 5;
+
+export interface StatementWork {
+  /** Does the statement's work after that of those which were started before. */
+  start(id: number): void;
+  /** Ends after the step that is under way. */
+  stop(): Promise<void>;
+}
+
+export function createStatementWork(context: Context, log: Log): StatementWork {
+  let stopped = false;
+  let running = Promise.resolve();
+  return {
+    start(id) {
+      running = running.then(async () => {
+        await workOn(context, log, id, () => !stopped);
+      });
+    },
+    stop() {
+      stopped = true;
+      return running;
+    },
+  };
+}
+
+/**
+ * Goes on with statements whose process died or failed; for a while, as other jobs wait.
+ * @returns how many were brought to their end.
+ */
+export async function resumeStatements(context: Context, log: Log, signal: AbortSignal): Promise<number> {
+  const end = performance.now() + LONGEST_RESUMED_MS;
+  const ids = await findStalledIds(context.db, STALL_SECONDS, STATEMENTS_A_MINUTE);
+  let ended = 0;
+  const goesOn = () => performance.now() < end && !signal.aborted;
+  for (const id of ids) if (await workOn(context, log, id, goesOn)) ended += 1;
+  return ended;
+}
+
+/** @returns whether the work came to its end; a failure is kept at the statement, to be tried again. */
+async function workOn(context: Context, log: Log, id: number, goesOn: () => boolean): Promise<boolean> {
+  try {
+    while (goesOn()) if (!(await takeStep(context, log, id))) return true;
+    return false;
+  } catch (error) {
+    log.error({ err: error, statementId: id }, 'the work on a provider statement failed');
+    const failure = error instanceof Error ? error.message : String(error);
+    await recordFailure(context.db, id, failure, MOST_ATTEMPTS).catch((lost: unknown) =>
+      log.error({ err: lost, statementId: id }, 'a failed provider statement will be tried again'),
+    );
+    return false;
+  }
+}
+
+/** @returns false when there is nothing left to do. */
+async function takeStep(context: Context, log: Log, id: number): Promise<boolean> {
+  const statement = await findStatementRow(context.db, id);
+  switch (statement?.status) {
+    case 'received':
+    case 'matching':
+    case 'reconciling':
+      return inTransaction(context.db, async (tx) => {
+        const locked = await lockStatement(tx, id);
+        if (locked?.status === 'reconciling') return reconcileNext(tx, locked);
+        return locked ? matchNext(tx, context, locked) : false;
+      });
+    case 'taking_in':
+      await takeInNext(context, log, statement);
+      return true;
+    case 'done':
+    case 'failed':
+    case undefined:
+      return false;
+  }
+}
+
+async function matchNext(tx: Tx, context: Context, statement: StatementRow): Promise<boolean> {
+  const { id, status } = statement;
+  if (status === 'received') return Boolean(await setStage(tx, id, 'matching'));
+  if (status !== 'matching') return true;
+  const options = { provider: PROVIDER, timeZone: context.config.BUSINESS_TIMEZONE };
+  if (statement.compared_to_line === 0 && (await deleteMissingAtProvider(tx, id, PAYMENTS_A_STEP)))
+    return true;
+  if (await compareLines(tx, statement, { ...options, limit: LINES_A_STEP })) return true;
+  const methodId = await getMobileMoneyId(tx);
+  if (await findMissingAtProvider(tx, statement, { ...options, methodId, limit: PAYMENTS_A_STEP }))
+    return true;
+  await setStage(tx, id, 'done');
+  return false;
+}
+
+async function takeInNext(context: Context, log: Log, statement: StatementRow): Promise<void> {
+  const lines = await findMissingLines(context.db, statement, TAKEN_IN_A_STEP);
+  const last = lines.at(-1);
+  if (last?.line_number == null) {
+    await inTransaction(context.db, async (tx) => {
+      const locked = await lockStatement(tx, statement.id);
+      if (locked?.status === 'taking_in') await setStage(tx, statement.id, 'matching');
+    });
+    return;
+  }
+  const few = pLimit(TAKEN_IN_AT_ONCE);
+  await Promise.all(lines.map((line) => few(() => takeIn(context, log, statement, line))));
+  await recordTakenIn(context.db, statement, lines.length, last.line_number);
+}
+
+/**
+ * A line is read as the notification that was lost, and goes the way that every notification goes: one payment
+ * for each transaction, whoever tells of it and how often.
+ */
+async function takeIn(context: Context, log: Log, statement: StatementRow, line: LineRow): Promise<void> {
+  const { decimals } = context.currency;
+  const body = {
+    TransactionType: 'Pay Bill',
+    TransID: line.receipt,
+    TransTime: line.completed_at && providerTime(line.completed_at),
+    TransAmount: line.amount_minor === null ? null : minorToText(BigInt(line.amount_minor), decimals),
+    BusinessShortCode: statement.short_code,
+    BillRefNumber: line.reference,
+    MSISDN: line.payer,
+    FirstName: line.payer_name,
+    StatementId: statement.id,
+    StatementLine: line.line_number,
+  };
+  const reading = readNotification(body, JSON.stringify(body), context.clock.now(), {
+    currency: context.currency,
+    timeZone: context.config.BUSINESS_TIMEZONE,
+    // A file that does not tell its short code is taken at the word of whoever uploaded it.
+    paybillNumbers: statement.short_code === null ? [] : context.config.paybillNumbers,
+  });
+  if ('problems' in reading) throw new Error(`Line ${line.line_number} was readable when it came in.`);
+  await receiveNotification(context, log, { ...reading.notification, source: 'import' });
+}
+
+/** yyyyMMddHHmmss in East Africa Time, as notifications have it. */
+function providerTime(moment: Date): string {
+  const eastAfrica = new Date(moment.getTime() + 3 * 3_600_000);
+  return eastAfrica.toISOString().slice(0, 19).replace(/\D/g, '');
+}
+
+async function reconcileNext(tx: Tx, statement: StatementRow): Promise<boolean> {
+  const next = await lockReconcilable(tx, statement, RECONCILED_A_STEP);
+  if (!next || statement.reconciling_date === null) {
+    await setStage(tx, statement.id, 'done');
+    return false;
+  }
+  if (next.payments.length > 0) {
+    await makeBatch(tx, await reconcilerOf(tx, statement), {
+      date: statement.reconciling_date,
+      payments: next.payments,
+      providerStatementId: statement.id,
+    });
+  }
+  await recordReconciled(tx, statement.id, next.payments.length, next.lastLine);
+  return true;
+}
+
+/** Who asked for it: the work may go on in another process. */
+async function reconcilerOf(tx: Tx, statement: StatementRow): Promise<Actor> {
+  const user = await tx
+    .selectFrom('users')
+    .select(['id', 'email'])
+    .where('id', '=', statement.reconciling_by)
+    .executeTakeFirst();
+  return user ? { ...SYSTEM, userId: user.id, name: user.email } : SYSTEM;
+}

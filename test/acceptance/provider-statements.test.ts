@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, test, vi } from 'vitest';
+import { cents, openAccount, read, readPayments, registerAdmin, sumOf } from './client.ts';
+import {
+  cleanUpAfterwards,
+  NO_RATE_LIMITS,
+  newDatabase,
+  type RunningService,
+  report,
+  startService,
+} from './process.ts';
+
+vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 });
+cleanUpAfterwards();
+
+const LINES = 350;
+
+let environment: Record<string, string>;
+let service: RunningService;
+let token: string;
+let account: Awaited<ReturnType<typeof openAccount>>;
+
+beforeAll(async () => {
+  environment = { ...NO_RATE_LIMITS, DATABASE_URL: await newDatabase(), LOG_LEVEL: 'warn' };
+  service = await startService(environment);
+  token = await registerAdmin(service);
+  account = await openAccount(service, token);
+});
+
+function statement(): string {
+  const rows = Array.from(
+    { length: LINES },
+    (_, n) => `KILL${n},2026-01-02 10:00:00,Completed,1.00,,254700000000 - A,${account.accountNumber}`,
+  );
+  return `Receipt No.,Completion Time,Transaction Status,Paid In,Withdrawn,Other Party Info,A/C No.\r\n${rows.join('\r\n')}\r\n`;
+}
+
+const now = () => read(service, token, '/reconciliations/statements/1');
+
+async function ask(path: string) {
+  const answer = await service.call('POST', `/reconciliations/statements/1/${path}`, {}, { token });
+  expect(answer.status, answer.text).toBe(200);
+}
+
+test('kill -9 while a statement is taken in: asked again, the next process goes on, and each line is one payment', async () => {
+  const upload = await service.call('POST', '/reconciliations/statements', statement(), {
+    token,
+    headers: { 'content-type': 'text/csv' },
+  });
+  expect(upload.status, upload.text).toBe(201);
+  await expect.poll(async () => (await now()).status, { timeout: 30_000 }).toBe('done');
+
+  const seen: number[] = [];
+  await ask('take-in');
+  for (let kills = 0; kills < 3; kills++) {
+    const before = (await now()).progress.takenIn;
+    await expect
+      .poll(async () => (await now()).progress.takenIn, { timeout: 60_000 })
+      .toBeGreaterThan(before);
+    await sleep(Math.random() * 200);
+    await service.kill();
+    service = await startService(environment);
+    const { status, progress } = await now();
+    seen.push(progress.takenIn);
+    if (status !== 'taking_in') break;
+    await ask('take-in');
+  }
+  await expect.poll(async () => (await now()).status, { timeout: 60_000 }).toBe('done');
+
+  expect(seen[0]).toBeLessThan(LINES);
+  const { results } = await now();
+  expect(results.matched).toEqual({ lines: LINES, total: LINES });
+  const payments = await readPayments(service, token, account.id);
+  expect(new Set(payments.map(({ transactionRef }) => transactionRef)).size).toBe(LINES);
+  expect(payments).toHaveLength(LINES);
+  expect(sumOf(payments.map(({ amount }) => cents(amount)))).toBe(LINES * 100);
+  report(`kill -9 while taking in: went on at ${seen.join(', ')} of ${LINES} lines`);
+});

@@ -1,0 +1,651 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { runMinuteJobs } from '../../src/jobs.ts';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  accountNow,
+  newAccount,
+  notification,
+  notify,
+  pay,
+  reverse,
+  setToday,
+  type TestService,
+  useService,
+  wrongFields,
+} from '../harness.ts';
+
+const service = useService();
+const runJobs = () => runMinuteJobs(service.context, service.parts.log);
+
+beforeAll(() => setToday(service, '2026-11-30'));
+
+const COLUMNS = [
+  'Receipt No.',
+  'Completion Time',
+  'Initiation Time',
+  'Details',
+  'Transaction Status',
+  'Paid In',
+  'Withdrawn',
+  'Balance',
+  'Balance Confirmed',
+  'Reason Type',
+  'Other Party Info',
+  'Linked Transaction ID',
+  'A/C No.',
+];
+
+type Line = Record<string, string>;
+
+let receipts = 0;
+const newReceipt = () => `SKB${String(++receipts).padStart(7, '0')}`;
+
+/** A completed payment of the file; the columns can be overwritten. */
+function line(receipt: string, amount: string, fields: Line = {}): Line {
+  return {
+    'Receipt No.': receipt,
+    'Completion Time': '02-11-2026 10:15:30',
+    'Initiation Time': '02-11-2026 10:15:28',
+    Details: 'Pay Bill from 254712345678, WANJIRU KAMAU',
+    'Transaction Status': 'Completed',
+    'Paid In': amount,
+    Balance: '12,345.00',
+    'Balance Confirmed': 'true',
+    'Reason Type': 'Pay Utility',
+    'Other Party Info': '254712345678 - WANJIRU KAMAU',
+    ...fields,
+  };
+}
+
+const quoted = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+
+interface FileOptions {
+  columns?: string[];
+  preamble?: string[];
+  eol?: string;
+}
+
+let files = 0;
+
+/** A file as the portal exports it; each is another one, by its organisation. */
+function file(lines: Line[], { columns = COLUMNS, preamble, eol = '\r\n' }: FileOptions = {}): string {
+  files += 1;
+  const above = preamble ?? [
+    `Organization:,"Sunlight Solar, Ltd ${files}"`,
+    'Short Code:,600638',
+    'Time Period:,From 02-11-2026 00:00:00 To 02-11-2026 23:59:59',
+    '',
+    '',
+  ];
+  const rows = lines.map((one) => columns.map((name) => quoted(one[name] ?? '')).join(','));
+  return `\ufeff${[...above, columns.map(quoted).join(','), ...rows].join(eol)}${eol}`;
+}
+
+function upload(body: string, headers: Record<string, string> = {}) {
+  return service.call('POST', '/reconciliations/statements', body, {
+    headers: { 'content-type': 'text/csv', ...headers },
+  });
+}
+
+async function ended(id: number) {
+  for (;;) {
+    const { body } = await service.call('GET', `/reconciliations/statements/${id}`);
+    if (body.data.status === 'done' || body.data.status === 'failed') return body.data;
+    await sleep(20);
+  }
+}
+
+async function uploaded(body: string) {
+  const answer = await upload(body);
+  expect(answer.status, answer.text).toBe(201);
+  return ended(answer.body.data.id);
+}
+
+async function started(id: number, stage: string, body?: object) {
+  const answer = await service.call('POST', `/reconciliations/statements/${id}/${stage}`, body);
+  expect(answer.status, answer.text).toBe(200);
+  return ended(id);
+}
+
+async function linesOf(id: number, query = '') {
+  const answer = await service.call(
+    'GET',
+    `/reconciliations/statements/${id}/lines?sort=lineNumber:asc&limit=100${query}`,
+  );
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data;
+}
+
+/** Only what there is, as lines and total. */
+function figures(statement: { results: Record<string, { lines: number; total: number }> }) {
+  return Object.fromEntries(
+    Object.entries(statement.results)
+      .filter(([, { lines }]) => lines > 0)
+      .map(([result, { lines, total }]) => [result, [lines, total]]),
+  );
+}
+
+async function notified(to: Pick<TestService, 'call'>, fields: Record<string, unknown>) {
+  const answer = await notify(to, { TransTime: '20261102101530', ...fields });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data;
+}
+
+async function paymentsOf(transId: string) {
+  const answer = await service.call('GET', `/payments?filter[transactionRef]=${transId}`);
+  return answer.body.data;
+}
+
+/** Begins a request by its head alone. */
+async function open(path: string, type: string, length: number) {
+  const { port } = new URL(service.origin);
+  const socket = connect(Number(port), '127.0.0.1');
+  let text = '';
+  socket.on('data', (bytes) => {
+    text += bytes.toString();
+  });
+  socket.on('error', () => {}); // A reset is one way to be cut.
+  const closed = new Promise<number>((resolve) => socket.once('close', () => resolve(performance.now())));
+  socket.write(
+    `POST /api${path} HTTP/1.1\r\nHost: x\r\nContent-Type: ${type}\r\nAuthorization: Bearer ${service.adminToken}\r\nContent-Length: ${length}\r\n\r\n`,
+  );
+  return { socket, closed, start: performance.now(), text: () => text };
+}
+
+describe('a statement that was uploaded', () => {
+  it('says of every line what it is in the books, and of every payment that it lacks', async () => {
+    const account = await newAccount(service);
+    const [same, differs, missing, undone, byHand, lacking] = Array.from(
+      { length: 6 },
+      newReceipt,
+    ) as string[];
+    await notified(service, { TransID: same, TransAmount: '1500.00', BillRefNumber: account.accountNumber });
+    await notified(service, { TransID: differs, TransAmount: '300' });
+    const gone = await notified(service, { TransID: undone, TransAmount: '70' });
+    await reverse(service, gone.paymentId);
+    await pay(service, account.id, 42, {
+      paymentMethodId: 1,
+      transactionRef: byHand?.toLowerCase().replace('skb', 'skb '),
+      paymentDate: '2026-11-03',
+    });
+    const lost = await notified(service, { TransID: lacking, TransAmount: '800' });
+    await pay(service, account.id, 9, { paymentDate: '2026-11-02' }); // in cash: not the provider's
+
+    const statement = await uploaded(
+      file([
+        line(same ?? '', '1,500.00', { 'A/C No.': account.accountNumber }),
+        line(differs ?? '', '301.00'),
+        line(missing ?? '', '2,400', { 'Other Party Info': '2547****149 - A "B", C' }),
+        line(undone ?? '', '70.00'),
+        line(byHand ?? '', '42'),
+        line(newReceipt(), '', { Withdrawn: '-5,000.00', Details: 'Business to bank' }),
+        line(newReceipt(), '99.00', { 'Transaction Status': 'Failed' }),
+      ]),
+    );
+
+    expect(statement).toMatchObject({
+      status: 'done',
+      failure: null,
+      organisation: `Sunlight Solar, Ltd ${files}`,
+      shortCode: '600638',
+      firstCompletedAt: '2026-11-02T07:15:30.000Z',
+      lastCompletedAt: '2026-11-02T07:15:30.000Z',
+      periodStart: '2026-11-02',
+      periodEnd: '2026-11-02',
+      progress: { lines: 7, payments: 5, compared: 5, takenIn: 0, reconciled: 0 },
+    });
+    expect(figures(statement)).toEqual({
+      matched: [2, 1542],
+      amount_differs: [1, 301],
+      missing_in_books: [1, 2400],
+      reversed_in_books: [1, 70],
+      missing_at_provider: [1, 800],
+      other: [2, -4901],
+    });
+    const lines = await linesOf(statement.id);
+    expect(lines.map((row: { lineNumber: number }) => row.lineNumber)).toEqual([
+      7,
+      8,
+      9,
+      10,
+      11,
+      12,
+      13,
+      null,
+    ]);
+    expect(lines[0]).toMatchObject({
+      result: 'matched',
+      receipt: same,
+      paymentAmount: 1500,
+      dayDiffers: false,
+    });
+    expect(lines[1]).toMatchObject({ result: 'amount_differs', amount: 301, paymentAmount: 300 });
+    expect(lines[2]).toMatchObject({ payer: '2547****149', payerName: 'A "B", C', paymentId: null });
+    expect(lines[3]).toMatchObject({ result: 'reversed_in_books', paymentId: gone.paymentId });
+    expect(lines[4]).toMatchObject({ result: 'matched', dayDiffers: true, paymentDate: '2026-11-03' });
+    expect(lines[7]).toMatchObject({
+      result: 'missing_at_provider',
+      receipt: lacking,
+      paymentId: lost.paymentId,
+      amount: 800,
+    });
+    const [only, ...others] = await linesOf(statement.id, '&filter[result]=missing_in_books');
+    expect([only.receipt, others]).toEqual([missing, []]);
+    const list = await service.call('GET', '/reconciliations/statements?filter[shortCode]=600638');
+    expect(list.body.data[0]).toEqual(statement);
+  });
+
+  it('may have its columns in any order, and times and amounts in each spelling', async () => {
+    const columns = ['A/C No.', 'Paid In', 'EXTRA', 'receipt no', 'TRANSACTION STATUS', 'Completion  Time'];
+    const times = [
+      ['02-11-2026 10:15:30', '2026-11-02T07:15:30.000Z'],
+      ['02/11/2026 10:15', '2026-11-02T07:15:00.000Z'],
+      ['02/11/2026', '2026-11-01T21:00:00.000Z'],
+      ['2026-11-02 10:15:30', '2026-11-02T07:15:30.000Z'],
+      ['2026-11-02T10:15:30', '2026-11-02T07:15:30.000Z'],
+      ['2026-11-02T10:15:30Z', '2026-11-02T10:15:30.000Z'],
+    ];
+    const amounts = ['1,234,567.80', '1234567.8', '0.01', '1', '10.00', '999'];
+    const lines = times.map(([time = ''], index) => ({
+      'receipt no': ` skb x${index}-${files} `,
+      'TRANSACTION STATUS': 'COMPLETED',
+      'Completion  Time': time,
+      'Paid In': amounts[index] ?? '',
+      'A/C No.': 'two\r\nlines, and \\N',
+      EXTRA: '"',
+    }));
+    const body = file(lines, { columns, preamble: [], eol: '\n' });
+    const statement = await uploaded(body);
+    const stored = await linesOf(statement.id, '&filter[result]=missing_in_books');
+    expect(stored.map((row: { completedAt: string }) => row.completedAt)).toEqual(
+      times.map(([, utc]) => utc),
+    );
+    expect(stored.map((row: { amount: number }) => row.amount)).toEqual([
+      1234567.8, 1234567.8, 0.01, 1, 10, 999,
+    ]);
+    expect(stored[0]).toMatchObject({
+      receipt: `SKBX0-${files - 1}`,
+      reference: 'two lines, and \\N',
+      lineNumber: 2,
+    });
+    expect(stored[1].lineNumber).toBe(4);
+    expect(statement).toMatchObject({ organisation: null, shortCode: null });
+  });
+
+  it('keeps what cannot be read, with its line and the reason', async () => {
+    const unreadable: [Line, RegExp][] = [
+      [line('', '10'), /Receipt No\./],
+      [line(newReceipt(), 'ten'), /Paid In is no amount/],
+      [line(newReceipt(), '1,50.00'), /Paid In is no amount/],
+      [line(newReceipt(), '10.005'), /Paid In is no amount/],
+      [line(newReceipt(), '-10'), /below 0/],
+      [line(newReceipt(), ''), /neither/],
+      [line(newReceipt(), '10', { Withdrawn: '10' }), /both/],
+      [line(newReceipt(), '10', { 'Completion Time': '31-02-2026 10:00:00' }), /is no time/],
+      [line(newReceipt(), '10', { 'Completion Time': '01-12-2026 10:00:00' }), /later than today/],
+      [line(newReceipt(), '10', { 'Transaction Status': '' }), /Transaction Status/],
+      [{ 'Receipt No.': 'Total: 10' }, /Transaction Status/],
+    ];
+    const good = newReceipt();
+    const statement = await uploaded(file([...unreadable.map(([row]) => row), line(good, '10')]));
+    expect(figures(statement)).toMatchObject({ unreadable: [11, 0], missing_in_books: [1, 10] });
+    const kept = await linesOf(statement.id, '&filter[result]=unreadable');
+    for (const [index, [, reason]] of unreadable.entries()) {
+      expect(kept[index]).toMatchObject({ lineNumber: 7 + index, problem: expect.stringMatching(reason) });
+    }
+    expect(kept[10].details).toContain('Total: 10');
+  });
+
+  it('counts a receipt once: a repeat is named, and one that says something else is flagged', async () => {
+    const [one, two] = [newReceipt(), newReceipt()];
+    const statement = await uploaded(
+      file([
+        line(one, '10'),
+        line(two, '20'),
+        line(one, '10.00'),
+        line(two, '21'),
+        line(one, '', { Withdrawn: '1.00', Details: 'Pay Utility Charge' }),
+      ]),
+    );
+    expect(figures(statement)).toMatchObject({
+      missing_in_books: [2, 30],
+      repeated: [1, 10],
+      contradictory: [1, 21],
+      other: [1, -1],
+    });
+    const [flagged] = await linesOf(statement.id, '&filter[result]=contradictory');
+    expect(flagged.problem).toBe('differs from line 8 with the same Receipt No.');
+  });
+
+  it('leaves payments to another short code, or in another statement, to that one', async () => {
+    const [ours, theirs] = [newReceipt(), newReceipt()];
+    const day = { TransTime: '20260910080000', TransAmount: '5' };
+    await notified(service, { ...day, TransID: ours });
+    await notified(service, { ...day, TransID: theirs, BusinessShortCode: '111222' });
+    const september = { 'Completion Time': '10-09-2026 12:00:00' };
+    const first = await uploaded(file([line(newReceipt(), '1', september)]));
+    expect(figures(first)).toMatchObject({ missing_at_provider: [1, 5] });
+    const second = await uploaded(file([line(ours, '5', { 'Completion Time': '10-09-2026 08:00:00' })]));
+    expect(figures(second)).toEqual({ matched: [1, 5] });
+    expect(figures(await started(first.id, 'match'))).toEqual({ missing_in_books: [1, 1] });
+  });
+
+  it('is compared anew when the books have changed', async () => {
+    const receipt = newReceipt();
+    const { id: accountId } = await newAccount(service);
+    const wrong = await pay(service, accountId, 12, { transactionRef: receipt, paymentDate: '2026-08-01' });
+    const august = { 'Completion Time': '01-08-2026 12:00:00' };
+    const statement = await uploaded(file([line(receipt, '21', august)]));
+    expect(figures(statement)).toEqual({ amount_differs: [1, 21] });
+    await reverse(service, wrong.id);
+    await pay(service, accountId, 21, { transactionRef: receipt, paymentDate: '2026-08-01' });
+    expect(figures(await started(statement.id, 'match'))).toEqual({ matched: [1, 21] });
+  });
+
+  it('is refused a second time, naming the first', async () => {
+    const body = file([line(newReceipt(), '1')]);
+    const first = await uploaded(body);
+    const again = await upload(body);
+    expect(again.status).toBe(409);
+    expect(again.body.error).toMatchObject({
+      code: 'DUPLICATE_ENTRY',
+      details: { resource: 'provider statement', field: 'body', id: first.id },
+    });
+    const twice = file([line(newReceipt(), '1')]);
+    const statuses = await Promise.all([upload(twice), upload(twice)]);
+    expect(statuses.map(({ status }) => status).sort()).toEqual([201, 409]);
+  });
+});
+
+describe('a file that is no statement', () => {
+  const count = async () => (await service.call('GET', '/reconciliations/statements')).body.pagination.total;
+
+  it.each([
+    ['has no head', 'a,b\r\n1,2\r\n', /Receipt No\., Completion Time, Transaction Status, Paid In/],
+    ['is empty', '\r\n', /Receipt No\./],
+    [
+      'lacks a column that is needed',
+      'Receipt No.,Completion Time,Paid In\r\nA,B,1\r\n',
+      /Transaction Status/,
+    ],
+    ['has no head among many lines', 'x,y\r\n'.repeat(200), /first 100/],
+    ['has a head but no lines', file([]), /no lines/],
+    [
+      'opens a quote that it never closes',
+      `${file([])}SKB1,"open\r\nSKB2,x\r\n`,
+      /never closed: the file ends within it/,
+    ],
+    ['has an endless line', `${file([])}SKB1,"${'x'.repeat(20_000)}"\r\n`, /longer than 16384 bytes/],
+    [
+      'adds up to more than can be shown',
+      file(Array.from({ length: 11 }, () => line(newReceipt(), '999,999,999,999.99'))),
+      /add up/,
+    ],
+  ])('because it %s is refused, and nothing of it is kept', async (_why, body, reason) => {
+    const before = await count();
+    const answer = await upload(body);
+    expect(wrongFields(answer)).toEqual(['body']);
+    expect(answer.body.error.message).toMatch(reason);
+    expect(await count()).toBe(before);
+    const { rows } = await sql`
+      select from provider_statement_lines l where not exists (
+        select from provider_statements s where s.id = l.statement_id)`.execute(service.context.db);
+    expect(rows).toEqual([]);
+  });
+
+  it('is 415 as JSON or as nothing, and 413 beyond 64 MiB', async () => {
+    expect((await upload('{}', { 'content-type': 'application/json' })).status).toBe(415);
+    const nothing = await service.call('POST', '/reconciliations/statements');
+    expect(nothing.status).toBe(415);
+    const large = await open('/reconciliations/statements', 'text/csv', 64 * 1024 * 1024 + 1);
+    await expect.poll(large.text).toMatch(/^HTTP\/1\.1 413 [\s\S]*at most 64 MiB/);
+    await large.closed;
+  });
+
+  it('because its sender went away leaves nothing', async () => {
+    const before = await count();
+    const { port } = new URL(service.origin);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(
+      `POST /api/reconciliations/statements HTTP/1.1\r\nHost: x\r\nContent-Type: text/csv\r\nAuthorization: Bearer ${service.adminToken}\r\nContent-Length: 100000\r\n\r\n${file([line(newReceipt(), '1')])}`,
+    );
+    const atWork = async () => {
+      const { rows } = await sql<{ n: number }>`
+        select count(*) as n from pg_stat_activity where datname = current_database() and query like 'copy provider%'
+          and state = 'active'`.execute(service.context.db);
+      return rows[0]?.n;
+    };
+    await expect.poll(atWork).toBe(1);
+    socket.destroy();
+    await expect.poll(atWork).toBe(0);
+    expect(await count()).toBe(before);
+  });
+});
+
+describe('what is missing in the books', () => {
+  it('is taken in as notifications are, matched to its account, and then matches', async () => {
+    const account = await newAccount(service);
+    const [known, stranger] = [newReceipt(), newReceipt()];
+    const july = { 'Completion Time': '01-07-2026 23:30:00' };
+    const statement = await uploaded(
+      file([
+        line(known, '2,000.00', { ...july, 'A/C No.': account.accountNumber }),
+        line(stranger, '7', { ...july, 'A/C No.': 'SOLAR', 'Other Party Info': '254799999999 - OTIENO' }),
+      ]),
+    );
+    const after = await started(statement.id, 'take-in');
+    expect(after.progress).toMatchObject({ compared: 2, takenIn: 2 });
+    expect(figures(after)).toEqual({ matched: [2, 2007] });
+    expect(await accountNow(service, account.id)).toMatchObject({ paid: 2000 });
+    const [payment] = await paymentsOf(known);
+    expect(payment).toMatchObject({
+      accountId: account.id,
+      source: 'import',
+      status: 'matched',
+      matchMethod: 'account_number',
+      paymentDate: '2026-07-01',
+    });
+    const unmatched = await service.call('GET', `/payments/unmatched?filter[transactionRef]=${stranger}`);
+    expect(unmatched.body.data[0]).toMatchObject({
+      reference: 'SOLAR',
+      payer: '254799999999',
+      source: 'import',
+    });
+    const notes = await service.call('GET', `/notifications?filter[transactionRef]=${stranger}`);
+    expect(JSON.parse(notes.body.data[0].rawBody)).toMatchObject({
+      FirstName: 'OTIENO',
+      StatementId: statement.id,
+    });
+
+    // Saying it again finds nothing to do.
+    const again = await started(statement.id, 'take-in');
+    expect(again.progress.takenIn).toBe(2);
+    expect(await paymentsOf(known)).toHaveLength(1);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is credited once when the notification comes later after all, and is no conflict', async () => {
+    const receipt = newReceipt();
+    const statement = await uploaded(file([line(receipt, '15')]));
+    await started(statement.id, 'take-in');
+    const late = await notified(service, { TransID: receipt, TransAmount: '15.00', MSISDN: '2547****678' });
+    const [payment, ...others] = await paymentsOf(receipt);
+    expect(late).toEqual({ outcome: 'repeated', paymentId: payment.id });
+    expect(others).toEqual([]);
+    const other = await notified(service, { TransID: receipt, TransAmount: '16' });
+    expect(other).toEqual({ outcome: 'differs', paymentId: payment.id });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('becomes one payment each while the notifications come in at the same moment', async () => {
+    const accounts: { id: number; accountNumber: string }[] = [];
+    for (let i = 0; i < 8; i++) accounts.push(await newAccount(service));
+    const many = Array.from({ length: 40 }, (_, index) => ({
+      receipt: newReceipt(),
+      account: accounts[index % 8]?.accountNumber ?? '',
+    }));
+    const statement = await uploaded(
+      file(many.map(({ receipt, account }) => line(receipt, '10', { 'A/C No.': account }))),
+    );
+    expect(figures(statement)).toMatchObject({ missing_in_books: [40, 400] });
+    const [answers] = await Promise.all([
+      Promise.all(
+        many
+          .toReversed()
+          .map(({ receipt, account }) =>
+            notified(service, { TransID: receipt, TransAmount: '10', BillRefNumber: account }),
+          ),
+      ),
+      started(statement.id, 'take-in'),
+    ]);
+    // A busy machine may leave some to the minute job.
+    const outcomes = new Set(answers.map(({ outcome }) => outcome));
+    expect(['matched', 'repeated', 'pending']).toEqual(expect.arrayContaining([...outcomes]));
+    await runJobs();
+    for (const { id } of accounts) expect((await accountNow(service, id)).paid).toBe(50);
+    expect(figures(await started(statement.id, 'match'))).toMatchObject({ matched: [40, 400] });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('does not go past money that staff entered meanwhile', async () => {
+    const receipt = newReceipt();
+    const { id: accountId } = await newAccount(service);
+    const statement = await uploaded(file([line(receipt, '33')]));
+    const entry = await pay(service, accountId, 33, { transactionRef: receipt, paymentDate: '2026-11-02' });
+    const after = await started(statement.id, 'take-in');
+    expect(figures(after)).toMatchObject({ matched: [1, 33] });
+    expect(await paymentsOf(receipt)).toMatchObject([{ id: entry.id, matchMethod: 'hand_entry' }]);
+    await expectBooksToBalance(service.context);
+  });
+});
+
+describe('what matched', () => {
+  it('is reconciled in batches of its own, once', async () => {
+    const [first, second, undone] = [newReceipt(), newReceipt(), newReceipt()];
+    const june = { TransTime: '20260601120000' };
+    const one = await notified(service, { ...june, TransID: first, TransAmount: '11' });
+    await notified(service, { ...june, TransID: second, TransAmount: '12' });
+    const gone = await notified(service, { ...june, TransID: undone, TransAmount: '13' });
+    await service.call('POST', '/payments/reconcile', { paymentIds: [one.paymentId] });
+    const time = { 'Completion Time': '01-06-2026 12:00:00' };
+    const statement = await uploaded(
+      file([
+        line(first, '11', time),
+        line(second, '12', time),
+        line(undone, '13', time),
+        line(newReceipt(), '1', time),
+      ]),
+    );
+    await reverse(service, gone.paymentId); // after the comparison
+    const after = await started(statement.id, 'reconcile', { reconciliationDate: '2026-06-30' });
+    expect(after.progress.reconciled).toBe(1);
+    const batches = await service.call('GET', `/reconciliations?filter[providerStatementId]=${statement.id}`);
+    expect(batches.body.data).toMatchObject([
+      { paymentCount: 1, total: 12, reconciliationDate: '2026-06-30', providerStatementId: statement.id },
+    ]);
+    expect(await paymentsOf(second)).toMatchObject([{ reconciliationDate: '2026-06-30' }]);
+    expect((await paymentsOf(undone))[0].reconciliationId).toBeNull();
+
+    const again = await started(statement.id, 'reconcile');
+    expect(again.progress.reconciled).toBe(1);
+    const same = await service.call('GET', `/reconciliations?filter[providerStatementId]=${statement.id}`);
+    expect(same.body.pagination.total).toBe(1);
+    const audit = await service.call('GET', '/audit?filter[action]=payments.reconcile&limit=1');
+    expect(audit.body.data[0]).toMatchObject({ actor: 'admin@example.com' });
+  });
+});
+
+describe('work whose process died', () => {
+  /** As a process leaves it that ends between two steps. */
+  async function leave(id: number, fields: string) {
+    await sql`update provider_statements set ${sql.raw(fields)}, progressed_at = now() - interval '1 minute'
+      where id = ${id}`.execute(service.context.db);
+  }
+
+  it('is gone on with by the minute job, from where it came to', async () => {
+    const [one, two, three] = [newReceipt(), newReceipt(), newReceipt()];
+    const time = { 'Completion Time': '01-05-2026 12:00:00' };
+    const statement = await uploaded(
+      file([line(one, '1', time), line(two, '2', time), line(three, '3', time)]),
+    );
+
+    await leave(statement.id, `status = 'received'`);
+    await runJobs();
+    expect(await ended(statement.id)).toEqual({ ...statement, updatedAt: expect.any(String) });
+
+    // The first line was taken in, and its step was not kept; the second line's turn is next.
+    await started(statement.id, 'take-in');
+    expect(await paymentsOf(one)).toHaveLength(1);
+    await leave(statement.id, `status = 'taking_in', taken_in_to_line = 0`);
+    await sql`update provider_statement_lines set result = 'missing_in_books', payment_id = null
+      where statement_id = ${statement.id}`.execute(service.context.db);
+    await runJobs();
+    expect(figures(await ended(statement.id))).toEqual({ matched: [3, 6] });
+    for (const receipt of [one, two, three]) expect(await paymentsOf(receipt)).toHaveLength(1);
+
+    await leave(
+      statement.id,
+      `status = 'reconciling', reconciling_date = '2026-05-31', reconciled_to_line = 7`,
+    );
+    await runJobs();
+    expect((await ended(statement.id)).progress.reconciled).toBe(2);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is left alone while it goes on elsewhere', async () => {
+    const statement = await uploaded(file([line(newReceipt(), '1')]));
+    await leave(statement.id, `status = 'matching'`);
+    await sql`update provider_statements set progressed_at = now() where id = ${statement.id}`.execute(
+      service.context.db,
+    );
+    await runJobs();
+    const now = await service.call('GET', `/reconciliations/statements/${statement.id}`);
+    expect(now.body.data.status).toBe('matching');
+    // Asking for what is under way changes nothing, and lets this process do it.
+    await started(statement.id, 'match');
+    expect((await ended(statement.id)).status).toBe('done');
+  });
+
+  it('is given up after five failures, with the reason, and can be asked for again', async () => {
+    const statement = await uploaded(file([line(newReceipt(), '1')]));
+    await sql`create function refuse_compare() returns trigger language plpgsql as
+      'begin raise exception ''broken on purpose''; end'`.execute(service.context.db);
+    await sql`create trigger refuse before update on provider_statement_lines
+      for each row execute function refuse_compare()`.execute(service.context.db);
+    await leave(statement.id, `status = 'matching', compared_to_line = 0`);
+    for (let attempt = 1; attempt <= 5; attempt++) await runJobs();
+    expect(await ended(statement.id)).toMatchObject({ status: 'failed', failure: 'broken on purpose' });
+    const refused = await service.call('POST', `/reconciliations/statements/${statement.id}/take-in`);
+    expect(refused.status).toBe(400);
+    expect(refused.body.error.details).toEqual({ from: 'failed', to: 'taking_in', allowed: ['matching'] });
+    await sql`drop trigger refuse on provider_statement_lines`.execute(service.context.db);
+    expect((await started(statement.id, 'match')).status).toBe('done');
+  });
+});
+
+describe('the time that a body may take', () => {
+  it('is 10 seconds for all but a statement, which may go on', { timeout: 60_000 }, async () => {
+    const body = file([line(newReceipt(), '1')]).padEnd(5000, '\n');
+    const slow = await open('/payments', 'application/json', 5000);
+    const upload = await open('/reconciliations/statements', 'text/csv', 5000);
+    const drip = setInterval(() => {
+      slow.socket.write(' ');
+      upload.socket.write('\n');
+    }, 1_000);
+    const cut = (await slow.closed) - slow.start;
+    expect(slow.text()).toMatch(/HTTP\/1\.1 408 /);
+    expect(cut).toBeGreaterThan(9_000);
+    expect(cut).toBeLessThan(13_000);
+    clearInterval(drip);
+    upload.socket.write(body);
+    await expect.poll(upload.text, { timeout: 10_000 }).toMatch(/^HTTP\/1\.1 201 /);
+    upload.socket.destroy();
+  });
+});
+
+it('the harness’s notification is one of the short code of these files', () => {
+  expect(notification().BusinessShortCode).toBe('600638');
+});
