@@ -169,7 +169,7 @@ export const accountList = defineList(
     employeeId: { kind: 'id', column: column('a.employee_id'), nullable: true },
     status: { kind: 'enum', column: column('a.status'), values: ACCOUNT_STATUSES, sqlType: 'account_status' },
     activationDate: { kind: 'date', column: column('a.activation_date') },
-    writtenOffDate: { kind: 'date', column: column('a.written_off_on') },
+    writtenOffDate: { kind: 'date', column: column('a.written_off_on'), nullable: true },
     total: { kind: 'money', column: column('a.total_minor') },
     paid: { kind: 'money', column: column('a.paid_minor') },
     credit: { kind: 'money', column: column('a.credit_minor') },
@@ -236,7 +236,13 @@ const LONGEST_PAST_DUE = 1_000_000;
 export const statusChangeList = defineList(
   {
     id: { kind: 'id', column: column('h.id') },
-    cause: { kind: 'enum', column: column('h.cause'), values: STATUS_CAUSES, sqlType: 'status_cause' },
+    cause: {
+      kind: 'enum',
+      column: column('h.cause'),
+      values: STATUS_CAUSES,
+      sqlType: 'status_cause',
+      nullable: true,
+    },
     createdAt: { kind: 'timestamp', column: column('h.created_at') },
   },
   {},

@@ -80,8 +80,9 @@ export async function refresh(
     const user = await users.getUser(tx, token.user_id);
     if (token.used_at || !user.active) {
       const reason = token.used_at ? 'a refresh token came twice' : 'the user is disabled';
-      await revoke(tx, { ...SYSTEM, requestId }, user.id, token.session_id, reason);
-      log.warn({ userId: user.id, sessionId: token.session_id }, `A session was ended: ${reason}.`);
+      const ended = await revoke(tx, { ...SYSTEM, requestId }, user.id, token.session_id, reason);
+      if (ended)
+        log.warn({ userId: user.id, sessionId: token.session_id }, `A session was ended: ${reason}.`);
       return undefined;
     }
     await store.markRefreshTokenUsed(tx, hash);
@@ -110,10 +111,18 @@ export async function changePassword(
   });
 }
 
-async function revoke(tx: Tx, actor: Actor, userId: number, sessionId: string, reason: string) {
-  if (!(await store.revokeSession(tx, sessionId))) return;
+/** @returns false where somebody else has ended the session. */
+async function revoke(
+  tx: Tx,
+  actor: Actor,
+  userId: number,
+  sessionId: string,
+  reason: string,
+): Promise<boolean> {
+  if (!(await store.revokeSession(tx, sessionId))) return false;
   const entry = { action: 'session.end', resource: 'user', resourceId: userId };
   await audit(tx, actor, { ...entry, after: { sessionId, reason } });
+  return true;
 }
 
 function wrongPassword(): AppError {

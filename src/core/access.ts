@@ -54,6 +54,8 @@ declare module 'fastify' {
     errors?: ErrorCode[];
     /** How long the body may take to come in; see http.ts. */
     bodyTimeoutMs?: number;
+    /** How long the answer may take to begin; default: a few seconds. */
+    answerTimeoutMs?: number;
     /** Takes an `Idempotency-Key`; see idempotency.ts. */
     repeatable?: true;
   }

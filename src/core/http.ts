@@ -26,7 +26,7 @@ const BODY_TIMEOUT_MS = 10_000;
 const LONGEST_REQUEST_MS = 15 * 60_000;
 /** How often Node looks whether headers or requests take too long. */
 const CONNECTIONS_CHECK_MS = 1_000;
-/** For the whole of an answer; a route that needs longer says so. What was begun ends by the database's own limits. */
+/** From the request to the first byte of its answer, unless its route says otherwise. */
 const ANSWER_TIMEOUT_MS = 5_500;
 /** Above the 60 s that load balancers commonly keep an idle connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
@@ -47,7 +47,6 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
     trustProxy: config.trustedProxies ?? false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: LONGEST_REQUEST_MS,
-    handlerTimeout: ANSWER_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
     return503OnClosing: false, // It knows no envelope; admission.ts does.
@@ -77,6 +76,7 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
   );
   endConnectionsOnClose(app);
   cutSlowBodies(app);
+  answerInTime(app);
 
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
   app.addHook('onResponse', async (request, reply) => {
@@ -140,9 +140,28 @@ function cutSlowBodies(app: FastifyInstance): void {
     if (!hasBody) return;
     const { bodyTimeoutMs = BODY_TIMEOUT_MS } = routeOptions.config;
     const timer = setTimeout(() => {
-      if (!raw.complete) answerUnreadable(new SlowBody('The body took too long.'), raw.socket);
+      if (raw.complete === false) answerUnreadable(new SlowBody('The body took too long.'), raw.socket);
     }, bodyTimeoutMs);
     raw.once('close', () => clearTimeout(timer));
+  });
+}
+
+/**
+ * Nobody waits for ever: what takes too long is answered by 503. The work goes on until it is done or one of the
+ * database's own limits ends it. (Fastify's `handlerTimeout` is over as soon as a body was read.)
+ */
+function answerInTime(app: FastifyInstance): void {
+  app.addHook('onRequest', async ({ raw, routeOptions }, reply) => {
+    const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = routeOptions.config;
+    let timer = setTimeout(giveUp, answerTimeoutMs);
+    function giveUp(): void {
+      if (raw.complete === false) {
+        timer = setTimeout(giveUp, answerTimeoutMs); // The body is still on its way.
+      } else if (!reply.sent && !reply.raw.headersSent) {
+        reply.send(unavailable(new Error(`no answer within ${answerTimeoutMs} ms`)));
+      }
+    }
+    reply.raw.once('close', () => clearTimeout(timer));
   });
 }
 
@@ -216,8 +235,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
 
 function knownError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
-  const { statusCode: status, code } = error instanceof Error ? (error as FastifyError) : {};
-  if (code === 'FST_ERR_HANDLER_TIMEOUT') return unavailable(error);
+  const { statusCode: status } = error instanceof Error ? (error as FastifyError) : {};
   if (status !== undefined && status >= 400 && status < 500) {
     const message =
       status === 415 ? 'Send the body with Content-Type: application/json.' : (error as Error).message;

@@ -6,7 +6,7 @@ import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
-import type { Printer } from '../printing/printer.ts';
+import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../printing/printer.ts';
 import { issueInvoice, voidInvoice } from './commands.ts';
 import { invoiceDocument } from './document.ts';
 import { matchesEtag } from './rules.ts';
@@ -75,7 +75,11 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
   api.get(
     '/invoices/:id/pdf',
     {
-      config: { access: 'invoices:read', errors: ['NOT_FOUND'] },
+      config: {
+        access: 'invoices:read',
+        errors: ['NOT_FOUND'],
+        answerTimeoutMs: PRINTED_ANSWER_TIMEOUT_MS,
+      },
       schema: {
         tags: ['Invoices'],
         summary: 'An invoice as PDF',

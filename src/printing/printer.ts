@@ -7,7 +7,10 @@ import { createPrintQueue, PrintError } from './print-queue.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAM = join(import.meta.dirname, `print-process${extname(import.meta.filename)}`);
-const LIMITS = { maxWaiting: 50, timeoutMs: 10_000, idleMs: 60_000 };
+const PRINT_TIMEOUT_MS = 10_000;
+/** For the answer of a route that prints. */
+export const PRINTED_ANSWER_TIMEOUT_MS = PRINT_TIMEOUT_MS + 5_000;
+const LIMITS = { maxWaiting: 50, timeoutMs: PRINT_TIMEOUT_MS, idleMs: 60_000 };
 /** What all templates share. */
 const HOUSE = 'house.typ';
 

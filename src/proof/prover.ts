@@ -18,9 +18,9 @@ export interface ProverOptions extends Pick<DatabaseOptions, 'connection' | 'onC
   timeoutMs?: number;
 }
 
-const TIMEOUT_MS = 120_000;
+export const PROOF_TIMEOUT_MS = 120_000;
 
-export function openProver({ timeoutMs = TIMEOUT_MS, ...options }: ProverOptions): Prover {
+export function openProver({ timeoutMs = PROOF_TIMEOUT_MS, ...options }: ProverOptions): Prover {
   const database = openDatabase({
     ...options,
     poolSize: 1,

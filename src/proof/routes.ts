@@ -2,7 +2,7 @@ import type { Api } from '../core/api.ts';
 import { type Context, today } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { Envelope, ok } from '../core/envelope.ts';
-import type { Prover } from './prover.ts';
+import { PROOF_TIMEOUT_MS, type Prover } from './prover.ts';
 import { Proof, ProofQuery } from './schema.ts';
 import { readProof } from './store.ts';
 
@@ -10,7 +10,7 @@ export function proofRoutes(api: Api, context: Context, prover: Prover): void {
   api.get(
     '/reports/proof',
     {
-      config: { access: 'reports:read', rate: 'bulk' },
+      config: { access: 'reports:read', rate: 'bulk', answerTimeoutMs: PROOF_TIMEOUT_MS },
       schema: {
         tags: ['Reports'],
         summary: 'The proof of the books: every law, recomputed from the database',

@@ -71,12 +71,12 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
     uploads.post(
       '/reconciliations/statements',
       {
-        handlerTimeout: LONGEST_UPLOAD_MS + LONGEST_STORING_MS,
         config: {
           access: 'reconciliations:create',
           rate: 'bulk',
           errors: ['DUPLICATE_ENTRY'],
           bodyTimeoutMs: LONGEST_UPLOAD_MS,
+          answerTimeoutMs: LONGEST_STORING_MS,
         },
         schema: {
           tags: ['Reconciliation'],

@@ -102,7 +102,7 @@ export const reconciliationList = defineList(
     reconciliationDate: { kind: 'date', column: column('r.reconciliation_date') },
     paymentCount: { kind: 'integer', column: column('r.payment_count') },
     total: { kind: 'money', column: column('r.total_minor') },
-    providerStatementId: { kind: 'id', column: column('r.provider_statement_id') },
+    providerStatementId: { kind: 'id', column: column('r.provider_statement_id'), nullable: true },
     createdAt: { kind: 'timestamp', column: column('r.created_at') },
   },
   {},

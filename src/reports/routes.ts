@@ -34,8 +34,7 @@ export function reportRoutes(api: Api, context: Context, exports: CopyPool): voi
   api.get(
     '/reports/payments',
     {
-      handlerTimeout: EXPORT_TIMEOUT_MS,
-      config: { access: 'reports:read' },
+      config: { access: 'reports:read', answerTimeoutMs: EXPORT_TIMEOUT_MS },
       schema: {
         tags: ['Reports'],
         summary: 'The payments dated in a period, with totals, or all of them as a CSV file',

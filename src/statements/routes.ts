@@ -7,7 +7,7 @@ import { compareDates } from '../core/dates.ts';
 import { Envelope, ok } from '../core/envelope.ts';
 import { invalidField, notFound, unreachable } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
-import type { Printer } from '../printing/printer.ts';
+import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../printing/printer.ts';
 import { statementCsv, toQuote, toStatement } from './answers.ts';
 import { statementDocument } from './document.ts';
 import { MAX_PRINTED_ROWS, MAX_ROWS, quoteOf, refuseTooMany } from './rules.ts';
@@ -20,7 +20,11 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
   api.get(
     '/accounts/:id/statement',
     {
-      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
+      config: {
+        access: 'accounts:read',
+        errors: ['NOT_FOUND'],
+        answerTimeoutMs: PRINTED_ANSWER_TIMEOUT_MS,
+      },
       schema: {
         tags: ['Accounts'],
         summary: 'The statement of an account: what fell due, what was paid, and what each payment covered',

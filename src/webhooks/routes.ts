@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
 import { ok } from '../core/envelope.ts';
-import { AppError, invalid, invalidField, unavailable } from '../core/errors.ts';
+import { AppError, invalid, invalidField } from '../core/errors.ts';
 import { Nullable } from '../core/fields.ts';
 import { parseJson } from '../core/http.ts';
 import { sameSecret } from '../core/secret.ts';
@@ -162,6 +162,7 @@ export function webhookRoutes(api: Api, context: Context): void {
       '/webhooks/payments/mobilemoney/validation',
       {
         ...fromProvider,
+        config: { ...fromProvider.config, answerTimeoutMs: VALIDATION_DEADLINE_MS },
         schema: {
           ...fromProvider.schema,
           summary: 'The mobile-money provider asks whether a payment may be made, before the money moves',
@@ -178,7 +179,7 @@ export function webhookRoutes(api: Api, context: Context): void {
           paybillNumbers: config.paybillNumbers,
         });
         if (!inquiry) throw invalidField('body', 'must be a JSON object');
-        const { verdict, accountNumber } = await withinDeadline(judge(context, inquiry));
+        const { verdict, accountNumber } = await judge(context, inquiry);
         const data = { accepted: verdict === 'accepted', accountNumber };
         return { ...ok(data, 'Payment validated.'), ...RESULTS[verdict] };
       },
@@ -223,19 +224,6 @@ async function judge(
   if (!isOurs) return { verdict: 'wrong_short_code', accountNumber: null };
   if (amountMinor === undefined) return { verdict: 'wrong_amount', accountNumber: null };
   return validatePayment(context, { amountMinor, reference: billRef, payer });
-}
-
-/**
- * Fastify's own time-out of a handler ends when the body was read, and so never comes here.
- * @throws AppError INTERNAL_ERROR with status 503 when the work takes too long; what becomes of it is ignored then.
- */
-async function withinDeadline<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    const fault = new Error(`There was no answer within ${VALIDATION_DEADLINE_MS} ms.`);
-    timer = setTimeout(() => reject(unavailable(fault)), VALIDATION_DEADLINE_MS);
-  });
-  return Promise.race([work, tooLate]).finally(() => clearTimeout(timer));
 }
 
 function authenticateProvider(request: FastifyRequest, config: Config): void {

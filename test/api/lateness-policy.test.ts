@@ -170,7 +170,10 @@ describe('the lateness policy', () => {
     await sql`
       with opened as (
         select a.id, nextval('ledger_event_ids') as event_id, total_minor from accounts a
-        where payplan_id = ${account.payplanId} and id > ${account.id})
+        where payplan_id = ${account.payplanId} and id > ${account.id}),
+      told as (
+        insert into account_status_changes (account_id, to_status, changed_on)
+        select id, 'active', ${START}::date from opened)
       insert into ledger_entries (event_id, event, ledger_account, account_id, amount_minor, value_date)
       select event_id, 'account_opened', side.name::ledger_account, id, total_minor * side.sign, ${START}::date
       from opened, (values ('receivable', 1), ('sales', -1)) as side(name, sign)`.execute(service.context.db);

@@ -5,6 +5,7 @@ import { auditList } from '../../src/audit/schema.ts';
 import { commissionList, ruleList } from '../../src/commissions/schema.ts';
 import { today } from '../../src/core/context.ts';
 import { type ListDefinition, type ListPlan, parseQueryString } from '../../src/core/list-query.ts';
+import { creditMoveList } from '../../src/credit/schema.ts';
 import { customerList } from '../../src/customers/schema.ts';
 import { employeeList } from '../../src/employees/schema.ts';
 import { invoiceList } from '../../src/invoices/schema.ts';
@@ -13,6 +14,7 @@ import { payPlanList } from '../../src/pay-plans/schema.ts';
 import { paymentMethodList } from '../../src/payment-methods/schema.ts';
 import { notificationList, paymentList } from '../../src/payments/schema.ts';
 import { configurationList, productList } from '../../src/products/schema.ts';
+import { lineList, statementList } from '../../src/provider-statements/schema.ts';
 import { reconciliationList } from '../../src/reconciliations/schema.ts';
 import { userList } from '../../src/users/schema.ts';
 import { newAccount, newCustomer, setToday, useService } from '../harness.ts';
@@ -37,6 +39,7 @@ describe('a field that may have no value', () => {
     [statusChangeList, 'account_status_changes'],
     [auditList, 'audit_entries'],
     [commissionList, 'commissions'],
+    [creditMoveList, 'credit_moves'],
     [ruleList, 'commission_rules'],
     [customerList, 'customers'],
     [employeeList, 'employees'],
@@ -49,6 +52,8 @@ describe('a field that may have no value', () => {
     [productList, 'products'],
     [configurationList, 'product_configurations'],
     [reconciliationList, 'reconciliations'],
+    [statementList, 'provider_statements'],
+    [lineList, 'provider_statement_lines'],
     [userList, 'users'],
   ];
 

@@ -309,7 +309,19 @@ describe('every list', () => {
     customerId = (await newCustomer(service)).id;
     accountId = (await newAccount(service, { customerId })).id;
     await move(service, accountId, 'suspended');
+    const rich = await newAccount(service);
+    await pay(service, rich.id, rich.total + 2);
     for (const name of ['First', 'Second']) {
+      const toAccountId = accountId;
+      await done('POST', `/accounts/${rich.id}/credit/transfer`, { toAccountId, amount: 1, reason: name });
+      const file = [
+        'Receipt No.,Completion Time,Transaction Status,Paid In,A/C No.',
+        `${name}1,2026-01-02 10:00:00,Completed,1.00,nobody`,
+        `${name}2,2026-01-02 10:00:00,Completed,2.00,nobody`,
+      ].join('\n');
+      const headers = { 'content-type': 'text/csv' };
+      const upload = await service.call('POST', '/reconciliations/statements', file, { headers });
+      expect(upload.status, upload.text).toBe(201);
       const { id: paymentId } = await pay(service, accountId, 10);
       await done('POST', '/payments/reconcile', { paymentIds: [paymentId] });
       await notify(service, { BillRefNumber: 'nobody' });
@@ -338,6 +350,7 @@ describe('every list', () => {
   const LISTS = [
     '/accounts',
     '/accounts/{accountId}/payments',
+    '/accounts/{id}/credit/moves',
     '/accounts/{id}/history',
     '/audit',
     '/commissions/payments',
@@ -354,6 +367,8 @@ describe('every list', () => {
     '/products',
     '/products/{id}/configurations',
     '/reconciliations',
+    '/reconciliations/statements',
+    '/reconciliations/statements/{id}/lines',
     '/users',
   ];
 
