@@ -52,7 +52,7 @@ export function toStatement(
       item: row.item,
       covers: row.covers.map(({ amountMinor, ...cover }) => ({ ...cover, amount: amount(amountMinor) })),
       covered: row.item === null ? null : amount(sumOf(row.covers)),
-      credit: row.type === 'payment' ? amount(row.creditMinor) : null,
+      credit: row.type === 'payment' || row.type === 'transfer_in' ? amount(row.creditMinor) : null,
       ...sourceOf(row),
     })),
     totals: {
@@ -74,6 +74,7 @@ export function toStatement(
 function sourceOf({ type, money, event }: Row) {
   return {
     paymentId: money?.paymentId ?? null,
+    creditMoveId: money?.creditMoveId ?? null,
     paymentMethod: money?.paymentMethod ?? null,
     transactionRef: money?.transactionRef ?? null,
     reversedOn: money?.reversedOn ?? null,
@@ -96,6 +97,7 @@ const CSV_HEAD = [
   'currency',
   'accountNumber',
   'paymentId',
+  'creditMoveId',
   'transactionRef',
   'reversedOn',
   'ledgerEventId',
@@ -130,6 +132,7 @@ export function statementCsv(
       bare(currency.code),
       bare(accountNumber),
       optional(source?.paymentId ?? null),
+      optional(source?.creditMoveId ?? null),
       source?.transactionRef ?? null,
       optional(source?.reversedOn ?? null),
       optional(source?.ledgerEventId ?? null),

@@ -1,6 +1,5 @@
 import { balanceOf, isClosed, isToComplete } from '../accounts/rules.ts';
 import {
-  type Allocation,
   allocate,
   dueBy,
   dueDate,
@@ -41,6 +40,9 @@ export const ROW_TYPES = [
   'deposit',
   'instalment',
   'payment',
+  'transfer_in',
+  'transfer_out',
+  'refund',
   'reversal',
   'cancelled',
   'written_off',
@@ -48,18 +50,25 @@ export const ROW_TYPES = [
 ] as const;
 export type RowType = (typeof ROW_TYPES)[number];
 
-/** Money that came onto the account, as it is known now. */
+/** Money that came onto the account, or credit that left it, as it is known now. */
 export interface Money {
-  type: 'payment';
+  type: 'payment' | 'transfer_in' | 'transfer_out' | 'refund';
   date: PlainDate;
-  /** > 0 */
+  /** > 0, also of what left. */
   amountMinor: Minor;
   /** The day on which it was taken back; from then on it never counted. */
   reversedOn: PlainDate | null;
   reversalReason: string | null;
-  paymentId: number;
+  /** One of these two is its row in the database. */
+  paymentId: number | null;
+  creditMoveId: number | null;
+  /** Of a transfer: from where, or to. */
+  otherAccountId: number | null;
+  /** Of a move of credit. */
+  reason: string | null;
   transactionRef: string | null;
-  paymentMethod: string;
+  /** Null for a transfer. */
+  paymentMethod: string | null;
   /** The ledger's events that put it onto the account, and took it off; null outside the period. */
   ledgerEventId: number | null;
   reversalEventId: number | null;
@@ -80,9 +89,10 @@ export interface Figures {
   owedInTotalMinor: Minor;
 }
 
-/** A part of an item that a payment covers, told from the payment and from the item. */
+/** A part of an item that a payment, or a transfer, covers: told from the payment and from the item. */
 export interface Cover {
-  paymentId: number;
+  paymentId: number | null;
+  creditMoveId: number | null;
   paymentDate: PlainDate;
   item: number;
   dueDate: PlainDate;
@@ -173,8 +183,8 @@ export function statementOf(story: AccountStory, { from, to }: Period): Statemen
     return { dueSoFarMinor: due - paid, owedInTotalMinor: owed - paid };
   };
 
-  const allocation = end?.type === 'cancelled' ? NOTHING_COVERED : allocateMoney(terms, counted);
-  const coversOf = coversBy(terms, counted, allocation);
+  const slices = end?.type === 'cancelled' ? [] : allocateMoney(terms, counted);
+  const coversOf = coversBy(terms, counted, slices);
 
   const entries: Entry[] = [
     ...events.map((event) => ({ date: event.date, rank: event === end ? RANK.end : RANK.opened, event })),
@@ -238,11 +248,16 @@ export function statementOf(story: AccountStory, { from, to }: Period): Statemen
       add({ type, date, amountMinor, money: one });
       return;
     }
-    const covers = coversOf.payment.get(one.paymentId) ?? [];
+    const paidMinor = signed(one);
+    const recovered = minMinor(paid + paidMinor, total) - minMinor(paid, total);
+    paid += paidMinor;
+    if (isOut(one)) {
+      add({ type, date, amountMinor, paidMinor, dueMinor: lost ? recovered : 0n, money: one });
+      return;
+    }
+    const covers = coversOf.money.get(one) ?? [];
     const creditMinor = amountMinor - covers.reduce((sum, cover) => sum + cover.amountMinor, 0n);
-    add({ type, date, amountMinor, paidMinor: amountMinor, covers, creditMinor, money: one });
-    const recovered = minMinor(paid + amountMinor, total) - minMinor(paid, total);
-    paid += amountMinor;
+    add({ type, date, amountMinor, paidMinor, covers, creditMinor, money: one });
     if (lost && recovered > 0n) {
       add({ type: 'recovery', date, amountMinor: recovered, dueMinor: recovered, money: one });
     }
@@ -296,11 +311,22 @@ function isAfter(money: Money, end: AccountEvent | undefined): boolean {
 }
 
 function inOrder(a: Money, b: Money): number {
-  return compareDates(a.date, b.date) || a.paymentId - b.paymentId;
+  const isMove = (one: Money) => (one.creditMoveId === null ? 0 : 1);
+  const idOf = (one: Money) => one.paymentId ?? one.creditMoveId ?? 0;
+  return compareDates(a.date, b.date) || isMove(a) - isMove(b) || idOf(a) - idOf(b);
+}
+
+function isOut({ type }: Money): boolean {
+  return type === 'transfer_out' || type === 'refund';
+}
+
+/** What it adds to what the account has paid. */
+function signed(money: Money): Minor {
+  return isOut(money) ? -money.amountMinor : money.amountMinor;
 }
 
 function sumOf(money: readonly Money[]): Minor {
-  return money.reduce((sum, { amountMinor }) => sum + amountMinor, 0n);
+  return money.reduce((sum, one) => sum + signed(one), 0n);
 }
 
 /** @throws AppError VALIDATION_ERROR for more rows than a statement may have. */
@@ -313,35 +339,55 @@ export function refuseTooMany(rows: number, most = MAX_ROWS): void {
   ]);
 }
 
-/** All money of a cancelled account is the customer's: it covers nothing. */
-const NOTHING_COVERED: Allocation = { slices: [], creditMinor: 0n };
-
-function allocateMoney(terms: Terms, counted: readonly Money[]): Allocation {
-  return allocate(
-    terms,
-    counted.map(({ paymentId, date, amountMinor }) => ({ id: paymentId, valueDate: date, amountMinor })),
-  );
+/**
+ * Which part of what came in covers which item; a slice's payment is the place in `counted`. What left took the
+ * newest money that was there, and where none was left, as a payment was reversed after its credit had gone, the
+ * next money makes up for it first.
+ */
+function allocateMoney(terms: Terms, counted: readonly Money[]): Slice[] {
+  const stayed: Minor[] = [];
+  const there: number[] = []; // places of what came in and has not wholly left, the newest last
+  let missing = 0n;
+  for (const [place, one] of counted.entries()) {
+    if (!isOut(one)) {
+      const made = minMinor(missing, one.amountMinor);
+      missing -= made;
+      stayed[place] = one.amountMinor - made;
+      there.push(place);
+      continue;
+    }
+    stayed[place] = 0n;
+    let left = one.amountMinor;
+    for (let newest = there.at(-1); left > 0n && newest !== undefined; newest = there.at(-1)) {
+      const taken = minMinor(left, stayed[newest] ?? 0n);
+      stayed[newest] = (stayed[newest] ?? 0n) - taken;
+      left -= taken;
+      if (stayed[newest] === 0n) there.pop();
+    }
+    missing += left;
+  }
+  const payments = counted.map(({ date }, id) => ({ id, valueDate: date, amountMinor: stayed[id] ?? 0n }));
+  return allocate(terms, payments).slices;
 }
 
 /** The slices as each payment and each item sees them, in one pass. */
-function coversBy(terms: Terms, counted: readonly Money[], { slices }: Allocation) {
-  const dateOf = new Map(counted.map(({ paymentId, date }) => [paymentId, date]));
-  const payment = new Map<number, Cover[]>();
+function coversBy(terms: Terms, counted: readonly Money[], slices: readonly Slice[]) {
+  const money = new Map<Money, Cover[]>();
   const item = new Map<number, Cover[]>();
   for (const slice of slices) {
-    const cover = coverOf(terms, slice, dateOf.get(slice.paymentId));
-    push(payment, slice.paymentId, cover);
+    const source = counted[slice.paymentId];
+    if (!source) throw new Error(`a slice of payment ${slice.paymentId}, which was not allocated`);
+    const { paymentId, creditMoveId, date: paymentDate } = source;
+    const { amountMinor } = slice;
+    const due = dueDate(terms, slice.item);
+    const cover = { paymentId, creditMoveId, paymentDate, item: slice.item, dueDate: due, amountMinor };
+    push(money, source, cover);
     push(item, slice.item, cover);
   }
-  return { payment, item };
+  return { money, item };
 }
 
-function coverOf(terms: Terms, { paymentId, item, amountMinor }: Slice, paymentDate?: PlainDate): Cover {
-  if (paymentDate === undefined) throw new Error(`a slice of payment ${paymentId}, which was not allocated`);
-  return { paymentId, paymentDate, item, dueDate: dueDate(terms, item), amountMinor };
-}
-
-function push(lists: Map<number, Cover[]>, key: number, cover: Cover): void {
+function push<K>(lists: Map<K, Cover[]>, key: K, cover: Cover): void {
   const list = lists.get(key);
   if (list) list.push(cover);
   else lists.set(key, [cover]);

@@ -26,7 +26,8 @@ const owedInTotal = Type.Number({
 const Figures = Type.Object({ dueSoFar, owedInTotal });
 
 const Cover = Type.Object({
-  paymentId: Id,
+  paymentId: Nullable(Type.Integer()),
+  creditMoveId: Nullable(Type.Integer({ description: 'Of credit that another account gave.' })),
   paymentDate: DateText,
   item: Type.Integer({ description: '0 for the deposit, else the number of the instalment.' }),
   dueDate: DateText,
@@ -50,6 +51,7 @@ export const StatementRow = Type.Object({
   covered: Nullable(Type.Number({ description: 'Of a due item: what of it is paid.' })),
   credit: Nullable(Type.Number({ description: 'Of a payment: what of it is beyond the total.' })),
   paymentId: Nullable(Type.Integer()),
+  creditMoveId: Nullable(Type.Integer({ description: 'Of a transfer or a refund of credit.' })),
   paymentMethod: Nullable(Type.String()),
   transactionRef: Nullable(Type.String()),
   reversedOn: Nullable(DateText),
@@ -69,10 +71,20 @@ const example = {
   dueSoFar: 0,
   owedInTotal: 20800,
   item: null,
-  covers: [{ paymentId: 1, paymentDate: '2026-11-02', item: 0, dueDate: '2026-11-02', amount: 2000 }],
+  covers: [
+    {
+      paymentId: 1,
+      creditMoveId: null,
+      paymentDate: '2026-11-02',
+      item: 0,
+      dueDate: '2026-11-02',
+      amount: 2000,
+    },
+  ],
   covered: null,
   credit: 0,
   paymentId: 1,
+  creditMoveId: null,
   paymentMethod: 'Cash',
   transactionRef: 'RECEIPT-0001',
   reversedOn: null,
@@ -201,8 +213,8 @@ export const AccountStatement = Type.Object(
 export const StatementCsv = Type.Unsafe<string>({
   type: 'string',
   examples: [
-    'date,type,description,covers,due,charged,paid,dueSoFar,owedInTotal,amount,currency,accountNumber,paymentId,transactionRef,reversedOn,ledgerEventId\r\n' +
-      '2026-11-02,payment,"Payment by Cash","deposit",0.00,0.00,2000.00,0.00,20800.00,2000.00,KES,ACC10000012,1,"RECEIPT-0001",,2\r\n',
+    'date,type,description,covers,due,charged,paid,dueSoFar,owedInTotal,amount,currency,accountNumber,paymentId,creditMoveId,transactionRef,reversedOn,ledgerEventId\r\n' +
+      '2026-11-02,payment,"Payment by Cash","deposit",0.00,0.00,2000.00,0.00,20800.00,2000.00,KES,ACC10000012,1,,"RECEIPT-0001",,2\r\n',
   ],
 });
 

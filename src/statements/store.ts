@@ -90,7 +90,7 @@ async function accountEvents(tx: Tx, account: AccountRow): Promise<AccountEvent[
             when 'account_cancelled' then 'cancelled' when 'account_written_off' then 'written_off' end
         order by h.id limit 1) as reason
     from ledger_entries e
-    where e.account_id = ${account.id} and e.payment_id is null
+    where e.account_id = ${account.id} and e.payment_id is null and e.credit_move_id is null
       and (e.event in ('account_opened', 'account_cancelled') and e.ledger_account = 'sales'
         or e.event = 'account_written_off' and e.ledger_account = 'bad_debt')
     order by e.id`.execute(tx);
@@ -137,12 +137,24 @@ async function firstDayOf(tx: Tx, account: AccountRow, events: AccountEvent[]): 
 }
 
 /**
- * All that came onto an account up to the end of a period, and what was taken back of it: the one place where a
- * statement learns of money.
+ * All that came onto an account up to the end of a period and left it, and what was taken back of it: the one
+ * place where a statement learns of money.
  *
- * @throws AppError VALIDATION_ERROR for more than MAX_PAYMENTS payments.
+ * @throws AppError VALIDATION_ERROR for more than MAX_PAYMENTS payments, or as many moves of credit.
  */
 async function moneyOf(
+  tx: Tx,
+  context: Pick<Context, 'config'>,
+  accountId: number,
+  period: Period,
+): Promise<Money[]> {
+  return [
+    ...(await paymentsOf(tx, context, accountId, period)),
+    ...(await creditMovesOf(tx, accountId, period)),
+  ];
+}
+
+async function paymentsOf(
   tx: Tx,
   { config }: Pick<Context, 'config'>,
   accountId: number,
@@ -173,9 +185,7 @@ async function moneyOf(
     where p.account_id = ${accountId} and p.payment_date <= ${to}::date
     order by p.payment_date, p.id
     limit ${MAX_PAYMENTS + 1}`.execute(tx);
-  if (rows.length > MAX_PAYMENTS) {
-    throw new AppError('VALIDATION_ERROR', `The account has more than ${MAX_PAYMENTS} payments.`);
-  }
+  refuseMore(rows, 'payments');
   return rows.map((row) => ({
     type: 'payment' as const,
     date: row.payment_date,
@@ -183,9 +193,57 @@ async function moneyOf(
     reversedOn: row.reversed_at && businessDay(row.reversed_at, config.BUSINESS_TIMEZONE),
     reversalReason: row.reversal_reason,
     paymentId: row.id,
+    creditMoveId: null,
+    otherAccountId: null,
+    reason: null,
     transactionRef: row.transaction_ref,
     paymentMethod: row.payment_method,
     ledgerEventId: row.booked_event,
     reversalEventId: row.reversal_event,
   }));
+}
+
+async function creditMovesOf(tx: Tx, accountId: number, { to }: Period): Promise<Money[]> {
+  const { rows } = await sql<{
+    id: number;
+    account_id: number;
+    to_account_id: number | null;
+    value_date: PlainDate;
+    amount_minor: number;
+    reason: string;
+    transaction_ref: string | null;
+    payment_method: string | null;
+    ledger_event: number | null;
+  }>`
+    select c.id, c.account_id, c.to_account_id, c.value_date, c.amount_minor, c.reason, c.transaction_ref,
+      m.name as payment_method,
+      (select max(e.event_id) from ledger_entries e where e.credit_move_id = c.id) as ledger_event
+    from credit_moves c left join payment_methods m on m.id = c.payment_method_id
+    where (c.account_id = ${accountId} or c.to_account_id = ${accountId}) and c.value_date <= ${to}::date
+    order by c.id
+    limit ${MAX_PAYMENTS + 1}`.execute(tx);
+  refuseMore(rows, 'moves of credit');
+  return rows.map((row) => {
+    const isGiver = row.account_id === accountId;
+    return {
+      type: row.to_account_id === null ? 'refund' : isGiver ? 'transfer_out' : 'transfer_in',
+      date: row.value_date,
+      amountMinor: BigInt(row.amount_minor),
+      reversedOn: null,
+      reversalReason: null,
+      paymentId: null,
+      creditMoveId: row.id,
+      otherAccountId: isGiver ? row.to_account_id : row.account_id,
+      reason: row.reason,
+      transactionRef: row.transaction_ref,
+      paymentMethod: row.payment_method,
+      ledgerEventId: row.ledger_event,
+      reversalEventId: null,
+    };
+  });
+}
+
+function refuseMore(rows: readonly unknown[], what: string): void {
+  if (rows.length <= MAX_PAYMENTS) return;
+  throw new AppError('VALIDATION_ERROR', `The account has more than ${MAX_PAYMENTS} ${what}.`);
 }

@@ -1,8 +1,9 @@
+import { formatAccountNumber } from '../accounts/account-number.ts';
 import { itemMinor, type Terms } from '../accounts/schedule.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { unreachable } from '../core/errors.ts';
 import { type Minor, minorToText, printedAmount } from '../core/money.ts';
-import type { Row } from './rules.ts';
+import type { Money, Row } from './rules.ts';
 
 // What stands in a statement in words: the same sentences for programs and for readers, with figures as each
 // wants them.
@@ -44,6 +45,12 @@ export function describeRow(row: Row, { instalmentCount }: Terms, { date, amount
       return money?.reversedOn
         ? `Payment by ${money.paymentMethod}, reversed on ${date(money.reversedOn)}: does not count`
         : `Payment by ${money?.paymentMethod}`;
+    case 'transfer_in':
+      return `Credit of ${account(money)} received: ${money?.reason}`;
+    case 'transfer_out':
+      return `Credit given to ${account(money)}: ${money?.reason}`;
+    case 'refund':
+      return `Credit paid back by ${money?.paymentMethod}: ${money?.reason}`;
     case 'reversal':
       return `Reversal of the payment of ${amount(row.amountMinor)} by ${money?.paymentMethod}${of(money?.date)}: ${money?.reversalReason}`;
     case 'cancelled':
@@ -59,6 +66,10 @@ export function describeRow(row: Row, { instalmentCount }: Terms, { date, amount
   function of(day: PlainDate | undefined): string {
     return day === undefined ? '' : ` on ${date(day)}`;
   }
+}
+
+function account(money: Money | null): string {
+  return money?.otherAccountId ? formatAccountNumber(money.otherAccountId) : 'another account';
 }
 
 /** What a payment covers: `deposit, instalments 1 to 3, 150.00 of instalment 4, 20.00 credit`. */

@@ -36,6 +36,8 @@ interface Row {
   owedInTotal: number;
   item: number | null;
   paymentId: number | null;
+  creditMoveId: number | null;
+  description: string;
   ledgerEventId: number | null;
   covers: { item: number; paymentId: number; amount: number }[];
 }
@@ -101,8 +103,14 @@ describe('GET /accounts/:id/statement', () => {
               'pay',
               'pay',
               'pay',
+              'pay-all',
+              'pay-all',
               'back-date',
               'reverse',
+              'unassign',
+              'refund',
+              'give',
+              'receive',
               'wait',
               'suspended',
               'active',
@@ -120,9 +128,22 @@ describe('GET /accounts/:id/statement', () => {
             new Date(day.getTime() - back * 86_400_000).toISOString().slice(0, 10);
           service.clock.set(day);
           const { id } = await newAccount(service);
+          const other = await newAccount(service);
+          await pay(service, other.id, other.total + 500);
+          const moveCredit = (from: number, what: string, body: object) =>
+            service.call('POST', `/accounts/${from}/credit/${what}`, { reason: 'a step', ...body });
           const payments: number[] = [];
           for (const { kind, amount, days } of happenings) {
-            if (kind === 'pay') payments.push((await pay(service, id, amount / 100)).id);
+            if (kind === 'pay-all') payments.push((await pay(service, id, 24_000)).id);
+            else if (kind === 'refund') await moveCredit(id, 'refund', { amount: amount / 1_000 });
+            else if (kind === 'give')
+              await moveCredit(id, 'transfer', { toAccountId: other.id, amount: amount / 1_000 });
+            else if (kind === 'receive')
+              await moveCredit(other.id, 'transfer', { toAccountId: id, amount: 20 });
+            else if (kind === 'unassign') {
+              const last = payments.pop();
+              if (last) await service.call('POST', `/payments/${last}/unassign`, { reason: 'a step' });
+            } else if (kind === 'pay') payments.push((await pay(service, id, amount / 100)).id);
             else if (kind === 'back-date')
               payments.push((await pay(service, id, amount / 100, { paymentDate: dayText(days) })).id);
             else if (kind === 'reverse') {
@@ -136,7 +157,7 @@ describe('GET /accounts/:id/statement', () => {
           }
         },
       ),
-      { numRuns: 12 },
+      { numRuns: 25 },
     );
     await expectBooksToBalance(service.context);
   });
@@ -221,6 +242,35 @@ describe('GET /accounts/:id/statement', () => {
       owedInTotal: -200,
       credit: 200,
       paymentState: 'paid_off',
+    });
+  });
+
+  it('shows credit that moved, and what covers what afterwards', async () => {
+    setToday(service, '2026-11-02');
+    const giver = await newAccount(service);
+    const receiver = await newAccount(service);
+    await pay(service, giver.id, giver.total + 300);
+    const give = { toAccountId: receiver.id, amount: 200, reason: 'same family' };
+    const { id: moveId } = (await service.call('POST', `/accounts/${giver.id}/credit/transfer`, give)).body
+      .data;
+    const back = { amount: 60, reason: 'asked for it', paymentMethodId: 2 };
+    expect((await service.call('POST', `/accounts/${giver.id}/credit/refund`, back)).status).toBe(201);
+
+    const given = await expectToAgree(giver.id);
+    const last = given.rows.slice(-3);
+    expect(last).toMatchObject([
+      { type: 'payment', paid: giver.total + 300, credit: 300 },
+      { type: 'transfer_out', paid: -200, creditMoveId: moveId, paymentId: null, owedInTotal: -100 },
+      { type: 'refund', paid: -60, paymentMethod: 'Cash', owedInTotal: -40 },
+    ]);
+    expect(last[1]?.description).toBe(`Credit given to ${receiver.accountNumber}: same family`);
+    const taken = await expectToAgree(receiver.id);
+    expect(taken.rows.at(-1)).toMatchObject({
+      type: 'transfer_in',
+      paid: 200,
+      credit: 0,
+      covers: [{ item: 0, amount: 200, paymentId: null, creditMoveId: moveId }],
+      description: `Credit of ${giver.accountNumber} received: same family`,
     });
   });
 

@@ -1565,6 +1565,7 @@ export interface components {
          *           "covered": null,
          *           "credit": null,
          *           "paymentId": null,
+         *           "creditMoveId": null,
          *           "paymentMethod": null,
          *           "transactionRef": null,
          *           "reversedOn": null,
@@ -1584,6 +1585,7 @@ export interface components {
          *           "covers": [
          *             {
          *               "paymentId": 1,
+         *               "creditMoveId": null,
          *               "paymentDate": "2026-11-02",
          *               "item": 0,
          *               "dueDate": "2026-11-02",
@@ -1593,6 +1595,7 @@ export interface components {
          *           "covered": 2000,
          *           "credit": null,
          *           "paymentId": null,
+         *           "creditMoveId": null,
          *           "paymentMethod": null,
          *           "transactionRef": null,
          *           "reversedOn": null,
@@ -1612,6 +1615,7 @@ export interface components {
          *           "covers": [
          *             {
          *               "paymentId": 1,
+         *               "creditMoveId": null,
          *               "paymentDate": "2026-11-02",
          *               "item": 0,
          *               "dueDate": "2026-11-02",
@@ -1621,6 +1625,7 @@ export interface components {
          *           "covered": null,
          *           "credit": 0,
          *           "paymentId": 1,
+         *           "creditMoveId": null,
          *           "paymentMethod": "Cash",
          *           "transactionRef": "RECEIPT-0001",
          *           "reversedOn": null,
@@ -1699,7 +1704,7 @@ export interface components {
                  */
                 date: string;
                 /** @enum {string} */
-                type: "opened" | "deposit" | "instalment" | "payment" | "reversal" | "cancelled" | "written_off" | "recovery";
+                type: "opened" | "deposit" | "instalment" | "payment" | "transfer_in" | "transfer_out" | "refund" | "reversal" | "cancelled" | "written_off" | "recovery";
                 description: string;
                 /** @description What the row is about, whether or not it counts. */
                 amount: number;
@@ -1716,7 +1721,8 @@ export interface components {
                 item: number | null;
                 /** @description Of a payment: the items that it covers. Of a due item: the payments that cover it. */
                 covers: {
-                    paymentId: number;
+                    paymentId: number | null;
+                    creditMoveId: number | null;
                     /**
                      * Format: date
                      * @description YYYY-MM-DD
@@ -1735,6 +1741,7 @@ export interface components {
                 covered: number | null;
                 credit: number | null;
                 paymentId: number | null;
+                creditMoveId: number | null;
                 paymentMethod: string | null;
                 transactionRef: string | null;
                 reversedOn: string | null;
@@ -5796,6 +5803,7 @@ export interface operations {
                      *             "covered": null,
                      *             "credit": null,
                      *             "paymentId": null,
+                     *             "creditMoveId": null,
                      *             "paymentMethod": null,
                      *             "transactionRef": null,
                      *             "reversedOn": null,
@@ -5815,6 +5823,7 @@ export interface operations {
                      *             "covers": [
                      *               {
                      *                 "paymentId": 1,
+                     *                 "creditMoveId": null,
                      *                 "paymentDate": "2026-11-02",
                      *                 "item": 0,
                      *                 "dueDate": "2026-11-02",
@@ -5824,6 +5833,7 @@ export interface operations {
                      *             "covered": 2000,
                      *             "credit": null,
                      *             "paymentId": null,
+                     *             "creditMoveId": null,
                      *             "paymentMethod": null,
                      *             "transactionRef": null,
                      *             "reversedOn": null,
@@ -5843,6 +5853,7 @@ export interface operations {
                      *             "covers": [
                      *               {
                      *                 "paymentId": 1,
+                     *                 "creditMoveId": null,
                      *                 "paymentDate": "2026-11-02",
                      *                 "item": 0,
                      *                 "dueDate": "2026-11-02",
@@ -5852,6 +5863,7 @@ export interface operations {
                      *             "covered": null,
                      *             "credit": 0,
                      *             "paymentId": 1,
+                     *             "creditMoveId": null,
                      *             "paymentMethod": "Cash",
                      *             "transactionRef": "RECEIPT-0001",
                      *             "reversedOn": null,
@@ -5886,8 +5898,8 @@ export interface operations {
                         message: string;
                     };
                     /**
-                     * @example date,type,description,covers,due,charged,paid,dueSoFar,owedInTotal,amount,currency,accountNumber,paymentId,transactionRef,reversedOn,ledgerEventId
-                     *     2026-11-02,payment,"Payment by Cash","deposit",0.00,0.00,2000.00,0.00,20800.00,2000.00,KES,ACC10000012,1,"RECEIPT-0001",,2
+                     * @example date,type,description,covers,due,charged,paid,dueSoFar,owedInTotal,amount,currency,accountNumber,paymentId,creditMoveId,transactionRef,reversedOn,ledgerEventId
+                     *     2026-11-02,payment,"Payment by Cash","deposit",0.00,0.00,2000.00,0.00,20800.00,2000.00,KES,ACC10000012,1,,"RECEIPT-0001",,2
                      */
                     "text/csv": string;
                     "application/pdf": string;
