@@ -388,7 +388,7 @@ create table notifications (
   constraint notifications_pkey PRIMARY KEY (id),
   constraint notifications_content_unique UNIQUE (provider, trans_id, content_hash)
 );
-CREATE INDEX notifications_conflict ON public.notifications USING btree (conflict_payment_id) WHERE (outcome = 'conflict'::notification_outcome);
+CREATE INDEX notifications_conflict ON public.notifications USING btree (trans_id) WHERE (outcome = 'conflict'::notification_outcome);
 CREATE INDEX notifications_payment ON public.notifications USING btree (payment_id);
 CREATE INDEX notifications_pending ON public.notifications USING btree (id) WHERE (status = 'pending'::notification_status);
 CREATE INDEX notifications_received ON public.notifications USING btree (received_at, id);

@@ -249,7 +249,7 @@ create table notifications (
   constraint notifications_content_unique unique (provider, trans_id, content_hash)
 );
 create index notifications_pending on notifications (id) where status = 'pending';
-create index notifications_conflict on notifications (conflict_payment_id) where outcome = 'conflict';
+create index notifications_conflict on notifications (trans_id) where outcome = 'conflict';
 create index notifications_payment on notifications (payment_id);
 create index notifications_received on notifications (received_at, id);
 

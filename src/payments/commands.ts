@@ -125,7 +125,7 @@ export async function reversePayment(
       before: { status: payment.status },
       after: { status: 'reversed', reason },
     });
-    await bookWaitingConflict(tx, context, id);
+    if (payment.transaction_ref !== null) await bookWaitingConflict(tx, context, payment.transaction_ref);
     return reversed;
   });
 }
@@ -137,8 +137,10 @@ export async function reversePayment(
 async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
-  if (seen.transaction_ref !== null) await lockReference(tx, seen.transaction_ref);
-  return lockWithAccounts(tx, seen, await findAccountsOfConflicts(tx, context, id));
+  const { transaction_ref: reference } = seen;
+  if (reference === null) return lockWithAccounts(tx, seen, []);
+  await lockReference(tx, reference);
+  return lockWithAccounts(tx, seen, await findAccountsOfConflicts(tx, context, reference));
 }
 
 /** Locks the account that a payment was seen on, the further ones, and then the payment. */

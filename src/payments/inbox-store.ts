@@ -4,6 +4,7 @@ import type { Db, Tx } from '../core/db.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { NotificationOutcome, Notifications, PaymentSource } from '../core/tables.ts';
+import { referenceKey } from './rules.ts';
 import type { PaymentRow } from './store.ts';
 
 export type NotificationRow = Selectable<Notifications>;
@@ -113,20 +114,21 @@ export async function hasOther(tx: Tx, row: NotificationRow): Promise<boolean> {
   return other !== undefined;
 }
 
-export function findConflictsWith(tx: Tx, paymentId: number): Promise<NotificationRow[]> {
+/** Notifications that wait because of what staff entered by hand under their transaction's reference. */
+export function findConflictsAbout(tx: Tx, reference: string): Promise<NotificationRow[]> {
   return tx
     .selectFrom('notifications')
     .selectAll()
-    .where('conflict_payment_id', '=', paymentId)
+    .where('trans_id', '=', referenceKey(reference))
     .where(IS_CONFLICT)
     .execute();
 }
 
-export function lockConflictsWith(tx: Tx, paymentId: number): Promise<NotificationRow[]> {
+export function lockConflictsAbout(tx: Tx, reference: string): Promise<NotificationRow[]> {
   return tx
     .selectFrom('notifications')
     .selectAll()
-    .where('conflict_payment_id', '=', paymentId)
+    .where('trans_id', '=', referenceKey(reference))
     .where(IS_CONFLICT)
     .orderBy('id')
     .forUpdate()

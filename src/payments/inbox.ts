@@ -11,11 +11,11 @@ import type { NotificationOutcome } from '../core/tables.ts';
 import { getMobileMoneyId } from '../payment-methods/store.ts';
 import { bookPayment } from './booking.ts';
 import {
-  findConflictsWith,
+  findConflictsAbout,
   findPendingIds,
   hasOther,
   insertNotification,
-  lockConflictsWith,
+  lockConflictsAbout,
   lockPending,
   type NotificationRow,
   type ReadNotification,
@@ -28,7 +28,7 @@ import { findMatch } from './matching-store.ts';
 import {
   findProviderPayment,
   linkToProvider,
-  lockHandEntry,
+  lockHandEntries,
   lockReference,
   type PaymentRow,
   type ProviderTransaction,
@@ -99,23 +99,19 @@ export async function retryPendingNotifications(
   return settled;
 }
 
-/** Books what had to wait while a hand entry with the same reference and another amount stood. */
-export async function bookWaitingConflict(
-  tx: Tx,
-  context: Context,
-  reversedPaymentId: number,
-): Promise<void> {
-  for (const row of await lockConflictsWith(tx, reversedPaymentId)) await settle(tx, context, row);
+/** Looks anew at what had to wait because of hand entries under a reference, one of which was reversed. */
+export async function bookWaitingConflict(tx: Tx, context: Context, reference: string): Promise<void> {
+  for (const row of await lockConflictsAbout(tx, reference)) await settle(tx, context, row);
 }
 
-/** The accounts that reversing a payment may book waiting notifications on. */
+/** The accounts that reversing a payment with this reference may book waiting notifications on. */
 export async function findAccountsOfConflicts(
   tx: Tx,
   context: Context,
-  paymentId: number,
+  reference: string,
 ): Promise<number[]> {
   const matches = [];
-  for (const row of await findConflictsWith(tx, paymentId)) matches.push(await matchOf(tx, context, row));
+  for (const row of await findConflictsAbout(tx, reference)) matches.push(await matchOf(tx, context, row));
   return matches.flatMap(({ accountId }) => accountId ?? []);
 }
 
@@ -145,7 +141,7 @@ async function findSettlement(tx: Tx, context: Context, row: NotificationRow): P
 
   // The reference's lock comes first: of all who tell of this transaction, one at a time looks further.
   await lockReference(tx, transId);
-  const handEntry = await lockHandEntry(tx, transId, amount);
+  const [handEntry, another] = await lockHandEntries(tx, transId, amount);
 
   // One payment per transaction, for ever: whatever comes later under its id credits nothing.
   const booked = await findProviderPayment(tx, provider.name, transId);
@@ -156,8 +152,10 @@ async function findSettlement(tx: Tx, context: Context, row: NotificationRow): P
   if (booked || (!isWaiting && (await hasOther(tx, row)))) {
     return { outcome: 'differs', paymentId: booked?.id ?? null, flags: [...row.flags, 'differs_from_first'] };
   }
-  if (handEntry && handEntry.amount_minor !== amount) {
-    return { outcome: 'conflict', paymentId: null, conflictPaymentId: handEntry.id, flags: row.flags };
+  // One of two entries is money that nobody sent; which one, staff have to say by reversing it.
+  const disputed = another ?? (handEntry?.amount_minor === amount ? undefined : handEntry);
+  if (disputed) {
+    return { outcome: 'conflict', paymentId: null, conflictPaymentId: disputed.id, flags: row.flags };
   }
   return handEntry ? link(tx, context, row, handEntry, provider) : book(tx, context, row, provider);
 }

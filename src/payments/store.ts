@@ -149,10 +149,10 @@ export function findProviderPaymentNamed(tx: Tx, reference: string): Promise<Pay
 }
 
 /**
- * A payment that staff entered by hand with the provider's transaction id, under whichever method, not
- * reversed; locked. Where there are several, one of the same amount comes first.
+ * Payments that staff entered by hand with the provider's transaction id, under whichever method, not
+ * reversed; locked. At most two, since more than one is one too many; those of the same amount come first.
  */
-export function lockHandEntry(tx: Tx, transId: string, amountMinor: number): Promise<PaymentRow | undefined> {
+export function lockHandEntries(tx: Tx, transId: string, amountMinor: number): Promise<PaymentRow[]> {
   return tx
     .selectFrom('payments')
     .selectAll()
@@ -161,9 +161,9 @@ export function lockHandEntry(tx: Tx, transId: string, amountMinor: number): Pro
     .where('provider', 'is', null)
     .orderBy(sql`amount_minor = ${amountMinor}::bigint`, 'desc')
     .orderBy('id')
-    .limit(1)
+    .limit(2)
     .forUpdate()
-    .executeTakeFirst();
+    .execute();
 }
 
 /** Makes a hand entry the one payment of the provider's transaction. */

@@ -292,8 +292,9 @@ const notifications: Law = {
       (p.provider, p.provider_trans_id) is distinct from (n.provider, n.trans_id) as is_other,
       p.amount_minor as paid_minor, p.payment_date as day, p.source, e.account_id is not null as is_on_account,
       case when n.outcome = 'conflict' then (
-        select c.status = 'reversed' or c.amount_minor = n.amount_minor
-        from payments c where c.id = n.conflict_payment_id) end as is_settled
+        select count(*) = 0 or count(*) = 1 and min(c.amount_minor) = n.amount_minor
+        from payments c
+        where c.reference_key = n.trans_id and c.status <> 'reversed' and c.provider is null) end as is_settled
     from notifications n
     left join payments p on p.id = n.payment_id
     left join ledger_entries e
@@ -328,8 +329,8 @@ const notifications: Law = {
         'where payment ' || payment_id || ' was received', 'on an account', 'without one'),
       (outcome = 'unmatched' and is_on_account,
         'where payment ' || payment_id || ' was received', 'without an account', 'on one'),
-      (is_settled, 'conflict with payment ' || conflict_payment_id, 'one that stands with another amount',
-        'reversed, or of the same amount'),
+      (is_settled, 'conflict with payment ' || conflict_payment_id, 'one that stands with another amount, or two',
+        'none, or one of the same amount'),
       (status <> 'processed' and (outcome is not null or payment_id is not null), 'outcome while ' || status, 'none',
         coalesce(outcome::text, 'payment ' || payment_id))
     ) as v (is_broken, what, expected, found)

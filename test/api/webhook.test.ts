@@ -282,6 +282,14 @@ describe('a transaction that staff had entered by hand', () => {
     return { account, payment: await pay(service, account.id, amount, options) };
   };
 
+  const waiting = async (transId: string) => {
+    const list = await service.call(
+      'GET',
+      `/notifications?filter[outcome]=conflict&filter[transactionRef]=${transId}`,
+    );
+    return list.body.data;
+  };
+
   it('with the same amount is that payment, whatever the reference says', async () => {
     const sent = notification({ BillRefNumber: 'nobody' });
     const { account, payment } = await entered(sent.TransID, 400);
@@ -380,6 +388,24 @@ describe('a transaction that staff had entered by hand', () => {
     expect(answers.map(({ status }) => status)).toEqual(entries.map(() => 200));
     expect((await accountNow(service, x.id)).paid).toBe(36);
     expect((await accountNow(service, y.id)).paid).toBe(36);
+  });
+
+  it('twice, under two methods, waits until staff have reversed one of the two', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    const enter = (paymentMethodId: number) =>
+      pay(service, account.id, 400, { transactionRef: sent.TransID, paymentMethodId });
+    const [first, second] = [await enter(CASH), await enter(MOBILE_MONEY)];
+    expect(accepted(await notify(service, sent))).toEqual({ outcome: 'conflict', paymentId: null });
+    expect(await waiting(sent.TransID)).toMatchObject([{ conflictingPaymentId: second.id }]);
+    await reverse(service, first.id);
+    expect(await waiting(sent.TransID)).toEqual([]);
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    const { data } = (await service.call('GET', `/payments/${second.id}`)).body;
+    expect(data).toMatchObject({ status: 'matched', matchMethod: 'hand_entry' });
+    await reverse(service, second.id);
+    expect((await accountNow(service, account.id)).paid).toBe(0);
+    await expectBooksToBalance(service.context);
   });
 
   it.each([
