@@ -98,12 +98,12 @@ async function generateDescription(): Promise<string> {
     secret: 'no token is made here, but one could be',
   };
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-  const exports = openCopyPool({ connection: embedded.connection, onConnectionLost: () => {} });
+  const copies = openCopyPool({ connection: embedded.connection, onConnectionLost: () => {} });
   const probe = openDatabaseProbe({ connection: embedded.connection, onConnectionLost: () => {} });
   const prover = openProver({ connection: embedded.connection, onConnectionLost: () => {} });
   const app = buildApp({
     context,
-    exports,
+    copies,
     prover,
     pool: database.pool,
     probe,
@@ -115,7 +115,7 @@ async function generateDescription(): Promise<string> {
   await app.ready();
   const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;
   await app.close();
-  await exports.close();
+  await copies.close();
   await probe.close();
   await prover.close();
   await database.close();

@@ -34,7 +34,7 @@ import { productRoutes } from './products/routes.ts';
 import type { Prover } from './proof/prover.ts';
 import { proofRoutes } from './proof/routes.ts';
 import { providerStatementRoutes } from './provider-statements/routes.ts';
-import { createStatementWork } from './provider-statements/work.ts';
+import { createProviderStatementWork } from './provider-statements/work.ts';
 import { reconciliationRoutes } from './reconciliations/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
 import { statementRoutes } from './statements/routes.ts';
@@ -47,7 +47,7 @@ const GUESS_WINDOW_SECONDS = 15 * 60;
 
 export interface AppParts {
   context: Context;
-  exports: CopyPool;
+  copies: CopyPool;
   prover: Prover;
   /** Its figures are shown at /metrics. */
   pool: Pool;
@@ -64,7 +64,7 @@ export interface AppParts {
 /** The whole HTTP service in reading order; it opens nothing by itself. */
 export function buildApp({
   context,
-  exports,
+  copies,
   prover,
   pool,
   probe,
@@ -84,7 +84,7 @@ export function buildApp({
 
   const printer = createPrinter(config);
 
-  const work = createStatementWork(context, log);
+  const work = createProviderStatementWork(context, log);
 
   const app = createHttpServer(context, log);
   admitRequests(app);
@@ -111,14 +111,14 @@ export function buildApp({
     paymentRoutes(api, context);
     creditRoutes(api, context);
     reconciliationRoutes(api, context);
-    providerStatementRoutes(api, context, { copies: exports, work });
+    providerStatementRoutes(api, context, { copies, work });
     invoiceRoutes(api, context, printer);
     productRoutes(api, context);
     payPlanRoutes(api, context);
     paymentMethodRoutes(api, context);
     employeeRoutes(api, context);
     commissionRoutes(api, context);
-    reportRoutes(api, context, exports);
+    reportRoutes(api, context, copies);
     proofRoutes(api, context, prover);
     auditRoutes(api, context);
     webhookRoutes(api, context);

@@ -9,7 +9,7 @@ import type { Context } from './core/context.ts';
 import { deleteOldAnswers } from './core/idempotency.ts';
 import type { Log } from './core/log.ts';
 import { retryPendingNotifications } from './payments/inbox.ts';
-import { resumeStatements } from './provider-statements/work.ts';
+import { resumeProviderStatements } from './provider-statements/work.ts';
 
 const INTERVAL_MS = 60_000;
 /** After this no step begins another batch. */
@@ -30,7 +30,7 @@ const STEPS: readonly Step[] = [
   { name: 'process stored notifications', run: retryPendingNotifications },
   { name: 'activate accounts', run: (context, _log, signal) => activateDueAccounts(context, signal) },
   { name: 'suspend late accounts', run: (context, _log, signal) => suspendLateAccounts(context, signal) },
-  { name: 'go on with provider statements', run: resumeStatements },
+  { name: 'go on with provider statements', run: resumeProviderStatements },
   {
     name: 'delete expired refresh tokens',
     run: ({ db }, _log, signal) => deleteExpiredRefreshTokens(db, new Date(), signal),

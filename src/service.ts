@@ -40,7 +40,7 @@ export async function startService(config: Config): Promise<Service> {
     prepare: config.DATABASE_PREPARE === 'on',
     onConnectionLost: (error) => log.warn(`A database connection was lost: ${error.message}`),
   });
-  const exports = openCopyPool({
+  const copies = openCopyPool({
     connection,
     onConnectionLost: (error) => log.warn(`An export's connection was lost: ${error.message}`),
   });
@@ -65,7 +65,7 @@ export async function startService(config: Config): Promise<Service> {
   };
   const app = buildApp({
     context,
-    exports,
+    copies,
     prover,
     pool: database.pool,
     probe,
@@ -87,7 +87,7 @@ export async function startService(config: Config): Promise<Service> {
       const jobsStopped = jobs.stop(); // at once: its batch at hand ends while the requests do
       // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
       if (config.production) await sleep(BALANCERS_LOOK_AWAY_MS);
-      await exports.close(); // an export may take minutes; its reader sees that it broke
+      await copies.close(); // an export may take minutes; its reader sees that it broke
       await prover.close();
       await app.close();
       await jobsStopped;

@@ -77,7 +77,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
   await onServer(`create database ${database} template ${inject('template')}`);
   const connection = databaseOn(inject('server'), database);
-  const exports = openCopyPool({ connection, onConnectionLost: () => {} });
+  const copies = openCopyPool({ connection, onConnectionLost: () => {} });
   const prover = openProver({ connection, onConnectionLost: () => {} });
   const opened = openDatabase({
     connection,
@@ -93,7 +93,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const context: Context = { db: opened.db, clock, config, currency: currencyOf(config), secret };
   const parts: AppParts = {
     context,
-    exports,
+    copies,
     prover,
     pool: opened.pool,
     probe,
@@ -133,7 +133,7 @@ export async function startTestService(environment: Record<string, string> = {})
     },
   };
   const close = async () => {
-    await exports.close();
+    await copies.close();
     await prover.close();
     await app.close();
     await probe.close();

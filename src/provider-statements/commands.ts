@@ -5,16 +5,16 @@ import type { CopyPool } from '../core/copy.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { inTransaction, violatedUnique } from '../core/db.ts';
 import { AppError, notFound } from '../core/errors.ts';
-import { readStatement } from './reader.ts';
+import { readProviderStatement } from './reader.ts';
 import { allowedStages, type Stage } from './rules.ts';
 import {
   COPY_LINES,
-  completeStatement,
+  completeProviderStatement,
   findIdOfFile,
-  insertStatement,
-  lockStatement,
+  insertProviderStatement,
+  lockProviderStatement,
+  type ProviderStatementRow,
   type Reconciling,
-  type StatementRow,
   setRepeatedReceipts,
   setStage,
 } from './store.ts';
@@ -23,22 +23,22 @@ import {
  * Stores a statement with all its lines in one transaction, while the file comes in.
  * @throws AppError DUPLICATE_ENTRY for a file that was stored before.
  */
-export async function receiveStatement(
+export async function receiveProviderStatement(
   context: Context,
   copies: CopyPool,
   actor: Actor,
   file: Readable,
-): Promise<StatementRow> {
+): Promise<ProviderStatementRow> {
   const timeZone = context.config.BUSINESS_TIMEZONE;
   const rules = { currency: context.currency, timeZone, today: today(context) };
   let sha256: Buffer | undefined;
   try {
     return await copies.load(async (tx, copyIn) => {
-      const id = await insertStatement(tx, actor.userId);
-      const statement = await readStatement(file, copyIn(COPY_LINES), id, rules);
+      const id = await insertProviderStatement(tx, actor.userId);
+      const statement = await readProviderStatement(file, copyIn(COPY_LINES), id, rules);
       sha256 = statement.sha256;
       await setRepeatedReceipts(tx, id);
-      const stored = await completeStatement(tx, id, statement, timeZone);
+      const stored = await completeProviderStatement(tx, id, statement, timeZone);
       await audit(tx, actor, {
         action: 'provider_statement.receive',
         resource: 'provider_statement',
@@ -67,7 +67,7 @@ export async function startStage(
   reconciliationDate?: string,
 ): Promise<void> {
   await inTransaction(context.db, async (tx) => {
-    const statement = await lockStatement(tx, id);
+    const statement = await lockProviderStatement(tx, id);
     if (!statement) throw notFound('provider statement', id);
     if (statement.status === stage) return;
     if (stage === 'matching' && statement.status === 'received') return;

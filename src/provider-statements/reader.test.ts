@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { PlainDate } from '../core/dates.ts';
-import { readStatement } from './reader.ts';
+import { readProviderStatement } from './reader.ts';
 
 const RULES = {
   currency: { code: 'KES', decimals: 2 },
@@ -14,7 +14,7 @@ async function read(chunks: Buffer[]) {
   const rows = new PassThrough();
   const texts: string[] = [];
   rows.on('data', (bytes) => texts.push(String(bytes)));
-  const statement = await readStatement(Readable.from(chunks), rows, 7, RULES);
+  const statement = await readProviderStatement(Readable.from(chunks), rows, 7, RULES);
   return { statement, rows: texts.join('') };
 }
 

@@ -44,7 +44,7 @@ export const LINE_COLUMNS =
  * memory at a time.
  * @throws AppError VALIDATION_ERROR for what is no statement, 413 beyond 64 MiB, 408 when nothing comes in.
  */
-export async function readStatement(
+export async function readProviderStatement(
   file: Readable,
   rows: Writable,
   statementId: number,

@@ -10,19 +10,19 @@ import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
 import { createValidatorCompiler } from '../core/validation.ts';
-import { receiveStatement, startStage } from './commands.ts';
+import { receiveProviderStatement, startStage } from './commands.ts';
 import { checkSize } from './reader.ts';
 import type { Stage } from './rules.ts';
 import {
-  lineList,
   ProviderStatement,
+  ProviderStatementLine,
+  providerStatementLineList,
+  providerStatementList,
   ReconcileStatementBody,
   StatementFileBody,
-  StatementLineRow,
-  statementList,
 } from './schema.ts';
-import { findStatement, listLines, listStatements } from './store.ts';
-import type { StatementWork } from './work.ts';
+import { findProviderStatement, listLines, listProviderStatements } from './store.ts';
+import type { ProviderStatementWork } from './work.ts';
 
 /** 64 MiB at 75 kB a second, which a field office's line may have. */
 const LONGEST_UPLOAD_MS = 15 * 60_000;
@@ -31,14 +31,14 @@ const LONGEST_STORING_MS = 60_000;
 
 interface Parts {
   copies: CopyPool;
-  work: StatementWork;
+  work: ProviderStatementWork;
 }
 
 export function providerStatementRoutes(api: Api, context: Context, { copies, work }: Parts): void {
   const { db, currency } = context;
 
   async function found(id: number, { db } = context) {
-    const statement = await findStatement(db, currency, id);
+    const statement = await findProviderStatement(db, currency, id);
     if (!statement) throw notFound('provider statement', id);
     return statement;
   }
@@ -93,7 +93,7 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       async (request, reply) => {
         // What a refusal leaves unread is not waited for.
         reply.header('connection', 'close');
-        const { id } = await receiveStatement(context, copies, actorOf(request), fileOf(request));
+        const { id } = await receiveProviderStatement(context, copies, actorOf(request), fileOf(request));
         work.start(id);
         reply.status(201).removeHeader('connection');
         return ok(await found(id), 'Statement received.');
@@ -108,13 +108,13 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       schema: {
         tags: ['Reconciliation'],
         summary: 'List statements of the mobile-money provider',
-        querystring: statementList.query,
+        querystring: providerStatementList.query,
         response: { 200: ListEnvelope(ProviderStatement, 'Statements found.') },
       },
     },
     async (request) =>
       okList(
-        await listStatements(db, currency, statementList.read(request.query, context)),
+        await listProviderStatements(db, currency, providerStatementList.read(request.query, context)),
         'Statements found.',
       ),
   );
@@ -142,12 +142,12 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
         summary: 'The lines of a statement, and the payments that it lacks',
         description: 'By what became of them: filter[result]=missing_in_books.',
         params: IdParams,
-        querystring: lineList.query,
-        response: { 200: ListEnvelope(StatementLineRow, 'Lines found.') },
+        querystring: providerStatementLineList.query,
+        response: { 200: ListEnvelope(ProviderStatementLine, 'Lines found.') },
       },
     },
     async (request) => {
-      const plan = lineList.read(request.query, context);
+      const plan = providerStatementLineList.read(request.query, context);
       const { id } = await found(request.params.id);
       return okList(await listLines(db, currency, id, plan), 'Lines found.');
     },

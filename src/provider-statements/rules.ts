@@ -164,7 +164,7 @@ function rawOf(cells: readonly string[]) {
 }
 
 /** `254712345678 - WANJIRU KAMAU`; the number may be masked or hashed, and either part may be missing. */
-export function readOtherParty(text: string): { payer: string | null; payerName: string | null } {
+function readOtherParty(text: string): { payer: string | null; payerName: string | null } {
   const [, payer = '', name = ''] =
     /^((?:\+?[\d*][\d*\s]{4,30}|[0-9a-f]{64})?)\s*(?:-\s*)?(.*)$/i.exec(text) ?? [];
   return { payer: payer.replace(/\s/g, '') || null, payerName: name.trim() || null };
@@ -174,7 +174,7 @@ export function readOtherParty(text: string): { payer: string | null; payerName:
  * `02-11-2026 10:15:30`, `02/11/2026`, or ISO 8601; seconds and time of day may be missing. Without a zone it is
  * East Africa Time. @returns undefined for anything else.
  */
-export function readTime(text: string): Date | undefined {
+function readTime(text: string): Date | undefined {
   const withZone = parseTimestamp(text.replace(' ', 'T'));
   if (withZone) return withZone;
   const [, date = '', hours = '00', minutes = '00', seconds = '00'] =
@@ -189,7 +189,7 @@ export function readTime(text: string): Date | undefined {
 }
 
 /** `1,500.00` or `1500`. @returns null for an empty cell, undefined for what is no amount within the limits. */
-export function readMoney(text: string, { decimals }: Currency): Minor | null | undefined {
+function readMoney(text: string, { decimals }: Currency): Minor | null | undefined {
   if (text === '') return null;
   const isGrouped = /^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text);
   const minor = parseMinor(isGrouped ? text.replaceAll(',', '') : text, decimals);
@@ -221,7 +221,7 @@ function clean(text: string): string {
 const VISIBLE_ASCII = /^[ -~]*$/;
 
 /** What a statement can be asked to do next: what is under way must end first. */
-export const STAGES = ['matching', 'taking_in', 'reconciling'] as const;
+const STAGES = ['matching', 'taking_in', 'reconciling'] as const;
 export type Stage = (typeof STAGES)[number];
 
 export function allowedStages(status: string): readonly Stage[] {

@@ -2,14 +2,7 @@ import { Type } from 'typebox';
 import { DateText, Id, Money, Nullable, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 
-export const STATEMENT_STATUSES = [
-  'received',
-  'matching',
-  'taking_in',
-  'reconciling',
-  'done',
-  'failed',
-] as const;
+const STATEMENT_STATUSES = ['received', 'matching', 'taking_in', 'reconciling', 'done', 'failed'] as const;
 
 /** In the order in which they are read: what is proved, what is wrong, what counts for nothing. */
 export const LINE_RESULTS = [
@@ -106,7 +99,7 @@ export const ProviderStatement = Type.Object(
   },
 );
 
-export const StatementLineRow = Type.Object(
+export const ProviderStatementLine = Type.Object(
   {
     id: Id,
     lineNumber: Nullable(
@@ -165,7 +158,7 @@ export const ReconcileStatementBody = Type.Object(
   { title: 'StatementReconciliation', examples: [{ reconciliationDate: '2026-11-02' }] },
 );
 
-export const statementList = defineList(
+export const providerStatementList = defineList(
   {
     id: { kind: 'id', column: column('s.id') },
     status: {
@@ -183,7 +176,7 @@ export const statementList = defineList(
   {},
 );
 
-export const lineList = defineList(
+export const providerStatementLineList = defineList(
   {
     id: { kind: 'id', column: column('l.id') },
     lineNumber: { kind: 'integer', column: column('l.line_number'), nullable: true },

@@ -14,14 +14,14 @@ import { LINE_COLUMNS, type StatementFile } from './reader.ts';
 import type { Stage } from './rules.ts';
 import { LINE_RESULTS } from './schema.ts';
 
-export type StatementRow = Selectable<ProviderStatements>;
+export type ProviderStatementRow = Selectable<ProviderStatements>;
 export type LineRow = Selectable<ProviderStatementLines>;
 
 export const COPY_LINES = `copy provider_statement_lines (${LINE_COLUMNS}) from stdin`;
 
 // Coming in --------------------------------------------------------------------------------------
 
-export async function insertStatement(tx: Tx, createdBy: number | null): Promise<number> {
+export async function insertProviderStatement(tx: Tx, createdBy: number | null): Promise<number> {
   const { id } = await tx
     .insertInto('provider_statements')
     .values({ status: 'received', created_by: createdBy })
@@ -48,12 +48,12 @@ export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<
     where l.id = r.id and r.id <> r.first_id`.execute(tx);
 }
 
-export async function completeStatement(
+export async function completeProviderStatement(
   tx: Tx,
   id: number,
   file: StatementFile,
   timeZone: string,
-): Promise<StatementRow> {
+): Promise<ProviderStatementRow> {
   await sql`
     insert into provider_statement_totals (statement_id, result, line_count, amount_minor)
     select statement_id, result, count(*), coalesce(sum(amount_minor), 0)
@@ -94,11 +94,11 @@ export async function findIdOfFile(db: Db, sha256: Buffer): Promise<number | und
 
 // Stages -----------------------------------------------------------------------------------------
 
-export function findStatementRow(db: Db, id: number): Promise<StatementRow | undefined> {
+export function findProviderStatementRow(db: Db, id: number): Promise<ProviderStatementRow | undefined> {
   return db.selectFrom('provider_statements').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-export function lockStatement(tx: Tx, id: number): Promise<StatementRow | undefined> {
+export function lockProviderStatement(tx: Tx, id: number): Promise<ProviderStatementRow | undefined> {
   return tx.selectFrom('provider_statements').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
@@ -122,7 +122,7 @@ export async function setStage(
   id: number,
   stage: Stage | 'done',
   reconciling?: Reconciling,
-): Promise<StatementRow> {
+): Promise<ProviderStatementRow> {
   if (stage === 'matching') await clearTotals(tx, id);
   return tx
     .updateTable('provider_statements')
@@ -190,7 +190,7 @@ export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number)
  */
 export async function compareLines(
   tx: Tx,
-  statement: StatementRow,
+  statement: ProviderStatementRow,
   options: { provider: string; timeZone: string; limit: number },
 ): Promise<boolean> {
   const { rows } = await sql<{ lastLine: number | null }>`
@@ -238,7 +238,7 @@ export async function compareLines(
  */
 export async function findMissingAtProvider(
   tx: Tx,
-  statement: StatementRow,
+  statement: ProviderStatementRow,
   options: { provider: string; methodId: number; limit: number },
 ): Promise<boolean> {
   if (statement.period_start === null) return false;
@@ -278,7 +278,7 @@ export async function findMissingAtProvider(
 
 // Taking in, reconciling -------------------------------------------------------------------------
 
-export function findMissingLines(db: Db, statement: StatementRow, limit: number): Promise<LineRow[]> {
+export function findMissingLines(db: Db, statement: ProviderStatementRow, limit: number): Promise<LineRow[]> {
   return db
     .selectFrom('provider_statement_lines')
     .selectAll()
@@ -293,7 +293,7 @@ export function findMissingLines(db: Db, statement: StatementRow, limit: number)
 /** Moves on only from where the lines were read: of two processes that took them in, one counts them. */
 export async function recordTakenIn(
   db: Db,
-  from: StatementRow,
+  from: ProviderStatementRow,
   lines: number,
   toLine: number,
 ): Promise<void> {
@@ -318,7 +318,7 @@ export interface ReconcilablePayment {
 }
 
 /** The payments of the next matched lines that are still as they were when compared, locked by id. */
-export async function lockReconcilable(tx: Tx, statement: StatementRow, limit: number) {
+export async function lockReconcilable(tx: Tx, statement: ProviderStatementRow, limit: number) {
   const { rows: lines } = await sql<{ line_number: number; payment_id: number }>`
     select line_number, payment_id from provider_statement_lines
     where statement_id = ${statement.id} and line_number > ${statement.reconciled_to_line} and result = 'matched'
@@ -352,13 +352,13 @@ export async function recordReconciled(tx: Tx, id: number, payments: number, toL
 
 type TotalRow = Selectable<ProviderStatementTotals>;
 
-export async function findStatement(db: Db, currency: Currency, id: number) {
-  const row = await findStatementRow(db, id);
-  return row && toStatement(row, await findTotals(db, [id]), currency);
+export async function findProviderStatement(db: Db, currency: Currency, id: number) {
+  const row = await findProviderStatementRow(db, id);
+  return row && toProviderStatement(row, await findTotals(db, [id]), currency);
 }
 
-export async function listStatements(db: Db, currency: Currency, plan: ListPlan) {
-  const page = await fetchPage<StatementRow>(db, plan, {
+export async function listProviderStatements(db: Db, currency: Currency, plan: ListPlan) {
+  const page = await fetchPage<ProviderStatementRow>(db, plan, {
     select: sql`select s.* from provider_statements s`,
     from: sql`from provider_statements s`,
   });
@@ -366,7 +366,7 @@ export async function listStatements(db: Db, currency: Currency, plan: ListPlan)
     db,
     page.rows.map(({ id }) => id),
   );
-  return { ...page, rows: page.rows.map((row) => toStatement(row, totals, currency)) };
+  return { ...page, rows: page.rows.map((row) => toProviderStatement(row, totals, currency)) };
 }
 
 async function findTotals(db: Db, ids: readonly number[]): Promise<TotalRow[]> {
@@ -376,7 +376,7 @@ async function findTotals(db: Db, ids: readonly number[]): Promise<TotalRow[]> {
   return rows;
 }
 
-function toStatement(row: StatementRow, totals: readonly TotalRow[], currency: Currency) {
+function toProviderStatement(row: ProviderStatementRow, totals: readonly TotalRow[], currency: Currency) {
   const figures = (result: ProviderLineResult) => {
     const total = totals.find((one) => one.statement_id === row.id && one.result === result);
     return { lines: total?.line_count ?? 0, total: amountOf(total?.amount_minor ?? 0, currency) };

@@ -12,15 +12,15 @@ import {
   deleteMissingAtProvider,
   findMissingAtProvider,
   findMissingLines,
+  findProviderStatementRow,
   findStalledIds,
-  findStatementRow,
   type LineRow,
+  lockProviderStatement,
   lockReconcilable,
-  lockStatement,
+  type ProviderStatementRow,
   recordFailure,
   recordReconciled,
   recordTakenIn,
-  type StatementRow,
   setStage,
 } from './store.ts';
 
@@ -42,14 +42,14 @@ const STATEMENTS_A_MINUTE = 10;
 const LONGEST_RESUMED_MS = 15_000;
 const MOST_ATTEMPTS = 5;
 
-export interface StatementWork {
+export interface ProviderStatementWork {
   /** Does the statement's work after that of those which were started before. */
   start(id: number): void;
   /** Ends after the step that is under way. */
   stop(): Promise<void>;
 }
 
-export function createStatementWork(context: Context, log: Log): StatementWork {
+export function createProviderStatementWork(context: Context, log: Log): ProviderStatementWork {
   let stopped = false;
   let running = Promise.resolve();
   return {
@@ -69,7 +69,11 @@ export function createStatementWork(context: Context, log: Log): StatementWork {
  * Goes on with statements whose process died or failed; for a while, as other jobs wait.
  * @returns how many were brought to their end.
  */
-export async function resumeStatements(context: Context, log: Log, signal: AbortSignal): Promise<number> {
+export async function resumeProviderStatements(
+  context: Context,
+  log: Log,
+  signal: AbortSignal,
+): Promise<number> {
   const end = performance.now() + LONGEST_RESUMED_MS;
   const ids = await findStalledIds(context.db, STALL_SECONDS, STATEMENTS_A_MINUTE);
   let ended = 0;
@@ -95,13 +99,13 @@ async function workOn(context: Context, log: Log, id: number, goesOn: () => bool
 
 /** @returns false when there is nothing left to do. */
 async function takeStep(context: Context, log: Log, id: number): Promise<boolean> {
-  const statement = await findStatementRow(context.db, id);
+  const statement = await findProviderStatementRow(context.db, id);
   switch (statement?.status) {
     case 'received':
     case 'matching':
     case 'reconciling':
       return inTransaction(context.db, async (tx) => {
-        const locked = await lockStatement(tx, id);
+        const locked = await lockProviderStatement(tx, id);
         if (locked?.status === 'reconciling') return reconcileNext(tx, locked);
         return locked ? matchNext(tx, context, locked) : false;
       });
@@ -115,7 +119,7 @@ async function takeStep(context: Context, log: Log, id: number): Promise<boolean
   }
 }
 
-async function matchNext(tx: Tx, context: Context, statement: StatementRow): Promise<boolean> {
+async function matchNext(tx: Tx, context: Context, statement: ProviderStatementRow): Promise<boolean> {
   const { id, status } = statement;
   if (status === 'received') return Boolean(await setStage(tx, id, 'matching'));
   if (status !== 'matching') return true;
@@ -130,12 +134,12 @@ async function matchNext(tx: Tx, context: Context, statement: StatementRow): Pro
   return false;
 }
 
-async function takeInNext(context: Context, log: Log, statement: StatementRow): Promise<void> {
+async function takeInNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<void> {
   const lines = await findMissingLines(context.db, statement, TAKEN_IN_A_STEP);
   const last = lines.at(-1);
   if (last?.line_number == null) {
     await inTransaction(context.db, async (tx) => {
-      const locked = await lockStatement(tx, statement.id);
+      const locked = await lockProviderStatement(tx, statement.id);
       if (locked?.status === 'taking_in') await setStage(tx, statement.id, 'matching');
     });
     return;
@@ -149,7 +153,12 @@ async function takeInNext(context: Context, log: Log, statement: StatementRow): 
  * A line is read as the notification that was lost, and goes the way that every notification goes: one payment
  * for each transaction, whoever tells of it and how often.
  */
-async function takeIn(context: Context, log: Log, statement: StatementRow, line: LineRow): Promise<void> {
+async function takeIn(
+  context: Context,
+  log: Log,
+  statement: ProviderStatementRow,
+  line: LineRow,
+): Promise<void> {
   const { decimals } = context.currency;
   const body = {
     TransactionType: 'Pay Bill',
@@ -179,7 +188,7 @@ function providerTime(moment: Date): string {
   return eastAfrica.toISOString().slice(0, 19).replace(/\D/g, '');
 }
 
-async function reconcileNext(tx: Tx, statement: StatementRow): Promise<boolean> {
+async function reconcileNext(tx: Tx, statement: ProviderStatementRow): Promise<boolean> {
   const next = await lockReconcilable(tx, statement, RECONCILED_A_STEP);
   if (!next || statement.reconciling_date === null) {
     await setStage(tx, statement.id, 'done');
@@ -197,7 +206,7 @@ async function reconcileNext(tx: Tx, statement: StatementRow): Promise<boolean> 
 }
 
 /** Who asked for it: the work may go on in another process. */
-async function reconcilerOf(tx: Tx, statement: StatementRow): Promise<Actor> {
+async function reconcilerOf(tx: Tx, statement: ProviderStatementRow): Promise<Actor> {
   const user = await tx
     .selectFrom('users')
     .select(['id', 'email'])

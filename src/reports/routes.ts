@@ -9,7 +9,7 @@ import { type Period, readPeriod } from './rules.ts';
 import { AccountSummary, CsvFile, PaymentsQuery, PaymentsReport, SummaryQuery } from './schema.ts';
 import { paymentsCsv, reportPayments, summarizeAccounts, TEXT_COLUMNS } from './store.ts';
 
-export function reportRoutes(api: Api, context: Context, exports: CopyPool): void {
+export function reportRoutes(api: Api, context: Context, copies: CopyPool): void {
   const { db, currency } = context;
   const periodOf = (query: Partial<Period>): Period => readPeriod(query, today(context));
 
@@ -70,7 +70,7 @@ export function reportRoutes(api: Api, context: Context, exports: CopyPool): voi
       const isHead = request.method === 'HEAD';
       const rows = isHead
         ? Readable.from([])
-        : await exports.open(paymentsCsv(period, currency), TEXT_COLUMNS);
+        : await copies.open(paymentsCsv(period, currency), TEXT_COLUMNS);
       // A reset is a failure to every reader; the mere end of a connection is the end of the file to one
       // that speaks HTTP/1.0, as proxies do.
       rows.once('error', () => request.raw.socket.resetAndDestroy());

@@ -14,7 +14,7 @@ import { payPlanList } from '../../src/pay-plans/schema.ts';
 import { paymentMethodList } from '../../src/payment-methods/schema.ts';
 import { notificationList, paymentList } from '../../src/payments/schema.ts';
 import { configurationList, productList } from '../../src/products/schema.ts';
-import { statementList } from '../../src/provider-statements/schema.ts';
+import { providerStatementList } from '../../src/provider-statements/schema.ts';
 import { reconciliationList } from '../../src/reconciliations/schema.ts';
 import { userList } from '../../src/users/schema.ts';
 import { newAccount, newCustomer, setToday, useService } from '../harness.ts';
@@ -52,7 +52,7 @@ describe('a field that may have no value', () => {
     [productList, 'products'],
     [configurationList, 'product_configurations'],
     [reconciliationList, 'reconciliations'],
-    [statementList, 'provider_statements'],
+    [providerStatementList, 'provider_statements'],
     [userList, 'users'],
   ];
 
