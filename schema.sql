@@ -22,7 +22,7 @@ create type payment_source as enum ('manual', 'webhook', 'import');
 
 create type payment_status as enum ('matched', 'unmatched', 'reversed');
 
-create type provider_line_result as enum ('matched', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'missing_at_provider', 'other', 'repeated', 'contradictory', 'unreadable');
+create type provider_line_result as enum ('matched', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'reversed_at_provider', 'missing_at_provider', 'other', 'repeated', 'contradictory', 'unreadable');
 
 create type provider_statement_status as enum ('received', 'matching', 'taking_in', 'reconciling', 'done', 'failed');
 
@@ -518,6 +518,7 @@ create table provider_statement_lines (
   statement_id bigint not null,
   line_number integer,
   is_payment boolean not null,
+  is_reversal boolean not null default false,
   result provider_line_result,
   problem text,
   receipt text,
@@ -537,7 +538,9 @@ create table provider_statement_lines (
 );
 CREATE INDEX provider_statement_lines_number ON public.provider_statement_lines USING btree (statement_id, line_number);
 CREATE INDEX provider_statement_lines_payment ON public.provider_statement_lines USING btree (payment_id) WHERE (payment_id IS NOT NULL);
+CREATE INDEX provider_statement_lines_receipt ON public.provider_statement_lines USING btree (receipt) WHERE is_payment;
 CREATE INDEX provider_statement_lines_result ON public.provider_statement_lines USING btree (statement_id, result, line_number);
+CREATE INDEX provider_statement_lines_reversal ON public.provider_statement_lines USING btree (linked_receipt) WHERE is_reversal;
 
 create table provider_statement_totals (
   statement_id bigint not null,

@@ -42,7 +42,7 @@ create index provider_statements_created on provider_statements (created_at, id)
 create index provider_statements_at_work on provider_statements (progressed_at) where status not in ('done', 'failed');
 
 create type provider_line_result as enum (
-  'matched', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'missing_at_provider',
+  'matched', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'reversed_at_provider', 'missing_at_provider',
   'other', 'repeated', 'contradictory', 'unreadable'
 );
 
@@ -51,6 +51,7 @@ create table provider_statement_lines (
   statement_id bigint not null references provider_statements,
   line_number integer, -- null for a payment that the file lacks
   is_payment boolean not null, -- completed, paid in, first of its receipt: what is compared
+  is_reversal boolean not null default false, -- completed, withdrawn: takes the payment back that linked_receipt names
   result provider_line_result, -- null until it is compared
   problem text,
   receipt text, -- spelt like payments.reference_key
@@ -67,6 +68,8 @@ create table provider_statement_lines (
 );
 create index provider_statement_lines_number on provider_statement_lines (statement_id, line_number);
 create index provider_statement_lines_result on provider_statement_lines (statement_id, result, line_number);
+create index provider_statement_lines_receipt on provider_statement_lines (receipt) where is_payment;
+create index provider_statement_lines_reversal on provider_statement_lines (linked_receipt) where is_reversal;
 create index provider_statement_lines_payment on provider_statement_lines (payment_id) where payment_id is not null;
 
 -- Kept beside the lines, so that a list of statements sums nothing.

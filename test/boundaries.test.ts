@@ -13,7 +13,8 @@ const SRC = join(import.meta.dirname, '..', 'src');
  * - credit leaves accounts by a payment method, and is refused where a payment is;
  * - webhooks read what the provider posted and hand it to the inbox of payments;
  * - statements tell an account's story from its terms and its money;
- * - a provider's statement is taken in as the notifications that were lost, and proves payments in batches;
+ * - a provider's statement is taken in as the notifications that were lost, and proves payments in batches
+ *   for the user who asked for it;
  * - invoices and reports print an account's number, and reports have its statuses;
  * - kyc belongs to a customer, a commission to an employee, a session to a user.
  */
@@ -25,7 +26,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   invoices: ['accounts'],
   kyc: ['customers'],
   payments: ['accounts', 'customers', 'payment-methods'],
-  'provider-statements': ['payment-methods', 'payments', 'reconciliations', 'webhooks'],
+  'provider-statements': ['payment-methods', 'payments', 'reconciliations', 'users', 'webhooks'],
   reports: ['accounts'],
   statements: ['accounts', 'pay-plans'],
   webhooks: ['payments'],

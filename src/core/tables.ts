@@ -45,7 +45,7 @@ export type PaymentSource = "import" | "manual" | "webhook";
 
 export type PaymentStatus = "matched" | "reversed" | "unmatched";
 
-export type ProviderLineResult = "amount_differs" | "contradictory" | "matched" | "missing_at_provider" | "missing_in_books" | "other" | "repeated" | "reversed_in_books" | "unreadable";
+export type ProviderLineResult = "amount_differs" | "contradictory" | "matched" | "missing_at_provider" | "missing_in_books" | "other" | "repeated" | "reversed_at_provider" | "reversed_in_books" | "unreadable";
 
 export type ProviderStatementStatus = "done" | "failed" | "matching" | "received" | "reconciling" | "taking_in";
 
@@ -385,6 +385,7 @@ export interface ProviderStatementLines {
   details: string | null;
   id: Generated<Int8>;
   is_payment: boolean;
+  is_reversal: Generated<boolean>;
   line_number: number | null;
   linked_receipt: string | null;
   payer: string | null;

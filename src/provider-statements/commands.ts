@@ -64,7 +64,7 @@ export async function startStage(
   actor: Actor,
   id: number,
   stage: Stage,
-  reconciliationDate?: string,
+  reconciliationDate?: PlainDate,
 ): Promise<void> {
   await inTransaction(context.db, async (tx) => {
     const statement = await lockProviderStatement(tx, id);
@@ -74,9 +74,7 @@ export async function startStage(
     const allowed = allowedStages(statement.status);
     if (!allowed.includes(stage)) throw illegalStage(statement.status, stage, allowed);
     const reconciling: Reconciling | undefined =
-      stage === 'reconciling'
-        ? { by: actor.userId, date: (reconciliationDate as PlainDate | undefined) ?? today(context) }
-        : undefined;
+      stage === 'reconciling' ? { by: actor.userId, date: reconciliationDate ?? today(context) } : undefined;
     await setStage(tx, id, stage, reconciling);
     await audit(tx, actor, {
       action: `provider_statement.${stage}`,

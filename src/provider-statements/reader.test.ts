@@ -31,17 +31,25 @@ describe('a statement', () => {
     }
     expect(whole.statement).toMatchObject({ shortCode: '600638', lineCount: 2 });
     const [first = '', second = ''] = whole.rows.split('\n');
-    expect(first.split('\t').slice(0, 8)).toEqual([
+    expect(first.split('\t').slice(0, 9)).toEqual([
       '7',
       '4',
       'true',
+      'false',
       '\\N',
       '\\N',
       'A1',
       '2026-11-02T07:00:00.000Z',
       '100',
     ]);
-    expect(second.split('\t').slice(0, 5)).toEqual(['7', '6', 'false', 'unreadable', 'Paid In is no amount']);
+    expect(second.split('\t').slice(0, 6)).toEqual([
+      '7',
+      '6',
+      'false',
+      'false',
+      'unreadable',
+      'Paid In is no amount',
+    ]);
     expect(second).toContain('é,\\\\');
   });
 

@@ -37,7 +37,7 @@ export interface StatementFile {
 
 /** In the order of the values that `writeLine` writes. */
 export const LINE_COLUMNS =
-  'statement_id, line_number, is_payment, result, problem, receipt, completed_at, amount_minor, reference, payer, payer_name, provider_status, details, linked_receipt';
+  'statement_id, line_number, is_payment, is_reversal, result, problem, receipt, completed_at, amount_minor, reference, payer, payer_name, provider_status, details, linked_receipt';
 
 /**
  * Reads a statement while it comes in and writes its lines as rows of COPY; no more than a few of them are in
@@ -160,6 +160,7 @@ function rowOf(statementId: number, lineNumber: number, line: StatementLine): st
     statementId,
     lineNumber,
     line.isPayment,
+    line.isReversal,
     line.result,
     line.problem,
     line.receipt,

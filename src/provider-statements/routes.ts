@@ -4,6 +4,7 @@ import type { Static } from 'typebox';
 import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
 import type { CopyPool } from '../core/copy.ts';
+import type { PlainDate } from '../core/dates.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
@@ -49,7 +50,7 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
     reply: FastifyReply,
     stage: Stage,
     message: string,
-    reconciliationDate?: string,
+    reconciliationDate?: PlainDate,
   ) {
     const { id } = request.params;
     const answer = await repeatable(context, request, reply, async (once) => {

@@ -65,6 +65,8 @@ export function readPreamble(cells: readonly string[]): { organisation?: string;
 export interface StatementLine {
   /** Completed, and money was paid in: it must equal a payment. */
   isPayment: boolean;
+  /** Completed, and money was taken back out: its linked id names the payment. */
+  isReversal: boolean;
   result: 'other' | 'unreadable' | null;
   problem: string | null;
   receipt: string | null;
@@ -113,20 +115,21 @@ export function readLine(head: Head, cells: readonly string[], rules: LineRules)
     (paidIn && problemOfPayment(receipt, completedAt, rules)) ||
     null;
   if (problem !== null) return { ...NO_LINE, ...facts, ...rawOf(cells), result: 'unreadable', problem };
+  const texts = textsOf(cell);
+  const isLinked = texts.linkedReceipt !== null && texts.linkedReceipt !== facts.receipt;
   if (!paidIn) {
-    return {
-      ...NO_LINE,
-      ...facts,
-      ...textsOf(cell),
-      result: 'other',
-      amountMinor: negative(withdrawn ?? null) ?? 0n,
-    };
+    const amountMinor = negative(withdrawn ?? null) ?? 0n;
+    const isReversal = isLinked && amountMinor < 0n && !isCharge(texts.details);
+    return { ...NO_LINE, ...facts, ...texts, isReversal, result: 'other', amountMinor };
   }
-  return { ...NO_LINE, ...facts, ...textsOf(cell), isPayment: true, amountMinor: paidIn };
+  // What undoes an earlier withdrawal is the business's own money: no customer sent it.
+  if (isLinked) return { ...NO_LINE, ...facts, ...texts, result: 'other', amountMinor: paidIn };
+  return { ...NO_LINE, ...facts, ...texts, isPayment: true, amountMinor: paidIn };
 }
 
 const NO_LINE: StatementLine = {
   isPayment: false,
+  isReversal: false,
   result: null,
   problem: null,
   receipt: null,
@@ -154,8 +157,18 @@ function textsOf(cell: (column: Column) => string) {
     ...readOtherParty(cell('otherParty')),
     reference: cell('reference') || null,
     details: cell('details') || null,
-    linkedReceipt: referenceKey(cell('linkedReceipt')).slice(0, MAX_RECEIPT_LENGTH) || null,
+    linkedReceipt: readLinkedReceipt(cell('linkedReceipt')),
   };
+}
+
+/** A dash stands for nothing. */
+function readLinkedReceipt(text: string): string | null {
+  return /[a-z0-9]/i.test(text) ? referenceKey(text).slice(0, MAX_RECEIPT_LENGTH) : null;
+}
+
+/** The provider's fee for a payment may name it as well, and takes nothing back. */
+function isCharge(details: string | null): boolean {
+  return details !== null && /\bcharges?\b/i.test(details) && !/revers/i.test(details);
 }
 
 /** All that stood in a line that cannot be read. */

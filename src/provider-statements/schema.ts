@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { DateText, Id, Money, Nullable, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import { PAYMENT_STATUSES } from '../payments/schema.ts';
 
 const STATEMENT_STATUSES = ['received', 'matching', 'taking_in', 'reconciling', 'done', 'failed'] as const;
 
@@ -10,6 +11,7 @@ export const LINE_RESULTS = [
   'amount_differs',
   'missing_in_books',
   'reversed_in_books',
+  'reversed_at_provider',
   'missing_at_provider',
   'other',
   'repeated',
@@ -53,10 +55,10 @@ export const ProviderStatement = Type.Object(
     progress: Type.Object({
       lines: Type.Integer({ description: 'In the file, after its head.' }),
       payments: Type.Integer({
-        description: 'Of them to be compared: completed, paid in, first of their receipt.',
+        description: 'Of them to be compared: completed, paid in, first of their receipt, no linked id.',
       }),
       compared: Type.Integer(),
-      takenIn: Type.Integer({ description: 'Handed to the books by take-in, whatever came of it.' }),
+      takenIn: Type.Integer({ description: 'Payments that take-in brought into the books.' }),
       reconciled: Type.Integer({ description: 'Payments that were reconciled by this statement.' }),
     }),
     results: Type.Object(Object.fromEntries(LINE_RESULTS.map((result) => [result, figures])), {
@@ -86,6 +88,7 @@ export const ProviderStatement = Type.Object(
           amount_differs: { lines: 0, total: 0 },
           missing_in_books: { lines: 1, total: 400 },
           reversed_in_books: { lines: 0, total: 0 },
+          reversed_at_provider: { lines: 0, total: 0 },
           missing_at_provider: { lines: 1, total: 800 },
           other: { lines: 0, total: 0 },
           repeated: { lines: 0, total: 0 },
@@ -116,8 +119,11 @@ export const ProviderStatementLine = Type.Object(
     payerName: Nullable(Type.String()),
     providerStatus: Nullable(Type.String()),
     details: Nullable(Type.String({ description: 'Of an unreadable line: all that stood in it.' })),
-    linkedReceipt: Nullable(Type.String()),
+    linkedReceipt: Nullable(
+      Type.String({ description: 'The transaction that this one takes back, or belongs to.' }),
+    ),
     paymentId: Nullable(Type.Integer()),
+    paymentStatus: Nullable(Type.Enum([...PAYMENT_STATUSES])),
     paymentAmount: Nullable(Money),
     paymentDate: Nullable(DateText),
     dayDiffers: Nullable(Type.Boolean({ description: 'The books have the payment on another day.' })),
@@ -143,6 +149,7 @@ export const ProviderStatementLine = Type.Object(
         details: 'Pay Bill',
         linkedReceipt: null,
         paymentId: null,
+        paymentStatus: null,
         paymentAmount: null,
         paymentDate: null,
         dayDiffers: null,

@@ -111,6 +111,16 @@ export async function findStalledIds(db: Db, stallSeconds: number, limit: number
   return rows.map(({ id }) => id);
 }
 
+/** Says that the work on these goes on in a process, also where others come first in it. */
+export async function touchWaiting(db: Db, ids: readonly number[]): Promise<void> {
+  await sql`
+    update provider_statements set progressed_at = clock_timestamp() where id in (
+      select id from provider_statements
+      where id = any(${ids}::bigint[]) and status not in ('done', 'failed') order by id for no key update skip locked)`.execute(
+    db,
+  );
+}
+
 export interface Reconciling {
   by: number | null;
   date: PlainDate;
@@ -153,9 +163,8 @@ export async function setStage(
 async function clearTotals(tx: Tx, id: number): Promise<void> {
   await sql`
     delete from provider_statement_totals where statement_id = ${id} and result in
-      ('matched', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'missing_at_provider')`.execute(
-    tx,
-  );
+      ('matched', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'reversed_at_provider',
+        'missing_at_provider')`.execute(tx);
 }
 
 /** After several failures in a row the work is given up, with the reason of the last. */
@@ -173,6 +182,12 @@ export async function recordFailure(
 }
 
 // Matching ---------------------------------------------------------------------------------------
+
+/** Whether any statement has a withdrawal that takes this receipt back; where it came in later, too. */
+function isTakenBack(receipt: 'b.receipt' | 'l.receipt') {
+  return sql<boolean>`exists (
+    select from provider_statement_lines r where r.is_reversal and r.linked_receipt = ${sql.ref(receipt)})`;
+}
 
 /** What an earlier comparison found that the file lacks; false when nothing is left of it. */
 export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number): Promise<boolean> {
@@ -201,7 +216,8 @@ export async function compareLines(
     compared as (
       select b.id, b.amount_minor, p.id as payment_id,
         p.payment_date <> (b.completed_at at time zone ${options.timeZone})::date as day_differs,
-        (case when p.id is null then 'missing_in_books'
+        (case when ${isTakenBack('b.receipt')} then 'reversed_at_provider'
+          when p.id is null then 'missing_in_books'
           when p.status = 'reversed' then 'reversed_in_books'
           when p.amount_minor <> b.amount_minor then 'amount_differs'
           else 'matched' end)::provider_line_result as result
@@ -276,62 +292,99 @@ export async function findMissingAtProvider(
   return (rows[0]?.read ?? 0) > 0;
 }
 
-// Taking in, reconciling -------------------------------------------------------------------------
-
-export function findMissingLines(db: Db, statement: ProviderStatementRow, limit: number): Promise<LineRow[]> {
-  return db
-    .selectFrom('provider_statement_lines')
-    .selectAll()
-    .where('statement_id', '=', statement.id)
-    .where('result', '=', 'missing_in_books')
-    .where('line_number', '>', statement.taken_in_to_line)
-    .orderBy('line_number')
-    .limit(limit)
-    .execute();
+/**
+ * Tells the other statements what the withdrawals of this one took back. Only lines whose comparison counts
+ * already: one that is still to come sees the withdrawals itself. Of two statements that wait for each other
+ * PostgreSQL undoes one, whose step is run again.
+ * @returns false when no line is left that has to be told.
+ */
+export async function flagReversedElsewhere(tx: Tx, id: number, limit: number): Promise<boolean> {
+  const { rows: told } = await sql`
+    select s.id from provider_statements s
+    where s.id in (
+      select l.statement_id from provider_statement_lines r join provider_statement_lines l
+        on l.receipt = r.linked_receipt and l.is_payment and l.result <> 'reversed_at_provider'
+      where r.statement_id = ${id} and r.is_reversal)
+    order by s.id for no key update`.execute(tx);
+  if (told.length === 0) return false;
+  const { rows } = await sql<{ lines: number }>`
+    with found as materialized (
+      select distinct on (l.id) l.id, l.statement_id, l.result, l.amount_minor
+      from provider_statement_lines r
+        join provider_statement_lines l
+          on l.receipt = r.linked_receipt and l.is_payment and l.result <> 'reversed_at_provider'
+        join provider_statements s on s.id = l.statement_id and l.line_number <= s.compared_to_line
+      where r.statement_id = ${id} and r.is_reversal
+      limit ${limit}),
+    stored as (
+      update provider_statement_lines l set result = 'reversed_at_provider' from found f where l.id = f.id),
+    added as (
+      insert into provider_statement_totals as t (statement_id, result, line_count, amount_minor)
+      select statement_id, result, -count(*), -sum(amount_minor) from found group by statement_id, result
+      union all
+      select statement_id, 'reversed_at_provider', count(*), sum(amount_minor) from found group by statement_id
+      on conflict (statement_id, result) do update
+      set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor),
+    moved as (
+      update provider_statements set updated_at = now() where id in (select statement_id from found))
+    select count(*) as lines from found`.execute(tx);
+  return (rows[0]?.lines ?? 0) > 0;
 }
 
-/** Moves on only from where the lines were read: of two processes that took them in, one counts them. */
+// Taking in, reconciling -------------------------------------------------------------------------
+
+export async function findMissingLines(
+  db: Db,
+  statement: ProviderStatementRow,
+  limit: number,
+): Promise<LineRow[]> {
+  const { rows } = await sql<LineRow>`
+    select l.* from provider_statement_lines l
+    where l.statement_id = ${statement.id} and l.result = 'missing_in_books'
+      and l.line_number > ${statement.taken_in_to_line} and not ${isTakenBack('l.receipt')}
+    order by l.line_number limit ${limit}`.execute(db);
+  return rows;
+}
+
+/**
+ * Counts what the import of these lines brought into the books, in this run or in one that died. Moves on only
+ * from where the lines were read: of two processes that took them in, one counts them.
+ */
 export async function recordTakenIn(
   db: Db,
   from: ProviderStatementRow,
-  lines: number,
+  provider: string,
   toLine: number,
 ): Promise<void> {
-  await db
-    .updateTable('provider_statements')
-    .set({
-      taken_in_count: sql`taken_in_count + ${lines}::integer`,
-      taken_in_to_line: toLine,
-      attempts: 0,
-      progressed_at: sql`clock_timestamp()`,
-      updated_at: sql`now()`,
-    })
-    .where('id', '=', from.id)
-    .where('status', '=', 'taking_in')
-    .where('taken_in_to_line', '=', from.taken_in_to_line)
-    .execute();
+  await sql`
+    update provider_statements set
+      taken_in_count = taken_in_count + (
+        select count(*)::integer from provider_statement_lines l
+        where l.statement_id = ${from.id} and l.result = 'missing_in_books'
+          and l.line_number > ${from.taken_in_to_line} and l.line_number <= ${toLine}
+          and exists (
+            select from notifications n
+            where n.provider = ${provider} and n.trans_id = l.receipt and n.source = 'import'
+              and n.outcome in ('matched', 'unmatched', 'linked'))),
+      taken_in_to_line = ${toLine}, attempts = 0, progressed_at = clock_timestamp(), updated_at = now()
+    where id = ${from.id} and status = 'taking_in' and taken_in_to_line = ${from.taken_in_to_line}`.execute(
+    db,
+  );
 }
 
-export interface ReconcilablePayment {
-  id: number;
-  amount_minor: number;
-}
-
-/** The payments of the next matched lines that are still as they were when compared, locked by id. */
-export async function lockReconcilable(tx: Tx, statement: ProviderStatementRow, limit: number) {
-  const { rows: lines } = await sql<{ line_number: number; payment_id: number }>`
-    select line_number, payment_id from provider_statement_lines
-    where statement_id = ${statement.id} and line_number > ${statement.reconciled_to_line} and result = 'matched'
-    order by line_number limit ${limit}`.execute(tx);
-  const lastLine = lines.at(-1)?.line_number;
-  if (lastLine === undefined) return undefined;
-  const { rows: locked } = await sql<
-    ReconcilablePayment & { status: PaymentStatus; reconciliation_id: number | null }
-  >`
-    select p.id, p.amount_minor, p.status, p.reconciliation_id from payments p
-    where p.id = any(${lines.map((line) => line.payment_id)}::bigint[]) order by p.id for update`.execute(tx);
-  const payments = locked.filter((row) => row.status !== 'reversed' && row.reconciliation_id === null);
-  return { lastLine, payments };
+/** The payments of the next matched lines; not those that the provider took back since the comparison. */
+export async function findMatchedPayments(
+  tx: Tx,
+  statement: ProviderStatementRow,
+  limit: number,
+): Promise<{ lastLine: number; paymentIds: number[] } | undefined> {
+  const { rows } = await sql<{ line_number: number; payment_id: number }>`
+    select l.line_number, l.payment_id from provider_statement_lines l
+    where l.statement_id = ${statement.id} and l.line_number > ${statement.reconciled_to_line}
+      and l.result = 'matched' and not ${isTakenBack('l.receipt')}
+    order by l.line_number limit ${limit}`.execute(tx);
+  const lastLine = rows.at(-1)?.line_number;
+  return lastLine === undefined ? undefined : { lastLine, paymentIds: rows.map(({ payment_id: id }) => id) };
 }
 
 export async function recordReconciled(tx: Tx, id: number, payments: number, toLine: number): Promise<void> {
@@ -408,6 +461,7 @@ function toProviderStatement(row: ProviderStatementRow, totals: readonly TotalRo
 
 type ListedLine = LineRow & {
   statement_created_at: Date;
+  payment_status: PaymentStatus | null;
   payment_amount_minor: number | null;
   payment_date: PlainDate | null;
   reconciliation_id: number | null;
@@ -416,8 +470,8 @@ type ListedLine = LineRow & {
 export async function listLines(db: Db, currency: Currency, statementId: number, plan: ListPlan) {
   const page = await fetchPage<ListedLine>(db, plan, {
     select: sql`
-      select l.*, s.created_at as statement_created_at, p.amount_minor as payment_amount_minor, p.payment_date,
-        p.reconciliation_id
+      select l.*, s.created_at as statement_created_at, p.status as payment_status,
+        p.amount_minor as payment_amount_minor, p.payment_date, p.reconciliation_id
       from provider_statement_lines l join provider_statements s on s.id = l.statement_id
         left join payments p on p.id = l.payment_id`,
     from: sql`from provider_statement_lines l join provider_statements s on s.id = l.statement_id`,
@@ -443,6 +497,7 @@ function toLine(row: ListedLine, currency: Currency) {
     details: row.details,
     linkedReceipt: row.linked_receipt,
     paymentId: row.payment_id,
+    paymentStatus: row.payment_status,
     paymentAmount: row.payment_amount_minor === null ? null : amountOf(row.payment_amount_minor, currency),
     paymentDate: row.payment_date,
     dayDiffers: row.day_differs,

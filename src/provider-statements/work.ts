@@ -5,23 +5,27 @@ import type { Log } from '../core/log.ts';
 import { minorToText } from '../core/money.ts';
 import { getMobileMoneyId } from '../payment-methods/store.ts';
 import { receiveNotification } from '../payments/inbox.ts';
-import { makeBatch } from '../reconciliations/commands.ts';
+import { makeBatch, resultOf } from '../reconciliations/commands.ts';
+import { lockPayments } from '../reconciliations/store.ts';
+import { findUser } from '../users/store.ts';
 import { PROVIDER, readNotification } from '../webhooks/notification.ts';
 import {
   compareLines,
   deleteMissingAtProvider,
+  findMatchedPayments,
   findMissingAtProvider,
   findMissingLines,
   findProviderStatementRow,
   findStalledIds,
+  flagReversedElsewhere,
   type LineRow,
   lockProviderStatement,
-  lockReconcilable,
   type ProviderStatementRow,
   recordFailure,
   recordReconciled,
   recordTakenIn,
   setStage,
+  touchWaiting,
 } from './store.ts';
 
 /**
@@ -35,9 +39,12 @@ const TAKEN_IN_A_STEP = 100;
 /** Of a pool of eight, so that requests go on. */
 const TAKEN_IN_AT_ONCE = 3;
 const RECONCILED_A_STEP = 10_000;
+const FLAGGED_A_STEP = 5_000;
 
 /** No step takes as long: then its process has died. */
 const STALL_SECONDS = 30;
+/** How often those that wait behind another are said to be in good hands. */
+const TOUCH_MS = 10_000;
 const STATEMENTS_A_MINUTE = 10;
 const LONGEST_RESUMED_MS = 15_000;
 const MOST_ATTEMPTS = 5;
@@ -52,10 +59,25 @@ export interface ProviderStatementWork {
 export function createProviderStatementWork(context: Context, log: Log): ProviderStatementWork {
   let stopped = false;
   let running = Promise.resolve();
+  const queue = new Set<number>();
+  let touchedAt = Number.NEGATIVE_INFINITY;
+
+  /** Without it the minute job would work on those that wait here as well. */
+  async function goesOn(): Promise<boolean> {
+    if (stopped) return false;
+    if (performance.now() - touchedAt > TOUCH_MS) {
+      await touchWaiting(context.db, [...queue]);
+      touchedAt = performance.now();
+    }
+    return true;
+  }
+
   return {
     start(id) {
+      queue.add(id);
       running = running.then(async () => {
-        await workOn(context, log, id, () => !stopped);
+        await workOn(context, log, id, goesOn);
+        queue.delete(id);
       });
     },
     stop() {
@@ -83,9 +105,14 @@ export async function resumeProviderStatements(
 }
 
 /** @returns whether the work came to its end; a failure is kept at the statement, to be tried again. */
-async function workOn(context: Context, log: Log, id: number, goesOn: () => boolean): Promise<boolean> {
+async function workOn(
+  context: Context,
+  log: Log,
+  id: number,
+  goesOn: () => boolean | Promise<boolean>,
+): Promise<boolean> {
   try {
-    while (goesOn()) if (!(await takeStep(context, log, id))) return true;
+    while (await goesOn()) if (!(await takeStep(context, log, id))) return true;
     return false;
   } catch (error) {
     log.error({ err: error, statementId: id }, 'the work on a provider statement failed');
@@ -124,12 +151,14 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
   if (status === 'received') return Boolean(await setStage(tx, id, 'matching'));
   if (status !== 'matching') return true;
   const options = { provider: PROVIDER, timeZone: context.config.BUSINESS_TIMEZONE };
-  if (statement.compared_to_line === 0 && (await deleteMissingAtProvider(tx, id, PAYMENTS_A_STEP)))
+  // Before its first search: what is there is of an earlier comparison.
+  if (statement.searched_to_date === null && (await deleteMissingAtProvider(tx, id, PAYMENTS_A_STEP)))
     return true;
   if (await compareLines(tx, statement, { ...options, limit: LINES_A_STEP })) return true;
   const methodId = await getMobileMoneyId(tx);
   if (await findMissingAtProvider(tx, statement, { ...options, methodId, limit: PAYMENTS_A_STEP }))
     return true;
+  if (await flagReversedElsewhere(tx, id, FLAGGED_A_STEP)) return true;
   await setStage(tx, id, 'done');
   return false;
 }
@@ -145,8 +174,12 @@ async function takeInNext(context: Context, log: Log, statement: ProviderStateme
     return;
   }
   const few = pLimit(TAKEN_IN_AT_ONCE);
-  await Promise.all(lines.map((line) => few(() => takeIn(context, log, statement, line))));
-  await recordTakenIn(context.db, statement, lines.length, last.line_number);
+  // Where one fails the others end first, so that none goes on beside what comes next.
+  const ends = await Promise.allSettled(
+    lines.map((line) => few(() => takeIn(context, log, statement, line))),
+  );
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  await recordTakenIn(context.db, statement, PROVIDER, last.line_number);
 }
 
 /**
@@ -189,28 +222,26 @@ function providerTime(moment: Date): string {
 }
 
 async function reconcileNext(tx: Tx, statement: ProviderStatementRow): Promise<boolean> {
-  const next = await lockReconcilable(tx, statement, RECONCILED_A_STEP);
+  const next = await findMatchedPayments(tx, statement, RECONCILED_A_STEP);
   if (!next || statement.reconciling_date === null) {
     await setStage(tx, statement.id, 'done');
     return false;
   }
-  if (next.payments.length > 0) {
+  const locked = await lockPayments(tx, next.paymentIds);
+  const payments = locked.filter((payment) => resultOf(payment) === 'reconciled');
+  if (payments.length > 0) {
     await makeBatch(tx, await reconcilerOf(tx, statement), {
       date: statement.reconciling_date,
-      payments: next.payments,
+      payments,
       providerStatementId: statement.id,
     });
   }
-  await recordReconciled(tx, statement.id, next.payments.length, next.lastLine);
+  await recordReconciled(tx, statement.id, payments.length, next.lastLine);
   return true;
 }
 
 /** Who asked for it: the work may go on in another process. */
 async function reconcilerOf(tx: Tx, statement: ProviderStatementRow): Promise<Actor> {
-  const user = await tx
-    .selectFrom('users')
-    .select(['id', 'email'])
-    .where('id', '=', statement.reconciling_by)
-    .executeTakeFirst();
+  const user = statement.reconciling_by === null ? undefined : await findUser(tx, statement.reconciling_by);
   return user ? { ...SYSTEM, userId: user.id, name: user.email } : SYSTEM;
 }

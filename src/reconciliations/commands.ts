@@ -68,7 +68,8 @@ interface Outcome {
   result: Result;
 }
 
-function resultOf(payment: LockedPayment | undefined): Result {
+/** What reconciling a payment would lead to: `reconciled` where it can be. */
+export function resultOf(payment: LockedPayment | undefined): Result {
   if (!payment) return 'not_found';
   if (payment.reconciliation_id !== null) return 'already_reconciled';
   return payment.status === 'reversed' ? 'not_reconcilable' : 'reconciled';

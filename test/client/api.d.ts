@@ -3226,6 +3226,10 @@ export interface components {
          *           "lines": 0,
          *           "total": 0
          *         },
+         *         "reversed_at_provider": {
+         *           "lines": 0,
+         *           "total": 0
+         *         },
          *         "missing_at_provider": {
          *           "lines": 1,
          *           "total": 800
@@ -3271,10 +3275,10 @@ export interface components {
             progress: {
                 /** @description In the file, after its head. */
                 lines: number;
-                /** @description Of them to be compared: completed, paid in, first of their receipt. */
+                /** @description Of them to be compared: completed, paid in, first of their receipt, no linked id. */
                 payments: number;
                 compared: number;
-                /** @description Handed to the books by take-in, whatever came of it. */
+                /** @description Payments that take-in brought into the books. */
                 takenIn: number;
                 /** @description Payments that were reconciled by this statement. */
                 reconciled: number;
@@ -3297,6 +3301,11 @@ export interface components {
                     total: number;
                 };
                 reversed_in_books: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+                reversed_at_provider: {
                     lines: number;
                     /** @description In units of the currency. */
                     total: number;
@@ -3349,6 +3358,7 @@ export interface components {
          *       "details": "Pay Bill",
          *       "linkedReceipt": null,
          *       "paymentId": null,
+         *       "paymentStatus": null,
          *       "paymentAmount": null,
          *       "paymentDate": null,
          *       "dayDiffers": null,
@@ -3359,7 +3369,7 @@ export interface components {
         ProviderStatementLine: {
             id: number;
             lineNumber: number | null;
-            result: ("matched" | "amount_differs" | "missing_in_books" | "reversed_in_books" | "missing_at_provider" | "other" | "repeated" | "contradictory" | "unreadable") | null;
+            result: ("matched" | "amount_differs" | "missing_in_books" | "reversed_in_books" | "reversed_at_provider" | "missing_at_provider" | "other" | "repeated" | "contradictory" | "unreadable") | null;
             problem: string | null;
             receipt: string | null;
             completedAt: string | null;
@@ -3372,6 +3382,7 @@ export interface components {
             details: string | null;
             linkedReceipt: string | null;
             paymentId: number | null;
+            paymentStatus: ("matched" | "unmatched" | "reversed") | null;
             paymentAmount: number | null;
             paymentDate: string | null;
             dayDiffers: boolean | null;
@@ -7381,6 +7392,10 @@ export interface operations {
                      *               "lines": 0,
                      *               "total": 0
                      *             },
+                     *             "reversed_at_provider": {
+                     *               "lines": 0,
+                     *               "total": 0
+                     *             },
                      *             "missing_at_provider": {
                      *               "lines": 1,
                      *               "total": 800
@@ -7508,6 +7523,10 @@ export interface operations {
                      *             "lines": 0,
                      *             "total": 0
                      *           },
+                     *           "reversed_at_provider": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
                      *           "missing_at_provider": {
                      *             "lines": 1,
                      *             "total": 800
@@ -7615,6 +7634,10 @@ export interface operations {
                      *             "lines": 0,
                      *             "total": 0
                      *           },
+                     *           "reversed_at_provider": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
                      *           "missing_at_provider": {
                      *             "lines": 1,
                      *             "total": 800
@@ -7670,7 +7693,7 @@ export interface operations {
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[lineNumber][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[lineNumber]=value means eq. */
                 "filter[lineNumber]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[result][op]=value, ops eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, amount_differs, missing_in_books, reversed_in_books, missing_at_provider, other, repeated, contradictory, unreadable. */
+                /** @description filter[result][op]=value, ops eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, amount_differs, missing_in_books, reversed_in_books, reversed_at_provider, missing_at_provider, other, repeated, contradictory, unreadable. */
                 "filter[result]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. */
                 "filter[receipt]"?: components["schemas"]["TextFilter"];
@@ -7730,6 +7753,7 @@ export interface operations {
                      *           "details": "Pay Bill",
                      *           "linkedReceipt": null,
                      *           "paymentId": null,
+                     *           "paymentStatus": null,
                      *           "paymentAmount": null,
                      *           "paymentDate": null,
                      *           "dayDiffers": null,
@@ -7835,6 +7859,10 @@ export interface operations {
                      *             "total": 400
                      *           },
                      *           "reversed_in_books": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "reversed_at_provider": {
                      *             "lines": 0,
                      *             "total": 0
                      *           },
@@ -7952,6 +7980,10 @@ export interface operations {
                      *             "total": 400
                      *           },
                      *           "reversed_in_books": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "reversed_at_provider": {
                      *             "lines": 0,
                      *             "total": 0
                      *           },
@@ -8073,6 +8105,10 @@ export interface operations {
                      *             "total": 400
                      *           },
                      *           "reversed_in_books": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
+                     *           "reversed_at_provider": {
                      *             "lines": 0,
                      *             "total": 0
                      *           },
