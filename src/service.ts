@@ -42,7 +42,7 @@ export async function startService(config: Config): Promise<Service> {
   });
   const copies = openCopyPool({
     connection,
-    onConnectionLost: (error) => log.warn(`An export's connection was lost: ${error.message}`),
+    onConnectionLost: (error) => log.warn(`A copy's connection was lost: ${error.message}`),
   });
   const probe = openDatabaseProbe({
     connection,
@@ -87,9 +87,8 @@ export async function startService(config: Config): Promise<Service> {
       const jobsStopped = jobs.stop(); // at once: its batch at hand ends while the requests do
       // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
       if (config.production) await sleep(BALANCERS_LOOK_AWAY_MS);
-      await copies.close(); // an export may take minutes; its reader sees that it broke
-      await prover.close();
-      await app.close();
+      // What may take minutes is broken off, as its reader or sender sees, while the other requests end.
+      await Promise.all([copies.close(), prover.close(), app.close()]);
       await jobsStopped;
       await probe.close();
       await database.close();

@@ -133,9 +133,7 @@ export async function startTestService(environment: Record<string, string> = {})
     },
   };
   const close = async () => {
-    await copies.close();
-    await prover.close();
-    await app.close();
+    await Promise.all([copies.close(), prover.close(), app.close()]);
     await probe.close();
     await opened.close();
     redis?.close();

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { pipeline, type Readable, Transform, type Writable } from 'node:stream';
-import { sql } from 'kysely';
 import pg from 'pg';
-import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import { to as copyTo } from 'pg-copy-streams';
+import { createLoader, type Load, MAX_LOADS } from './copy-in.ts';
 import { type PlainDate, parsePlainDate } from './dates.ts';
-import { columnTypes, type DatabaseOptions, onConnection, type Tx } from './db.ts';
-import { AppError } from './errors.ts';
+import { columnTypes, type DatabaseOptions } from './db.ts';
+import { busy, unavailable } from './errors.ts';
 
 /**
- * Large results as CSV, streamed by `COPY … TO STDOUT`, and large files into tables by `COPY … FROM STDIN`,
- * on connections that nothing else waits for.
+ * Large results as CSV, streamed by `COPY … TO STDOUT`, on connections that nothing else waits for. Files come
+ * in on them, too: see copy-in.ts.
  */
 export interface CopyPool {
   /**
@@ -23,18 +23,10 @@ export interface CopyPool {
    * @throws AppError 503 while as many exports run as there are connections.
    */
   open(query: string, quoted: readonly string[]): Promise<Readable>;
-  /**
-   * Runs the work in one transaction, which may take as long as whoever sends the file.
-   *
-   * @throws AppError 503 while as many files come in as there are connections for them.
-   */
-  load<T>(work: (tx: Tx, copyIn: CopyIn) => Promise<T>): Promise<T>;
+  load: Load;
   /** Breaks off what is running. */
   close(): Promise<void>;
 }
-
-/** @param statement `copy … from stdin`. The stream takes its rows; its end is the end of the statement. */
-export type CopyIn = (statement: string) => Writable;
 
 interface CopyPoolOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
   /** How long a reader may take nothing: it keeps a snapshot open, and dead rows from being cleaned up. */
@@ -42,13 +34,11 @@ interface CopyPoolOptions extends Pick<DatabaseOptions, 'connection' | 'onConnec
 }
 
 const EXPORTS = 2;
-const LOADS = 2;
 const CONNECT_TIMEOUT_MS = 3_000;
 export const EXPORT_TIMEOUT_MS = 10 * 60_000;
-/** Above the time that a file may take to come in. */
-const LOAD_TIMEOUT_MS = 20 * 60_000;
+/** Nothing here waits for more than another copy's last statements. */
+const LOCK_TIMEOUT_MS = 3_000;
 const STALL_MS = 60_000;
-const RETRY_AFTER_SECONDS = 5;
 
 // A slow statement is what this pool is for: it may sort in memory, and its dates are ISO 8601 on every server.
 const BEGIN = `
@@ -65,20 +55,27 @@ export function openCopyPool({
   const pool = new pg.Pool({
     ...target,
     application_name: 'account-management-service export',
-    max: EXPORTS + LOADS,
+    max: EXPORTS + MAX_LOADS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 10_000,
     keepAlive: true,
     types: columnTypes,
     statement_timeout: EXPORT_TIMEOUT_MS,
+    lock_timeout: LOCK_TIMEOUT_MS,
   });
   // An `error` event that nobody hears would end the process.
   pool.on('error', onConnectionLost);
   pool.on('connect', (client) => client.on('error', onConnectionLost));
 
   const running = new Set<Transform | Writable>();
+  const working = new Set<pg.PoolClient>();
+  let closing = false;
   let taken = 0;
-  let loads = 0;
+  pool.on('acquire', (client) => {
+    working.add(client);
+    if (closing) breakOff(client); // It was still connecting.
+  });
+  pool.on('release', (_error, client) => working.delete(client));
 
   async function open(query: string, quoted: readonly string[]): Promise<Readable> {
     if (taken >= EXPORTS) throw busy(EXPORTS, 'exports');
@@ -112,33 +109,15 @@ export function openCopyPool({
     return lines;
   }
 
-  async function load<T>(work: (tx: Tx, copyIn: CopyIn) => Promise<T>): Promise<T> {
-    if (loads >= LOADS) throw busy(LOADS, 'uploads');
-    loads += 1;
-    try {
-      const client = await pool.connect();
-      const copyIn = (statement: string) => {
-        const rows = client.query(copyFrom(statement));
-        running.add(rows);
-        // The server's word on a COPY that was broken off comes after the pipeline has let go of it.
-        rows.on('error', () => {});
-        return rows.once('close', () => running.delete(rows));
-      };
-      return await onConnection(client, async (tx) => {
-        await sql`select set_config('statement_timeout', ${String(LOAD_TIMEOUT_MS)}, true)`.execute(tx);
-        return work(tx, copyIn);
-      });
-    } finally {
-      loads -= 1;
-    }
-  }
-
   async function close(): Promise<void> {
-    for (const stream of running) stream.destroy(new Error('The service is stopping.'));
+    closing = true;
+    const reason = unavailable(new Error('The service is stopping.'));
+    for (const stream of running) stream.destroy(reason);
+    for (const client of working) breakOff(client);
     await pool.end();
   }
 
-  return { open, load, close };
+  return { open, load: createLoader(pool, running), close };
 }
 
 /** A connection in the middle of a COPY is closed, which ends the statement on the server. */
@@ -152,9 +131,9 @@ async function giveBack(client: pg.PoolClient, failure: Error | null | undefined
   }
 }
 
-function busy(most: number, what: string): AppError {
-  const message = `${most} ${what} are running, which is as many as can. Try again shortly.`;
-  return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: RETRY_AFTER_SECONDS });
+/** Ends the connection, also in the middle of a statement, whose end on the server nobody waits for. */
+function breakOff(client: pg.PoolClient): void {
+  if (client instanceof pg.Client) void client.end();
 }
 
 function copyStatement(query: string, quoted: readonly string[]): string {

@@ -85,6 +85,12 @@ export function unavailable(cause: unknown, retryAfterSeconds = 2): AppError {
   });
 }
 
+/** As many run as can; one of them ends soon. */
+export function busy(most: number, what: string): AppError {
+  const message = `${most} ${what} are running, which is as many as can. Try again shortly.`;
+  return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: 5 });
+}
+
 export function unreachable(value: never): never {
   throw new Error(`Unexpected value: ${String(value)}`);
 }

@@ -14,7 +14,7 @@ import { payPlanList } from '../../src/pay-plans/schema.ts';
 import { paymentMethodList } from '../../src/payment-methods/schema.ts';
 import { notificationList, paymentList } from '../../src/payments/schema.ts';
 import { configurationList, productList } from '../../src/products/schema.ts';
-import { providerStatementList } from '../../src/provider-statements/schema.ts';
+import { providerStatementLineList, providerStatementList } from '../../src/provider-statements/schema.ts';
 import { reconciliationList } from '../../src/reconciliations/schema.ts';
 import { userList } from '../../src/users/schema.ts';
 import { newAccount, newCustomer, setToday, useService } from '../harness.ts';
@@ -33,8 +33,8 @@ const read = (list: List, query: string): ListPlan =>
 const compiled = (part: RawBuilder<unknown>) => part.compile(service.context.db).sql;
 
 describe('a field that may have no value', () => {
-  /** Each list with its table, or those whose columns it shows. */
-  const LISTS: [List, string][] = [
+  /** Each list with its table, then those that lend it a column. */
+  const LISTS: [List, ...string[]][] = [
     [accountList, 'accounts'],
     [statusChangeList, 'account_status_changes'],
     [auditList, 'audit_entries'],
@@ -53,15 +53,17 @@ describe('a field that may have no value', () => {
     [configurationList, 'product_configurations'],
     [reconciliationList, 'reconciliations'],
     [providerStatementList, 'provider_statements'],
+    [providerStatementLineList, 'provider_statement_lines', 'provider_statements'],
     [userList, 'users'],
   ];
 
-  it.each(LISTS.map(([list, table]) => ({ list, table })))(
+  it.each(LISTS.map(([list, ...tables]) => ({ list, tables, table: tables[0] })))(
     'is marked as one, and no other is: $table',
-    async ({ list, table }) => {
+    async ({ list, tables, table }) => {
       const { rows } = await sql<{ column_name: string; is_nullable: string }>`
       select column_name, is_nullable from information_schema.columns
-      where table_schema = 'public' and table_name = ${table}`.execute(service.context.db);
+      where table_schema = 'public' and table_name = any(${tables})
+      order by array_position(${tables}, table_name::text) desc`.execute(service.context.db);
       const nullable = new Map(rows.map((row) => [row.column_name, row.is_nullable === 'YES']));
       let columns = 0;
       for (const parameter of Object.keys(list.query.properties)) {

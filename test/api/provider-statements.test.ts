@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runMinuteJobs } from '../../src/jobs.ts';
+import { findStalledIds } from '../../src/provider-statements/store.ts';
+import { createProviderStatementWork } from '../../src/provider-statements/work.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,
@@ -12,6 +14,7 @@ import {
   pay,
   reverse,
   setToday,
+  startTestService,
   type TestService,
   useService,
   wrongFields,
@@ -333,6 +336,16 @@ describe('a statement that was uploaded', () => {
     expect(figures(await started(first.id, 'match'))).toEqual({ missing_in_books: [1, 1] });
   });
 
+  it('without a line of payments lists what it lacks as it counts it', async () => {
+    await notified(service, { TransID: newReceipt(), TransTime: '20260315080000', TransAmount: '6' });
+    const march = { 'Completion Time': '15-03-2026 12:00:00', Withdrawn: '-5.00' };
+    const statement = await uploaded(file([line(newReceipt(), '', march)]));
+    for (const state of [statement, await started(statement.id, 'match')]) {
+      expect(figures(state)).toEqual({ other: [1, -5], missing_at_provider: [1, 6] });
+      expect(await linesOf(state.id, '&filter[result]=missing_at_provider')).toMatchObject([{ amount: 6 }]);
+    }
+  });
+
   it('is compared anew when the books have changed', async () => {
     const receipt = newReceipt();
     const { id: accountId } = await newAccount(service);
@@ -357,6 +370,89 @@ describe('a statement that was uploaded', () => {
     const twice = file([line(newReceipt(), '1')]);
     const statuses = await Promise.all([upload(twice), upload(twice)]);
     expect(statuses.map(({ status }) => status).sort()).toEqual([201, 409]);
+  });
+});
+
+describe('a payment that the provider took back', () => {
+  const time = { 'Completion Time': '03-04-2026 12:00:00' };
+  const takenBack = (of: string, amount: string) =>
+    line(newReceipt(), '', { ...time, Withdrawn: amount, Details: 'Reversal', 'Linked Transaction ID': of });
+
+  it('is neither reconciled nor taken in, and is a result of its own until the books have it reversed', async () => {
+    const [undone, lost, charged, topUp] = [newReceipt(), newReceipt(), newReceipt(), newReceipt()];
+    const april = { TransTime: '20260403120000', TransAmount: '100' };
+    const payment = await notified(service, { ...april, TransID: undone });
+    await notified(service, { ...april, TransID: charged });
+    const fee = { ...time, Withdrawn: '-1.00', Details: 'Pay Utility Charge' };
+    const statement = await uploaded(
+      file([
+        line(undone, '100.00', time),
+        line(lost, '70.00', time),
+        line(charged, '100.00', time),
+        takenBack(undone.toLowerCase(), '-100.00'),
+        takenBack(lost, '70.00'),
+        line(newReceipt(), '', { ...fee, 'Linked Transaction ID': charged }),
+        line(topUp, '5,000.00', { ...time, 'Linked Transaction ID': newReceipt() }),
+        line(newReceipt(), '3.00', { ...time, 'Linked Transaction ID': '-' }),
+      ]),
+    );
+    expect(statement.progress).toMatchObject({ lines: 8, payments: 4, compared: 4 });
+    const expected = { matched: [1, 100], reversed_at_provider: [2, 170], other: [4, 4829] };
+    expect(figures(statement)).toEqual({ ...expected, missing_in_books: [1, 3] });
+    const [first, second] = await linesOf(statement.id, '&filter[result]=reversed_at_provider');
+    expect(first).toMatchObject({
+      receipt: undone,
+      paymentId: payment.paymentId,
+      paymentStatus: 'unmatched',
+      reconciliationId: null,
+    });
+    expect(second).toMatchObject({ receipt: lost, paymentId: null, paymentStatus: null });
+
+    const after = await started(statement.id, 'take-in');
+    expect(after.progress.takenIn).toBe(1);
+    expect([await paymentsOf(lost), await paymentsOf(topUp)]).toEqual([[], []]);
+    expect((await started(statement.id, 'reconcile')).progress.reconciled).toBe(2);
+    expect((await paymentsOf(undone))[0].reconciliationId).toBeNull();
+    expect((await paymentsOf(charged))[0].reconciliationId).not.toBeNull();
+
+    await reverse(service, payment.paymentId);
+    expect(figures(await started(statement.id, 'match'))).toMatchObject({ ...expected, matched: [2, 103] });
+    const [reversed] = await linesOf(statement.id, `&filter[receipt]=${undone}`);
+    expect(reversed).toMatchObject({ result: 'reversed_at_provider', paymentStatus: 'reversed' });
+  });
+
+  it('is told to the statement that has it when a later one has the withdrawal', async () => {
+    const [undone, kept, lost] = [newReceipt(), newReceipt(), newReceipt()];
+    const april = { TransTime: '20260404120000', TransAmount: '60' };
+    await notified(service, { ...april, TransID: undone });
+    await notified(service, { ...april, TransID: kept });
+    const fourth = { 'Completion Time': '04-04-2026 12:00:00' };
+    const first = await uploaded(
+      file([line(undone, '60', fourth), line(kept, '60', fourth), line(lost, '8', fourth)]),
+    );
+    expect(figures(first)).toEqual({ matched: [2, 120], missing_in_books: [1, 8] });
+
+    const fifth = { 'Completion Time': '05-04-2026 09:00:00' };
+    const later = await uploaded(
+      file([
+        { ...takenBack(undone, '-60'), ...fifth },
+        { ...takenBack(undone, '-60'), ...fifth },
+        { ...takenBack(lost, '-8'), ...fifth },
+      ]),
+    );
+    expect(figures(later)).toEqual({ other: [3, -128] });
+    const told = await ended(first.id);
+    expect(figures(told)).toEqual({ matched: [1, 60], reversed_at_provider: [2, 68] });
+    expect(figures(await started(first.id, 'match'))).toEqual(figures(told));
+
+    // As the lines are between the later one's coming in and its comparison.
+    await sql`update provider_statement_lines set result = (
+        case when payment_id is null then 'missing_in_books' else 'matched' end)::provider_line_result
+      where statement_id = ${first.id}`.execute(service.context.db);
+    expect((await started(first.id, 'reconcile')).progress.reconciled).toBe(1);
+    expect((await paymentsOf(undone))[0].reconciliationId).toBeNull();
+    expect((await started(first.id, 'take-in')).progress.takenIn).toBe(0);
+    expect(await paymentsOf(lost)).toEqual([]);
   });
 });
 
@@ -522,6 +618,24 @@ describe('what is missing in the books', () => {
   });
 });
 
+describe('the count of what was taken in', () => {
+  it('has neither what the books had meanwhile nor what waits for staff', async () => {
+    const [fresh, told, entered, disputed] = [newReceipt(), newReceipt(), newReceipt(), newReceipt()];
+    const { id: accountId } = await newAccount(service);
+    const statement = await uploaded(
+      file([line(fresh, '1'), line(told, '2'), line(entered, '3'), line(disputed, '4')]),
+    );
+    expect(figures(statement)).toMatchObject({ missing_in_books: [4, 10] });
+    await notified(service, { TransID: told, TransAmount: '2' });
+    await pay(service, accountId, 3, { transactionRef: entered, paymentDate: '2026-11-02' });
+    await pay(service, accountId, 5, { transactionRef: disputed, paymentDate: '2026-11-02' });
+    const after = await started(statement.id, 'take-in');
+    expect(after.progress.takenIn).toBe(1);
+    expect(figures(after)).toMatchObject({ matched: [3, 6], amount_differs: [1, 4] });
+    expect((await started(statement.id, 'take-in')).progress.takenIn).toBe(1);
+  });
+});
+
 describe('what matched', () => {
   it('is reconciled in batches of its own, once', async () => {
     const [first, second, undone] = [newReceipt(), newReceipt(), newReceipt()];
@@ -579,11 +693,12 @@ describe('work whose process died', () => {
     // The first line was taken in, and its step was not kept; the second line's turn is next.
     await started(statement.id, 'take-in');
     expect(await paymentsOf(one)).toHaveLength(1);
-    await leave(statement.id, `status = 'taking_in', taken_in_to_line = 0`);
+    await leave(statement.id, `status = 'taking_in', taken_in_to_line = 0, taken_in_count = 0`);
     await sql`update provider_statement_lines set result = 'missing_in_books', payment_id = null
       where statement_id = ${statement.id}`.execute(service.context.db);
     await runJobs();
-    expect(figures(await ended(statement.id))).toEqual({ matched: [3, 6] });
+    const after = await ended(statement.id);
+    expect([figures(after), after.progress.takenIn]).toEqual([{ matched: [3, 6] }, 3]);
     for (const receipt of [one, two, three]) expect(await paymentsOf(receipt)).toHaveLength(1);
 
     await leave(
@@ -607,6 +722,49 @@ describe('work whose process died', () => {
     // Asking for what is under way changes nothing, and lets this process do it.
     await started(statement.id, 'match');
     expect((await ended(statement.id)).status).toBe('done');
+  });
+
+  it('is not taken for dead while it waits behind another', async () => {
+    const { db } = service.context;
+    const busy = await uploaded(file([line(newReceipt(), '1')]));
+    const waiting = await uploaded(file([line(newReceipt(), '1')]));
+    await sql`create function compare_slowly() returns trigger language plpgsql as
+      'begin perform pg_sleep(1); return new; end'`.execute(db);
+    await sql`create trigger slowly before update on provider_statement_lines
+      for each row execute function compare_slowly()`.execute(db);
+    for (const { id } of [busy, waiting]) await leave(id, `status = 'matching', compared_to_line = 0`);
+    expect(await findStalledIds(db, 30, 10)).toHaveLength(2);
+    const work = createProviderStatementWork(service.context, service.parts.log);
+    work.start(busy.id);
+    work.start(waiting.id);
+    await expect.poll(() => findStalledIds(db, 30, 10), { interval: 20, timeout: 900 }).toEqual([]);
+    await work.stop();
+    await sql`drop trigger slowly on provider_statement_lines`.execute(db);
+    for (const { id } of [busy, waiting]) expect((await started(id, 'match')).status).toBe('done');
+  });
+
+  it('begins nothing else before all of a step that failed has ended', async () => {
+    const receipts = Array.from({ length: 5 }, newReceipt);
+    const { db } = service.context;
+    const statement = await uploaded(file(receipts.map((receipt) => line(receipt, '1'))));
+    await sql`create function refuse_one() returns trigger language plpgsql as ${sql.lit(`begin
+      if new.trans_id = '${receipts[0]}' then raise exception 'broken on purpose'; end if;
+      perform pg_sleep(0.3); return new; end`)}`.execute(db);
+    await sql`create trigger refuse_one before insert on notifications
+      for each row execute function refuse_one()`.execute(db);
+    const answer = await service.call('POST', `/reconciliations/statements/${statement.id}/take-in`);
+    expect(answer.status).toBe(200);
+    const seen = async () => {
+      const { rows } = await sql<{ attempts: number; stored: number }>`
+        select attempts, (select count(*) from notifications where trans_id = any(${receipts})) as stored
+        from provider_statements where id = ${statement.id}`.execute(db);
+      return rows[0];
+    };
+    await expect.poll(async () => (await seen())?.attempts, { interval: 10, timeout: 5_000 }).toBe(1);
+    expect((await seen())?.stored).toBe(4);
+    await sql`drop trigger refuse_one on notifications`.execute(db);
+    const after = await started(statement.id, 'take-in');
+    expect([figures(after), after.progress.takenIn]).toEqual([{ matched: [5, 5] }, 5]);
   });
 
   it('is given up after five failures, with the reason, and can be asked for again', async () => {
@@ -643,6 +801,36 @@ describe('the time that a body may take', () => {
     upload.socket.write(body);
     await expect.poll(upload.text, { timeout: 10_000 }).toMatch(/^HTTP\/1\.1 201 /);
     upload.socket.destroy();
+  });
+});
+
+describe('a service that stops', () => {
+  it('breaks off an upload that is being stored, and keeps nothing of it', async () => {
+    const { service: other, close } = await startTestService();
+    let closed: Promise<void> | undefined;
+    try {
+      await sql`create function store_slowly() returns trigger language plpgsql as
+        'begin perform pg_sleep(20); return new; end'`.execute(other.context.db);
+      await sql`create trigger slowly before update on provider_statements
+        for each row execute function store_slowly()`.execute(other.context.db);
+      const answer = other.call('POST', '/reconciliations/statements', file([line(newReceipt(), '1')]), {
+        headers: { 'content-type': 'text/csv' },
+      });
+      const sleeping = async () => {
+        const { rows } = await sql<{ n: number }>`
+          select count(*) as n from pg_stat_activity
+          where datname = current_database() and wait_event = 'PgSleep'`.execute(other.context.db);
+        return rows[0]?.n;
+      };
+      await expect.poll(sleeping, { timeout: 10_000 }).toBe(1);
+      const start = performance.now();
+      closed = close();
+      expect((await answer).status).toBe(503);
+      await closed;
+      expect(performance.now() - start).toBeLessThan(10_000);
+    } finally {
+      await (closed ?? close());
+    }
   });
 });
 
