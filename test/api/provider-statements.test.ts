@@ -805,7 +805,7 @@ describe('the time that a body may take', () => {
 });
 
 describe('a service that stops', () => {
-  it('breaks off an upload that is being stored, and keeps nothing of it', async () => {
+  it('breaks off an upload that is being stored', async () => {
     const { service: other, close } = await startTestService();
     let closed: Promise<void> | undefined;
     try {
