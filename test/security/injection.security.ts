@@ -317,10 +317,17 @@ function decoded(path: string): string {
   );
 }
 
-async function attack(attacks: readonly Attack[]): Promise<void> {
+/** An example may be right in form and still be refused for what is there, such as a credit that is too small. */
+async function fieldsRefusedAnyway(operation: Operation): Promise<string[]> {
+  const reply = await ask(withBody(operation, rightBody(operation)));
+  if (reply.status !== 400) return [];
+  return (refusalOf(reply).details.fields ?? []).map(({ path }) => path);
+}
+
+async function attack(attacks: readonly Attack[], atOnce = AT_ONCE): Promise<void> {
   let next = 0;
   await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
+    Array.from({ length: atOnce }, async () => {
       while (next < attacks.length) await expectRefusedOrDone(attacks[next++] as Attack);
     }),
   );
@@ -337,11 +344,13 @@ describe('a body', () => {
   it.each(writes)('$name, each field wrong in every way', async (operation) => {
     const schema = operation.body?.schema as Schema;
     const right = rightBody(operation);
+    const refusedAnyway = await fieldsRefusedAnyway(operation);
     const attacks = placesOf(schema).flatMap(({ keys, schema: part }) =>
       VALUES.map((value) => {
         // The provider's gateway may send numbers for texts: what it says is read, not checked.
         const certain = !isWebhook(operation) && hasWrongType(part, value, isNullableAt(schema, keys));
-        return withBody(operation, withValue(right, keys, value), { fields: [pathOf(keys)], certain });
+        const fields = [pathOf(keys), ...(certain ? [] : refusedAnyway)];
+        return withBody(operation, withValue(right, keys, value), { fields, certain });
       }),
     );
     await attack(attacks);
@@ -565,6 +574,43 @@ describe('headers', () => {
   });
 });
 
+describe('a file', () => {
+  const HEAD = ['Receipt No.', 'Completion Time', 'Details', 'Transaction Status', 'Paid In', 'A/C No.'];
+  const ROW = ['SKB0000001', '02-11-2026 10:15:30', 'Pay Bill', 'Completed', '400.00', 'ACC10000012'];
+  const uploads = operations.filter(({ name }) => name.endsWith('POST /api/reconciliations/statements'));
+  const csv = (rows: string[][]) =>
+    rows.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')).join('\r\n');
+
+  it.each(uploads)(
+    '$name, each cell wrong in every way, and whole files that are none',
+    async (operation) => {
+      const withCell = (index: number, text: string) =>
+        csv([HEAD, ROW.with(index, text), ROW.with(0, `SKC${random.below(1e7)}`)]);
+      const bodies: (string | Buffer)[] = [
+        ...ROW.flatMap((_cell, index) => TEXTS.map((text) => withCell(index, text))),
+        ...TEXTS.map((text) =>
+          csv([
+            [text, ...HEAD],
+            ['x', ...ROW],
+          ]),
+        ),
+        ...['', '\0', '\ufeff', ',', '"', '""', '\r', '\r\n\r\n', 'a,b\r\n1', '{"a":1}', '=cmd|calc!A1'],
+        csv([HEAD, ...Array.from({ length: 2_000 }, () => ROW)]),
+        csv([[...HEAD, ...Array.from({ length: 1_000 }, (_, n) => `c${n}`)], ROW]),
+        csv([
+          [...HEAD, ...HEAD],
+          [...ROW, ...ROW],
+        ]),
+        Buffer.concat([Buffer.from(csv([HEAD, ROW])), Buffer.from([0xc3, 0x28, 0xff, 0xfe])]),
+        Buffer.from(csv([HEAD, ROW]), 'utf16le'),
+      ];
+      const headers = { 'content-type': 'text/csv' };
+      // No more than two uploads are read at once.
+      await attack(bodies.map((body) => ({ operation, path: addressOf(operation), body, headers })));
+    },
+  );
+});
+
 describe('by chance', () => {
   it('many fields wrong at once, until there were enough', async () => {
     const wild = (depth: number): unknown => {
@@ -590,7 +636,7 @@ describe('by chance', () => {
       attacks.push(withBody(operation, body));
     }
     await attack(attacks);
-    expect(counts.sent).toBeGreaterThanOrEqual(FEWEST_REQUESTS);
+    expect(counts.sent).toBeGreaterThanOrEqual(FEWEST_REQUESTS, 1);
   });
 });
 
