@@ -606,7 +606,10 @@ describe('a file', () => {
       ];
       const headers = { 'content-type': 'text/csv' };
       // No more than two uploads are read at once.
-      await attack(bodies.map((body) => ({ operation, path: addressOf(operation), body, headers })));
+      await attack(
+        bodies.map((body) => ({ operation, path: addressOf(operation), body, headers })),
+        1,
+      );
     },
   );
 });
@@ -636,7 +639,7 @@ describe('by chance', () => {
       attacks.push(withBody(operation, body));
     }
     await attack(attacks);
-    expect(counts.sent).toBeGreaterThanOrEqual(FEWEST_REQUESTS, 1);
+    expect(counts.sent).toBeGreaterThanOrEqual(FEWEST_REQUESTS);
   });
 });
 
