@@ -15,6 +15,7 @@ import { AppError } from './core/errors.ts';
 import { guardRoutes } from './core/gate.ts';
 import { createHttpServer, type HttpServer } from './core/http.ts';
 import type { Log } from './core/log.ts';
+import { pathOf } from './core/path.ts';
 import { createLimiter } from './core/rate-limit.ts';
 import type { SharedRedis } from './core/redis.ts';
 import { creditRoutes } from './credit/routes.ts';
@@ -141,7 +142,7 @@ function undocumented(api: Api): Api {
 }
 
 function unknownAddress(method: string, url: string): AppError {
-  const path = url.split('?', 1)[0] ?? '';
+  const path = pathOf(url);
   const version = /^\/api\/v(\d+)(\/|$)/.exec(path)?.[1];
   const hint =
     version !== undefined && version !== '1' ? ' The current version is v1.' : ` See ${DOCS_PATH}.`;

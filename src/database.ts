@@ -33,6 +33,18 @@ export async function prepareDatabase(
   config: Config,
   currency: Currency,
 ): Promise<Preparation> {
+  return whileNobodyPrepares(connection, async (db) => {
+    const migrations = await migrate(db);
+    const isNew = await db.transaction().execute((tx) => openBooks(tx, config, currency));
+    return { migrations, isNew };
+  });
+}
+
+/** Works on the database alone but for instances that run already: those that start meanwhile wait. */
+export async function whileNobodyPrepares<T>(
+  connection: Connection,
+  work: (db: Kysely<DB>, client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
   const target = typeof connection === 'string' ? { connectionString: connection } : connection;
   const pool = new pg.Pool({ ...target, max: 2, connectionTimeoutMillis: 10_000 });
   pool.on('error', () => {}); // An idle connection that breaks here is reported by the next query.
@@ -43,9 +55,7 @@ export async function prepareDatabase(
   try {
     await checkServerVersion(lock);
     await lock.query('select pg_advisory_lock($1)', [PREPARATION_LOCK]);
-    const migrations = await migrate(db);
-    const isNew = await db.transaction().execute((tx) => openBooks(tx, config, currency));
-    return { migrations, isNew };
+    return await work(db, lock);
   } finally {
     lock.release(true); // Closing the connection gives the lock back, whatever happened.
     await db.destroy();
@@ -88,14 +98,17 @@ async function checkServerVersion(client: pg.PoolClient): Promise<void> {
   }
 }
 
-async function migrate(db: Kysely<DB>): Promise<string[]> {
+/** @param last the migration to stop after; default: all are applied. @returns the names of those applied. */
+export async function migrate(db: Kysely<DB>, last?: string): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
-  const { error, results } = await migrator.migrateToLatest();
+  const { error, results } = await (last === undefined
+    ? migrator.migrateToLatest()
+    : migrator.migrateTo(last));
   if (error) throw error;
   return (results ?? []).map((result) => result.migrationName);
 }
 
-async function readMigrations(): Promise<Record<string, Migration>> {
+export async function readMigrations(): Promise<Record<string, Migration>> {
   const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith('.sql'));
   const entries = files.map(async (file) => {
     const text = await readFile(join(MIGRATIONS, file), 'utf8');

@@ -94,12 +94,21 @@ export async function refresh(
 
 export async function changePassword(
   context: Context,
+  parts: Pick<AuthParts, 'guesses'>,
   actor: Actor & { userId: number },
   sessionId: string,
   body: { currentPassword: string; newPassword: string },
 ): Promise<void> {
   const user = await users.getUser(context.db, actor.userId);
-  if (!(await passwordMatches(user.password_hash, body.currentPassword))) throw wrongCurrentPassword();
+  // Counted apart from sign-ins, so that strangers who guess there do not keep a user from changing it here.
+  const guessKey = `password of user ${actor.userId}`;
+  const checkGuesses = () => parts.guesses.check(guessKey);
+  await checkGuesses();
+  if (!(await passwordMatches(user.password_hash, body.currentPassword, checkGuesses))) {
+    await parts.guesses.count(guessKey);
+    throw wrongCurrentPassword();
+  }
+  await parts.guesses.forget(guessKey);
   refuseCommonPassword(body.newPassword, 'newPassword', context.config.production);
   const passwordHash = await hashPassword(body.newPassword);
   await inTransaction(context.db, async (tx) => {

@@ -21,6 +21,9 @@ import {
   SignedIn,
 } from './schema.ts';
 
+/** Anyone may send these bodies, and none of them is longer. */
+const BODY_LIMIT_BYTES = 16 * 1024;
+
 interface AuthOptions {
   parts: commands.AuthParts;
   sessions: SessionReader;
@@ -30,6 +33,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
   api.post(
     '/auth/register',
     {
+      bodyLimit: BODY_LIMIT_BYTES,
       config: {
         access: 'public',
         rate: 'auth',
@@ -53,6 +57,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
   api.post(
     '/auth/login',
     {
+      bodyLimit: BODY_LIMIT_BYTES,
       config: { access: 'public', rate: 'auth', budget: 'login', errors: ['AUTH_FAILED'] },
       schema: {
         tags: ['Authentication'],
@@ -67,6 +72,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
   api.post(
     '/auth/refresh',
     {
+      bodyLimit: BODY_LIMIT_BYTES,
       config: { access: 'public', errors: ['UNAUTHORIZED'] },
       schema: {
         tags: ['Authentication'],
@@ -128,7 +134,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     },
     async (request) => {
       const sessionId = await sessions.sessionIdOf(request);
-      await commands.changePassword(context, userOf(request), sessionId, request.body);
+      await commands.changePassword(context, parts, userOf(request), sessionId, request.body);
       return ok({}, 'Password changed.');
     },
   );

@@ -16,6 +16,7 @@ import { ErrorBody } from './envelope.ts';
 import { AppError, type ErrorCode, type FieldProblem, invalid, unavailable } from './errors.ts';
 import { parseQueryString } from './list-query.ts';
 import type { Log } from './log.ts';
+import { pathOf } from './path.ts';
 import { type Checked, type CompanyFormats, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
@@ -77,13 +78,15 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
   endConnectionsOnClose(app);
   cutSlowBodies(app);
   answerInTime(app);
+  // Left alone, Node answers an Expect that it does not know outside the envelope; it may as well be ignored.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
   app.addHook('onResponse', async (request, reply) => {
     request.log.info(
       {
         method: request.method,
-        path: request.url.split('?', 1)[0],
+        path: pathOf(request.url),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
       },
@@ -171,7 +174,10 @@ class SlowBody extends Error {
 }
 
 function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.header('x-request-id', request.id).header('cache-control', 'no-store');
+  reply
+    .header('x-request-id', request.id)
+    .header('cache-control', 'no-store')
+    .header('x-content-type-options', 'nosniff');
 }
 
 /** Answers bytes that are no HTTP request, for which Fastify makes neither a request nor a reply. */
@@ -186,7 +192,8 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (socket.writable) {
     socket.write(
       `HTTP/1.1 ${status} ${text}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
+        `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\n` +
+        `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
     );
   }
   socket.destroy(error);

@@ -5,6 +5,7 @@ import type { Context } from './context.ts';
 import { type Db, deleteInBatches, inTransaction, sqlState, type Tx } from './db.ts';
 import { AppError, invalidField } from './errors.ts';
 import { actorOf } from './gate.ts';
+import { pathOf } from './path.ts';
 
 /**
  * A POST that is safe to repeat: with an `Idempotency-Key`, the answer is stored in the transaction of
@@ -68,7 +69,7 @@ function readKey(request: FastifyRequest): string | undefined {
 function claimOf({ secret }: Context, request: FastifyRequest, key: string): Claim {
   const { userId } = actorOf(request);
   if (userId === null) throw new Error('A repeatable route needs a signed-in user.');
-  const path = (request.url.split('?', 1)[0] ?? '').replace(/^\/api\/v1\//, '/api/');
+  const path = pathOf(request.url).replace(/^\/api\/v1\//, '/api/');
   // Keyed, because a body may hold a password: a plain hash that is kept would let it be guessed.
   const bodyHash = createHmac('sha256', secret).update(canonical(request.body)).digest();
   return { userId, path, key, bodyHash };

@@ -86,6 +86,7 @@ function newAjv(company: CompanyFormats, formats: Record<string, TextFormat>): A
   const ajv = new Ajv({
     allErrors: true,
     coerceTypes: false,
+    strictNumbers: true, // 1e309 is JSON, but no number that could be kept
     removeAdditional: false,
     useDefaults: false,
     strict: false, // schemas carry OpenAPI words such as `example`

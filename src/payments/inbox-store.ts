@@ -198,6 +198,8 @@ export async function listNotifications(db: Db, currency: Currency, plan: ListPl
   return { ...page, rows: page.rows.map((row) => toNotification(row, currency)) };
 }
 
+const WILL_BE_TRIED_AGAIN = 'It could not be processed yet and is tried again every minute.';
+
 function toNotification(row: NotificationRow, currency: Currency) {
   return {
     id: row.id,
@@ -211,7 +213,8 @@ function toNotification(row: NotificationRow, currency: Currency) {
     businessShortCode: row.business_short_code,
     paymentId: row.payment_id,
     conflictingPaymentId: row.conflict_payment_id,
-    failure: row.failure,
+    // What went wrong inside is for those who run the service; the caller learns what comes of it.
+    failure: row.status === 'pending' && row.failure !== null ? WILL_BE_TRIED_AGAIN : row.failure,
     attempts: row.attempts,
     rawBody: row.raw_body,
     processedAt: row.processed_at?.toISOString() ?? null,

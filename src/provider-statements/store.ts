@@ -429,6 +429,9 @@ async function findTotals(db: Db, ids: readonly number[]): Promise<TotalRow[]> {
   return rows;
 }
 
+const GIVEN_UP =
+  'It failed several times in a row and was given up. The log says why; it can be asked for again.';
+
 function toProviderStatement(row: ProviderStatementRow, totals: readonly TotalRow[], currency: Currency) {
   const figures = (result: ProviderLineResult) => {
     const total = totals.find((one) => one.statement_id === row.id && one.result === result);
@@ -437,7 +440,8 @@ function toProviderStatement(row: ProviderStatementRow, totals: readonly TotalRo
   return {
     id: row.id,
     status: row.status,
-    failure: row.failure,
+    // The reason is for those who run the service: it stands in the log and in the table.
+    failure: row.failure === null ? null : GIVEN_UP,
     organisation: row.organisation,
     shortCode: row.short_code,
     sha256: row.content_sha256?.toString('hex') ?? '',

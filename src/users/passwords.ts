@@ -34,7 +34,9 @@ export async function passwordMatches(
   beforeHashing: () => Promise<void> = async () => {},
 ): Promise<boolean> {
   nobodysHash ??= hash(crypto.randomUUID(), COST); // once, and in no queue that could refuse it
-  const target = storedHash ?? (await nobodysHash);
+  // Awaited for all: were it for the unknown alone, the first of them would show by the time taken.
+  const nobodys = await nobodysHash;
+  const target = storedHash ?? nobodys;
   const matches = await inTurn(async () => {
     await beforeHashing();
     return verify(target, password);

@@ -25,6 +25,7 @@ export interface RunningService {
   /** http://127.0.0.1:port */
   origin: string;
   port: number;
+  pid: number;
   /** From the start of the process to the first ready answer. */
   readyMs: number;
   /** Sends a request below /api. */
@@ -95,6 +96,7 @@ export async function startService(environment: Environment = {}): Promise<Runni
   return {
     origin,
     port,
+    pid: child.pid ?? 0,
     readyMs: Date.now() - began,
     call: createCaller(`${origin}/api`),
     output,

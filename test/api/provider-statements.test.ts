@@ -767,7 +767,7 @@ describe('work whose process died', () => {
     expect([figures(after), after.progress.takenIn]).toEqual([{ matched: [5, 5] }, 5]);
   });
 
-  it('is given up after five failures, with the reason, and can be asked for again', async () => {
+  it('is given up after five failures, with the reason for those inside, and can be asked for again', async () => {
     const statement = await uploaded(file([line(newReceipt(), '1')]));
     await sql`create function refuse_compare() returns trigger language plpgsql as
       'begin raise exception ''broken on purpose''; end'`.execute(service.context.db);
@@ -775,7 +775,14 @@ describe('work whose process died', () => {
       for each row execute function refuse_compare()`.execute(service.context.db);
     await leave(statement.id, `status = 'matching', compared_to_line = 0`);
     for (let attempt = 1; attempt <= 5; attempt++) await runJobs();
-    expect(await ended(statement.id)).toMatchObject({ status: 'failed', failure: 'broken on purpose' });
+    expect(await ended(statement.id)).toMatchObject({
+      status: 'failed',
+      failure: expect.stringContaining('given up'),
+    });
+    const { rows } = await sql`select failure from provider_statements where id = ${statement.id}`.execute(
+      service.context.db,
+    );
+    expect(rows).toEqual([{ failure: 'broken on purpose' }]);
     const refused = await service.call('POST', `/reconciliations/statements/${statement.id}/take-in`);
     expect(refused.status).toBe(400);
     expect(refused.body.error.details).toEqual({ from: 'failed', to: 'taking_in', allowed: ['matching'] });

@@ -1,0 +1,291 @@
+import { createHash } from 'node:crypto';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import pg from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+
+/**
+ * A backup is one gzip file: a line that names the format, a line of JSON that names the migrations and the
+ * tables, the rows of each table as PostgreSQL's COPY writes them, ended by `\.`, and a last line of JSON with
+ * the number of rows and the SHA-256 of each table and the state of the sequences. A file without that line
+ * was cut off.
+ */
+const FORMAT = 'account-management-service backup 1';
+const END_OF_TABLE = Buffer.from('\\.\n');
+const END_BELOW_A_ROW = Buffer.from('\n\\.\n');
+const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
+
+/**
+ * Who is signed in is left out: a restore would bring back sessions that were ended since. The names of the
+ * migrations stand in the head.
+ */
+const LEFT_OUT = ['sessions', 'refresh_tokens', 'oauth_states', 'kysely_migration', 'kysely_migration_lock'];
+
+interface Table {
+  name: string;
+  columns: string[];
+}
+
+interface Contents {
+  rows: number;
+  sha256: string;
+}
+
+interface Head {
+  takenAt: string;
+  migrations: string[];
+  /** A table comes after those that it refers to, so that the rows can be loaded in this order. */
+  tables: Table[];
+}
+
+interface Foot {
+  tables: Contents[];
+  sequences: { name: string; lastValue: string | null }[];
+}
+
+/** A backup that cannot be taken or read; its message is for whoever runs the service. */
+export class BackupError extends Error {}
+
+/** Both sides write values in the same way, whatever the server's settings are, and read a table from its beginning. */
+const SESSION = `
+  set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
+  set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'; set timezone = 'UTC'; set extra_float_digits = 3;
+  set client_encoding = 'UTF8'; set synchronize_seqscans = off; set search_path = public`;
+
+/**
+ * The whole database as it was at one moment, while others go on writing.
+ * @param done called with the number of rows once all have been read.
+ */
+export async function* readDatabase(
+  client: pg.ClientBase,
+  done: (rows: number) => void,
+): AsyncGenerator<Buffer> {
+  await client.query(SESSION);
+  await client.query('begin isolation level repeatable read read only');
+  const { rows: found } = await client.query(`select where to_regclass('settings') is not null`);
+  if (found.length === 0) throw new BackupError('This service has never worked on this database.');
+  const { rows: migrations } = await client.query<{ name: string }>(
+    'select name from kysely_migration order by name',
+  );
+  const head: Head = {
+    takenAt: new Date().toISOString(),
+    migrations: migrations.map(({ name }) => name),
+    tables: await readTables(client),
+  };
+  yield Buffer.from(`${FORMAT}\n${JSON.stringify(head)}\n`);
+
+  const tables: Contents[] = [];
+  for (const table of head.tables) {
+    const copy = client.query(copyTo(`copy ${target(table)} to stdout`));
+    const hash = createHash('sha256');
+    for await (const chunk of copy as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      yield chunk;
+    }
+    yield END_OF_TABLE;
+    tables.push({ rows: copy.rowCount, sha256: hash.digest('hex') });
+  }
+  // Sequences are not bound to the snapshot: read last, they are beyond every id in it.
+  const { rows: sequences } = await client.query<Foot['sequences'][number]>(
+    `select sequencename as name, last_value::text as "lastValue" from pg_sequences
+     where schemaname = 'public' order by sequencename`,
+  );
+  await client.query('commit');
+  yield Buffer.from(`${JSON.stringify({ tables, sequences } satisfies Foot)}\n`);
+  done(sumOfRows(tables));
+}
+
+/** A backup that is being read: first its head, then, once, its rows. */
+export interface OpenBackup {
+  head: Head;
+  /**
+   * Loads all rows into empty tables in one transaction, reads every table back and compares it with the file.
+   * @returns the number of rows. @throws BackupError, and the database is as before.
+   */
+  load(client: pg.ClientBase): Promise<number>;
+}
+
+/** @param file the bytes of the gzip file. @throws BackupError for anything else. */
+export async function openBackup(file: AsyncIterable<Buffer>): Promise<OpenBackup> {
+  const source = createReader(gunzip(file));
+  if ((await source.line()) !== FORMAT) throw new BackupError('This file is no backup of this service.');
+  const head = readJson<Head>(await source.line());
+  return { head, load: (client) => load(client, head, source) };
+}
+
+async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Promise<number> {
+  await client.query(SESSION);
+  await client.query('begin');
+  try {
+    if (JSON.stringify(tables) !== JSON.stringify(await readTables(client))) {
+      throw new BackupError('The backup does not hold the tables of this service.');
+    }
+    // What the triggers guard was true when the backup was taken, and is compared below.
+    await client.query(
+      tables.map(({ name }) => `alter table ${quoted(name)} disable trigger user`).join(';'),
+    );
+    // Migrations put rows into some of them.
+    await client.query(`truncate ${tables.map(({ name }) => quoted(name)).join(', ')} cascade`);
+    const read: string[] = [];
+    for (const table of tables) {
+      const hash = createHash('sha256');
+      await pipeline(
+        hashed(source.table(), hash),
+        client.query(copyFrom(`copy ${target(table)} from stdin`)),
+      );
+      read.push(hash.digest('hex'));
+    }
+    const foot = readJson<Foot>(await source.line());
+    await source.end();
+    for (const [index, table] of tables.entries()) {
+      const said = foot.tables[index];
+      if (!said || said.sha256 !== read[index])
+        throw new BackupError(`The rows of ${table.name} were changed.`);
+      const loaded = await contentsOf(client, table);
+      if (loaded.rows !== said.rows || loaded.sha256 !== said.sha256) {
+        throw new BackupError(`The rows of ${table.name} are not those of the backup once they are loaded.`);
+      }
+    }
+    for (const { name, lastValue } of foot.sequences) {
+      await client.query('select setval($1::text::regclass, $2, $3)', [
+        quoted(name),
+        lastValue ?? '1',
+        lastValue !== null,
+      ]);
+    }
+    await client.query(tables.map(({ name }) => `alter table ${quoted(name)} enable trigger user`).join(';'));
+    await client.query('commit');
+    await client.query('analyze');
+    return sumOfRows(foot.tables);
+  } catch (error) {
+    await client.query('rollback').catch(() => {}); // Where the connection is lost, so is the transaction.
+    if (error instanceof pg.DatabaseError) {
+      throw new BackupError(`The rows cannot be loaded: ${error.message}.`, { cause: error });
+    }
+    throw error;
+  }
+}
+
+async function readTables(client: pg.ClientBase): Promise<Table[]> {
+  const { rows } = await client.query<Table & { refersTo: string[] }>(
+    `select t.relname as name,
+       array(select a.attname::text from pg_attribute a
+         where a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
+         order by a.attnum) as columns,
+       array(select f.relname::text from pg_constraint c join pg_class f on f.oid = c.confrelid
+         where c.conrelid = t.oid and c.contype = 'f' and c.confrelid <> t.oid) as "refersTo"
+     from pg_class t
+     where t.relnamespace = 'public'::regnamespace and t.relkind = 'r' and t.relname <> all ($1)
+     order by t.relname`,
+    [LEFT_OUT],
+  );
+  const waiting = new Map(rows.map((table) => [table.name, table]));
+  const sorted: Table[] = [];
+  while (waiting.size > 0) {
+    const ready = [...waiting.values()].filter(({ refersTo }) => !refersTo.some((name) => waiting.has(name)));
+    if (ready.length === 0) throw new Error(`Tables refer to each other: ${[...waiting.keys()].join(', ')}.`);
+    for (const { name, columns } of ready) {
+      sorted.push({ name, columns });
+      waiting.delete(name);
+    }
+  }
+  return sorted;
+}
+
+async function contentsOf(client: pg.ClientBase, table: Table): Promise<Contents> {
+  const copy = client.query(copyTo(`copy ${target(table)} to stdout`));
+  const hash = createHash('sha256');
+  for await (const chunk of copy as AsyncIterable<Buffer>) hash.update(chunk);
+  return { rows: copy.rowCount, sha256: hash.digest('hex') };
+}
+
+async function* hashed(chunks: AsyncIterable<Buffer>, hash: ReturnType<typeof createHash>) {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}
+
+interface Reader {
+  /** The next line, without its end. */
+  line(): Promise<string>;
+  /** The rows up to the end of a table. */
+  table(): AsyncGenerator<Buffer>;
+  /** @throws BackupError when anything follows. */
+  end(): Promise<void>;
+}
+
+function createReader(source: AsyncIterator<Buffer>): Reader {
+  let held: Buffer = Buffer.alloc(0); // always from the beginning of a line
+
+  async function more(): Promise<void> {
+    const { value, done } = await source.next();
+    if (done) throw new BackupError('The file ends too early: it was cut off.');
+    if (held.length > LONGEST_LINE_BYTES) throw new BackupError('The file holds a line that is too long.');
+    held = held.length === 0 ? value : Buffer.concat([held, value]);
+  }
+
+  return {
+    async line() {
+      while (!held.includes('\n')) await more();
+      const end = held.indexOf('\n');
+      const line = held.subarray(0, end).toString('utf8');
+      held = held.subarray(end + 1);
+      return line;
+    },
+    async *table() {
+      for (;;) {
+        const whole = held.subarray(0, held.lastIndexOf('\n') + 1);
+        const end = findEndOfTable(whole);
+        held = held.subarray(end === undefined ? whole.length : end + END_OF_TABLE.length);
+        yield whole.subarray(0, end);
+        if (end !== undefined) return;
+        await more();
+      }
+    },
+    async end() {
+      if (held.length > 0 || !(await source.next()).done)
+        throw new BackupError('The file goes on after its end.');
+    },
+  };
+}
+
+/** Where the line stands that ends a table, in bytes that begin with a line. */
+function findEndOfTable(lines: Buffer): number | undefined {
+  if (lines.subarray(0, END_OF_TABLE.length).equals(END_OF_TABLE)) return 0;
+  const lineBreak = lines.indexOf(END_BELOW_A_ROW);
+  return lineBreak < 0 ? undefined : lineBreak + 1;
+}
+
+async function* gunzip(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const unpacked = createGunzip();
+  const packing = pipeline(file, unpacked);
+  packing.catch(() => {}); // Told by the stream, too.
+  try {
+    yield* unpacked as AsyncIterable<Buffer>;
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code ?? '';
+    if (!code.startsWith('Z_')) throw cause;
+    throw new BackupError('The file is damaged, or no backup of this service.', { cause });
+  }
+}
+
+function readJson<T>(line: string): T {
+  try {
+    return JSON.parse(line) as T;
+  } catch (cause) {
+    throw new BackupError('The file is damaged.', { cause });
+  }
+}
+
+function target({ name, columns }: Table): string {
+  return `${quoted(name)} (${columns.map(quoted).join(', ')})`;
+}
+
+function quoted(name: string): string {
+  return pg.escapeIdentifier(name);
+}
+
+function sumOfRows(tables: Contents[]): number {
+  return tables.reduce((sum, { rows }) => sum + rows, 0);
+}

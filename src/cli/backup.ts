@@ -1,0 +1,71 @@
+import { createWriteStream } from 'node:fs';
+import { open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import pg from 'pg';
+import type { Connection } from '../core/db.ts';
+import { BackupError, readDatabase } from './backup-file.ts';
+import { runCommand, UsageError, withConnection } from './connect.ts';
+
+const USAGE = 'Usage: npm run backup -- <file>\nThe file must not be there yet.';
+
+await runCommand(async (config) => {
+  const [file, ...rest] = process.argv.slice(2);
+  if (!file || rest.length > 0) throw new UsageError(USAGE);
+  if (await exists(file)) throw new UsageError(`${file} is there already.`);
+  const rows = await withConnection(config, (connection) => takeBackup(connection, file));
+  const { size } = await stat(file);
+  console.log(`${rows} rows are in ${file} (${Math.ceil(size / 1024)} KB). Keep it as safe as the database.`);
+});
+
+/** Until it is whole and on the disk, the file has another name. */
+async function takeBackup(connection: Connection, file: string): Promise<number> {
+  const unfinished = `${file}.unfinished`;
+  const client = new pg.Client(
+    typeof connection === 'string' ? { connectionString: connection } : connection,
+  );
+  client.on('error', () => {}); // Told to the query, too.
+  await client.connect();
+  try {
+    let rows = 0;
+    const whole = readDatabase(client, (count) => {
+      rows = count;
+    });
+    // It holds everything that the database holds, so nobody else may read it.
+    await pipeline(whole, createGzip(), createWriteStream(unfinished, { flags: 'wx', mode: 0o600 }));
+    await sync(unfinished);
+    await rename(unfinished, file);
+    await sync(dirname(file));
+    return rows;
+  } catch (error) {
+    if (isTaken(error)) throw new UsageError(`${unfinished} is there already: is a backup under way?`);
+    await rm(unfinished, { force: true });
+    throw error instanceof BackupError ? new UsageError(error.message, { cause: error }) : error;
+  } finally {
+    await client.end();
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'EEXIST';
+}

@@ -1,0 +1,56 @@
+import { createReadStream } from 'node:fs';
+import { access } from 'node:fs/promises';
+import type { Kysely } from 'kysely';
+import type pg from 'pg';
+import type { DB } from '../core/tables.ts';
+import { migrate, readMigrations, whileNobodyPrepares } from '../database.ts';
+import { BackupError, type OpenBackup, openBackup } from './backup-file.ts';
+import { runCommand, UsageError, withConnection } from './connect.ts';
+
+const USAGE = 'Usage: npm run restore -- <file>\nThe database must be empty.';
+
+await runCommand(async (config) => {
+  const [file, ...rest] = process.argv.slice(2);
+  if (!file || rest.length > 0) throw new UsageError(USAGE);
+  await access(file).catch((error: NodeJS.ErrnoException) => {
+    throw new UsageError(`${file} cannot be read (${error.code}).`);
+  });
+  const backup = await openBackup(createReadStream(file)).catch(tell);
+  const rows = await withConnection(config, (connection) =>
+    whileNobodyPrepares(connection, (db, client) => restore(db, client, backup)),
+  ).catch(tell);
+  console.log(`${rows} rows of ${backup.head.takenAt} are restored; each table was read back and is equal.`);
+  console.log('Nobody is signed in: users sign in again.');
+});
+
+/** Brings the empty database to the state that the backup was taken in, loads it, and migrates it further. */
+async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup): Promise<number> {
+  const { migrations } = backup.head;
+  const known = Object.keys(await readMigrations()).sort();
+  if (migrations.some((name, index) => name !== known[index])) {
+    throw new BackupError(
+      'The backup was taken by another version of this service than this one or an older.',
+    );
+  }
+  await refuseWhereInUse(client);
+  await migrate(db, migrations.at(-1));
+  const rows = await backup.load(client);
+  await migrate(db);
+  return rows;
+}
+
+/** Whatever has worked on a database before has left a setting there; a restore that failed has not. */
+async function refuseWhereInUse(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+  );
+  if (rows.length === 0) return;
+  const ours =
+    rows.some(({ name }) => name === 'settings') && rows.some(({ name }) => name === 'kysely_migration');
+  const used = !ours || (await client.query('select from settings limit 1')).rows.length > 0;
+  if (used) throw new BackupError('The database is in use already: a backup is restored into an empty one.');
+}
+
+function tell(error: unknown): never {
+  throw error instanceof BackupError ? new UsageError(error.message, { cause: error }) : error;
+}

@@ -1,0 +1,228 @@
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import pg from 'pg';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startPaying } from '../faults/clients.ts';
+import { expectBooksToHold } from './books.ts';
+import { cents, openAccount, PASSWORD, read, readPayments, registerAdmin, sumOf } from './client.ts';
+import {
+  cleanUpAfterwards,
+  type Environment,
+  NO_RATE_LIMITS,
+  newDatabase,
+  newFolder,
+  ROOT,
+  type RunningService,
+  report,
+  runToEnd,
+  startService,
+} from './process.ts';
+
+cleanUpAfterwards();
+
+const LEFT_OUT = ['sessions', 'refresh_tokens', 'oauth_states'];
+
+/** Runs a command of the CLI in a new folder, so that no `.env` is read. */
+async function cli(command: 'backup' | 'restore', args: string[], environment: Environment) {
+  const program = join(ROOT, 'dist', 'cli', `${command}.js`);
+  return runToEnd([process.execPath, program, ...args], environment, await newFolder());
+}
+
+async function query<Row extends pg.QueryResultRow>(connectionString: string, text: string) {
+  const client = new pg.Client({ connectionString });
+  await client.connect();
+  try {
+    return (await client.query<Row>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The number of rows of every table. */
+async function rowCounts(url: string): Promise<Record<string, number>> {
+  const tables = await query<{ name: string }>(
+    url,
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
+  );
+  const counts: Record<string, number> = {};
+  for (const { name } of tables) {
+    const [row] = await query<{ count: string }>(url, `select count(*) from ${name}`);
+    counts[name] = Number(row?.count);
+  }
+  return counts;
+}
+
+async function expectToSignIn(service: RunningService): Promise<string> {
+  const answer = await service.call('POST', '/auth/login', {
+    email: 'admin@example.com',
+    password: PASSWORD,
+  });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data.accessToken;
+}
+
+describe('a backup', () => {
+  let url: string;
+  let file: string;
+
+  beforeAll(async () => {
+    url = await newDatabase();
+    file = join(await newFolder(), 'ams.backup.gz');
+  });
+
+  test('that is taken under load holds one moment: the books of what is restored hold, and work goes on', async () => {
+    const service = await startService({ ...NO_RATE_LIMITS, DATABASE_URL: url });
+    const token = await registerAdmin(service);
+    const marked = await openAccount(service, token);
+    const before = await service.call(
+      'POST',
+      '/payments',
+      { accountId: marked.id, amount: 12.34, paymentMethodId: 2, transactionRef: 'tab\\t and \\. “é”' },
+      { token },
+    );
+    expect(before.status, before.text).toBe(201);
+
+    const paying = await startPaying([service.origin], service, token, { clients: 8 });
+    await sleep(500);
+    const began = Date.now();
+    const { status, stdout, stderr } = await cli('backup', [file], { DATABASE_URL: url });
+    expect(status, stderr).toBe(0);
+    const during = paying.outcomes.length;
+    await sleep(300);
+    await paying.stop();
+    report(`backup under load: ${stdout.trim()} ${Date.now() - began} ms, ${during} calls before its end`);
+    expect(await paying.compare(service)).toContain('0 lost');
+    await service.stop();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+
+    const restored = await newDatabase();
+    const restoring = await cli('restore', [file], { DATABASE_URL: restored });
+    expect(restoring.status, restoring.stderr).toBe(0);
+    report(restoring.stdout.split('\n')[0] ?? '');
+    await expectBooksToHold(restored);
+    const counts = await rowCounts(restored);
+    const rows = Object.entries(counts).filter(([name]) => !name.startsWith('kysely_'));
+    const told = Number(/^(\d+) rows/.exec(stdout)?.[1]);
+    expect(sumOf(rows.map(([, count]) => count))).toBe(told);
+    for (const name of LEFT_OUT) expect(counts[name], name).toBe(0);
+    expect(counts.payments).toBeGreaterThan(8);
+    expect(counts.payments).toBeLessThan((await rowCounts(url)).payments ?? 0);
+
+    const next = await startService({ ...NO_RATE_LIMITS, DATABASE_URL: restored });
+    expect((await next.call('GET', '/auth/me', undefined, { token })).status).toBe(401);
+    const fresh = await expectToSignIn(next);
+    expect(await readPayments(next, fresh, marked.id)).toMatchObject([before.body.data]);
+    // Ids go on where they were, and the triggers guard again.
+    const account = await openAccount(next, fresh);
+    expect(account.id).toBeGreaterThan(marked.id);
+    expect((await read(next, fresh, `/accounts/${marked.id}`)).paid).toBe(12.34);
+    await next.stop();
+    await expect(query(restored, 'delete from ledger_entries')).rejects.toThrow('never edited');
+    await expectBooksToHold(restored);
+  });
+
+  test('of a quiet database is equal to it, table by table', async () => {
+    const quiet = `${file}.quiet`;
+    expect((await cli('backup', [quiet], { DATABASE_URL: url })).status).toBe(0);
+    const restored = await newDatabase();
+    expect((await cli('restore', [quiet], { DATABASE_URL: restored })).status).toBe(0);
+    const without = Object.fromEntries(LEFT_OUT.map((name) => [name, 0]));
+    expect(await rowCounts(restored)).toEqual({ ...(await rowCounts(url)), ...without });
+    const sums = `select ledger_account, sum(amount_minor) from ledger_entries group by 1 order by 1`;
+    expect(await query(restored, sums)).toEqual(await query(url, sums));
+    const sequences = `select sequencename, last_value from pg_sequences order by 1`;
+    expect(await query(restored, sequences)).toEqual(await query(url, sequences));
+  });
+
+  test('is not taken over a file that is there, nor of a database without the service', async () => {
+    const again = await cli('backup', [file], { DATABASE_URL: url });
+    expect(again).toMatchObject({ status: 1, stderr: `${file} is there already.\n` });
+    const nothing = await cli('backup', [`${file}.nothing`], { DATABASE_URL: await newDatabase() });
+    expect(nothing).toMatchObject({
+      status: 1,
+      stderr: 'This service has never worked on this database.\n',
+    });
+    await expect(stat(`${file}.nothing`)).rejects.toThrow('ENOENT');
+    await expect(stat(`${file}.nothing.unfinished`)).rejects.toThrow('ENOENT');
+  });
+
+  test('is not restored into a database that is in use', async () => {
+    const before = await rowCounts(url);
+    const { status, stderr } = await cli('restore', [file], { DATABASE_URL: url });
+    expect(status).toBe(1);
+    expect(stderr).toBe('The database is in use already: a backup is restored into an empty one.\n');
+    expect(await rowCounts(url)).toEqual(before);
+  });
+
+  test('that was cut off or changed leaves nothing behind, and the next one can be restored', async () => {
+    const whole = await readFile(file);
+    const text = gunzipSync(whole).toString('latin1');
+    const damaged: Record<string, Buffer> = {
+      'cut off': whole.subarray(0, whole.length / 2),
+      'changed in its bytes': Buffer.from(whole).fill(0, 2_000, 2_010),
+      'without its last line': gzipSync(Buffer.from(text.replace(/\{[^\n]*\n$/, ''), 'latin1')),
+      'with one row less': gzipSync(Buffer.from(text.replace(/\n[^\n]+\n\\\.\n/, '\n\\.\n'), 'latin1')),
+      'with another amount': gzipSync(Buffer.from(text.replace('\t1234\t', '\t1235\t'), 'latin1')),
+      'with more behind it': gzipSync(Buffer.from(`${text}more\n`, 'latin1')),
+      'of another kind': gzipSync('another file\n'),
+      'no gzip': Buffer.from('another file\n'),
+    };
+    const target = await newDatabase();
+    for (const [what, bytes] of Object.entries(damaged)) {
+      const path = join(await newFolder(), 'damaged.gz');
+      await writeFile(path, bytes);
+      const { status, stderr } = await cli('restore', [path], { DATABASE_URL: target });
+      expect(status, what).toBe(1);
+      expect(stderr.trim().split('\n'), what).toHaveLength(1);
+      const counts = await rowCounts(target);
+      expect({ users: counts.users ?? 0, settings: counts.settings ?? 0 }, what).toEqual({
+        users: 0,
+        settings: 0,
+      });
+    }
+    const { status, stderr } = await cli('restore', [file], { DATABASE_URL: target });
+    expect(status, stderr).toBe(0);
+    await expectBooksToHold(target);
+  });
+
+  test('of a later version is refused by name', async () => {
+    const text = gunzipSync(await readFile(file)).toString('latin1');
+    const path = join(await newFolder(), 'later.gz');
+    await writeFile(
+      path,
+      gzipSync(Buffer.from(text.replace('"migrations":[', '"migrations":["0000_other",'), 'latin1')),
+    );
+    const { status, stderr } = await cli('restore', [path], { DATABASE_URL: await newDatabase() });
+    expect(status).toBe(1);
+    expect(stderr).toContain('another version');
+  });
+});
+
+test('the embedded database is backed up while the service runs, and restored into a new folder', async () => {
+  const [from, to, files] = [await newFolder(), await newFolder(), await newFolder()];
+  const file = join(files, 'ams.gz');
+  const environment = (folder: string) => ({ ...NO_RATE_LIMITS, DATA_DIR: join(folder, 'data') });
+  const service = await startService(environment(from));
+  const token = await registerAdmin(service);
+  const account = await openAccount(service, token);
+  await service.call(
+    'POST',
+    '/payments',
+    { accountId: account.id, amount: 5, paymentMethodId: 2 },
+    { token },
+  );
+  const backup = await cli('backup', [file], environment(from));
+  expect(backup.status, backup.stderr).toBe(0);
+  await service.stop();
+
+  const restoring = await cli('restore', [file], environment(to));
+  expect(restoring.status, restoring.stderr).toBe(0);
+  const next = await startService(environment(to));
+  const fresh = await expectToSignIn(next);
+  expect(cents((await read(next, fresh, `/accounts/${account.id}`)).paid)).toBe(500);
+  const running = await cli('restore', [file], environment(to));
+  expect(running.stderr).toContain('in use already');
+  await next.stop();
+});

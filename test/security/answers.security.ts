@@ -1,0 +1,162 @@
+import { execFileSync } from 'node:child_process';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { cleanUpAfterwards, ROOT, report } from '../acceptance/process.ts';
+import { startInstance, useService } from '../harness.ts';
+import { expectNothingOfTheInside, type Reply, refusalOf, type Sent, send, sendBytes } from './wire.ts';
+
+/** The headers of ordinary answers and of origins that may call: test/api/envelope.test.ts; the token of /metrics: test/api/metrics.test.ts. */
+cleanUpAfterwards();
+const service = useService({ METRICS_TOKEN: 'a token of the monitoring' });
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  JWT_SECRET: 'x'.repeat(32),
+  WEBHOOK_SECRET: 'sesame-and-more-of-it',
+};
+
+let every: Record<string, Sent>;
+beforeAll(() => {
+  const token = service.adminToken;
+  every = {
+    200: { path: '/api/customers', token },
+    'a page of the documentation': { path: '/api-docs' },
+    'the description': { path: '/api-docs/openapi.json' },
+    health: { path: '/health' },
+    'a report as CSV': { path: '/api/reports/payments?format=csv', token },
+    '400 of the form': { path: '/api/customers?page=x', token },
+    '400 of the address': { path: '/api/customers/%zz', token },
+    '400 of the body': { method: 'POST', path: '/api/auth/login', body: '{' },
+    401: { path: '/api/customers' },
+    403: { method: 'PUT', path: '/api/users/1', token: 'viewer' },
+    404: { path: '/api/nothing' },
+    '404 at the root': { path: '/.git/config' },
+    '404 of the documentation': { path: '/api-docs/static/../../package.json' },
+    413: { method: 'POST', path: '/api/auth/login', body: 'x'.repeat(2_000_000) },
+    415: { method: 'POST', path: '/api/auth/login', body: 'x', headers: { 'content-type': 'text/xml' } },
+    'another Expect': { path: '/api/customers', token, headers: { expect: 'miracles' } },
+    TRACE: { method: 'TRACE', path: '/api/customers', headers: { 'x-secret': 'reflected?' } },
+    PROPFIND: { method: 'PROPFIND', path: '/api/customers' },
+    'OPTIONS *': { method: 'OPTIONS', path: '*' },
+  };
+});
+
+function expectSafeHeaders(reply: Reply, what: string): void {
+  const { headers } = reply;
+  expect(headers['x-content-type-options'], what).toBe('nosniff');
+  expect(headers['cache-control'], what).toMatch(/no-store|max-age|public/); // pages of the documentation may be kept
+  for (const name of ['server', 'x-powered-by', 'via', 'x-runtime', 'set-cookie']) {
+    expect(headers[name], `${what}: ${name}`).toBeUndefined();
+  }
+  expect(headers['access-control-allow-origin'], what).toBeUndefined();
+}
+
+describe('every answer', () => {
+  it('has the headers that protect, and tells neither program nor version', async () => {
+    const viewer = await service.signInAs('viewer');
+    for (const [what, sent] of Object.entries(every)) {
+      const reply = await send(service.origin, {
+        ...sent,
+        ...(sent.token === 'viewer' && { token: viewer }),
+      });
+      expectSafeHeaders(reply, what);
+      if (!what.includes('documentation')) expect(reply.headers['cache-control'], what).toBe('no-store');
+      if (reply.status >= 400) {
+        refusalOf(reply);
+        expectNothingOfTheInside(reply.text, sent.path);
+      }
+      expect(reply.status, what).toBeLessThan(500);
+      expect(reply.text).not.toContain('reflected?');
+    }
+    report(`${Object.keys(every).length} kinds of answers: headers and texts are safe`);
+  });
+
+  it('to what is no HTTP has them, too', async () => {
+    for (const bytes of [
+      'GARBAGE\r\n\r\n',
+      `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+    ]) {
+      const { text } = await sendBytes(service.origin, [bytes]);
+      expect(text).toMatch(/^X-Content-Type-Options: nosniff\r$/m);
+      expect(text).toMatch(/^Cache-Control: no-store\r$/m);
+      expect(text).not.toMatch(/^(Server|X-Powered-By):/im);
+    }
+  });
+
+  it('tells browsers to come over TLS alone, in production as elsewhere, which they heed over TLS alone', async () => {
+    const { origin, close } = await startInstance(service, PRODUCTION);
+    for (const path of ['/api/customers', '/health', '/api-docs']) {
+      const { headers } = await send(origin, { path, headers: { 'x-forwarded-proto': 'https' } });
+      const maxAge = Number(/^max-age=(\d+)/.exec(headers['strict-transport-security'] ?? '')?.[1]);
+      expect(maxAge, path).toBeGreaterThanOrEqual(31_536_000);
+    }
+    await close();
+  });
+
+  it('may be put into no frame, and loads nothing from elsewhere', async () => {
+    for (const path of ['/api/customers', '/api-docs']) {
+      const policy = (await send(service.origin, { path })).headers['content-security-policy'] ?? '';
+      expect(policy, path).toMatch(/frame-ancestors 'none'|frame-ancestors 'self'/);
+      expect(policy, path).not.toMatch(/\*|https?:\/\/|unsafe-eval/);
+    }
+  });
+});
+
+describe('a browser of another origin', () => {
+  it.each(['https://evil.example', 'null', 'http://localhost:8080', 'https://ams.example.com.evil.example'])(
+    'as %s, may read nothing by default',
+    async (origin) => {
+      for (const sent of [
+        { path: '/api/customers', token: service.adminToken },
+        { path: '/health' },
+        { method: 'OPTIONS', path: '/api/customers', headers: { 'access-control-request-method': 'POST' } },
+      ] satisfies Sent[]) {
+        const { headers } = await send(service.origin, {
+          ...sent,
+          headers: { ...('headers' in sent ? sent.headers : {}), origin },
+        });
+        const names = Object.keys(headers).filter((name) => name.startsWith('access-control-allow'));
+        expect(names, sent.path).toEqual([]);
+      }
+    },
+  );
+});
+
+describe('/metrics', () => {
+  it('answers to its token alone, in whatever spelling it is asked for', async () => {
+    for (const [path, headers] of [
+      ['/metrics', {}],
+      ['/metrics', { authorization: 'Bearer ' }],
+      ['/metrics', { authorization: 'Basic YTph' }],
+      ['/metrics', { authorization: `Bearer ${service.adminToken}` }],
+      ['/metrics?token=a%20token%20of%20the%20monitoring', {}],
+      ['/metrics/', {}],
+      ['//metrics', {}],
+      ['/METRICS', {}],
+      ['/%6detrics', {}],
+      ['/api/metrics', {}],
+      ['/metrics#x', {}],
+    ] as const) {
+      for (const method of ['GET', 'HEAD', 'POST']) {
+        const reply = await send(service.origin, { method, path, headers });
+        expect([400, 401, 404], `${method} ${path}`).toContain(reply.status);
+        expect(reply.text).not.toContain('nodejs_');
+      }
+    }
+  });
+});
+
+describe('what a start tells', () => {
+  it('is no secret and no stack where the operator is mistaken', () => {
+    const run = () =>
+      execFileSync(process.execPath, ['dist/server.js'], {
+        cwd: ROOT,
+        env: { PATH: process.env.PATH, NODE_ENV: 'production', JWT_SECRET: 'too short' },
+        stdio: 'pipe',
+      });
+    expect(run).toThrow(/JWT_SECRET must have at least 32 bytes/);
+    try {
+      run();
+    } catch (error) {
+      expect(String((error as { stderr: Buffer }).stderr)).not.toMatch(/too short|\bat .*:\d+/);
+    }
+  });
+});

@@ -1,0 +1,31 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll } from 'vitest';
+import { createRedis, type FragileRedis, hasRedis } from '../faults/redis.ts';
+import { startInstance, type TestService } from '../harness.ts';
+
+type Instance = Awaited<ReturnType<typeof startInstance>>;
+
+/** Whether instances can share their limits here; where not, those tests are skipped and say so. */
+export const redisIsThere = hasRedis();
+
+/** Three more instances on a service's database, with a Redis of their own between them. */
+export function useThreeInstances(service: TestService, environment: Record<string, string>): Instance[] {
+  const instances: Instance[] = [];
+  let redis: FragileRedis;
+  beforeAll(async () => {
+    if (!redisIsThere) return;
+    redis = await createRedis();
+    await redis.start();
+    for (let n = 0; n < 3; n++) {
+      instances.push(await startInstance(service, { REDIS_URL: redis.url, ...environment }));
+    }
+    for (const { redis: shared } of instances) {
+      while (!shared?.usable()) await sleep(20);
+    }
+  });
+  afterAll(async () => {
+    for (const { close } of instances) await close();
+    if (redisIsThere) await redis.kill();
+  });
+  return instances;
+}

@@ -1,0 +1,234 @@
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { report } from '../acceptance/process.ts';
+import { committedDescription, examplesOfMedia } from '../description.ts';
+import { newAccount, newCustomer, PASSWORD, pay, useService } from '../harness.ts';
+import { type Sent, send } from './wire.ts';
+
+/** Each route with each role, under both versions: test/every-route.test.ts. Here are the ways around it. */
+const service = useService();
+const ROLES = ['manager', 'finance', 'agent', 'viewer'] as const;
+type Role = (typeof ROLES)[number];
+
+const people = {} as Record<Role, { token: string; id: number; email: string }>;
+let accountId: number;
+let paymentId: number;
+let customerId: number;
+
+beforeAll(async () => {
+  for (const role of ROLES) {
+    const token = await service.signInAs(role);
+    const me = await service.call('GET', '/auth/me', undefined, { token });
+    people[role] = { token, id: me.body.data.id, email: me.body.data.email };
+  }
+  accountId = (await newAccount(service)).id;
+  paymentId = (await pay(service, accountId, 50)).id;
+  customerId = (await newCustomer(service)).id;
+});
+
+/** What money, identity and rights hang on, word for word. */
+async function state(): Promise<string> {
+  const { rows } = await sql<{ state: string }>`select jsonb_build_object(
+    'users', (select jsonb_agg(jsonb_build_array(id, role, active, password_hash, employee_id) order by id) from users),
+    'kyc', (select jsonb_agg(to_jsonb(k) order by id) from kyc_records k),
+    'customers', (select jsonb_agg(jsonb_build_array(id, kyc_status) order by id) from customers),
+    'payments', (select jsonb_agg(jsonb_build_array(id, status, account_id, reconciliation_id) order by id) from payments),
+    'accounts', (select jsonb_agg(jsonb_build_array(id, status) order by id) from accounts),
+    'catalogue', (select jsonb_agg(to_jsonb(p) order by id) from products p),
+    'rules', (select jsonb_agg(to_jsonb(r) order by id) from commission_rules r),
+    'commissions', (select jsonb_agg(to_jsonb(c) order by id) from commissions c)
+  )::text as state`.execute(service.context.db);
+  return rows[0]?.state ?? '';
+}
+
+/** The same request in all the ways in which a gate that looks at the wrong thing lets it pass. */
+function disguises(method: string, path: string, body: unknown): Sent[] {
+  const text = JSON.stringify(body);
+  const below = path.replace(/^\/api/, '');
+  const paths = [
+    path,
+    `/api/v1${below}`,
+    `${path}/`,
+    `/api/${below}`,
+    `//api${below}`,
+    `/API${below}`,
+    path.toUpperCase(),
+    `/api/public/..${below}`,
+    `/api/.${below}`,
+    `${path}?role=admin`,
+    `${path}#admin`,
+    `${path}%20`,
+    `${path}.json`,
+    path.replace(/\/([a-z])/, (_, letter: string) => `/%${letter.charCodeAt(0).toString(16)}`),
+    `/api-docs/..${path}`,
+    `/health/..${path}`,
+  ];
+  const headers = [
+    {},
+    { 'x-original-url': path, 'x-rewrite-url': path },
+    { 'x-role': 'admin', 'x-user-id': '1', 'x-forwarded-user': 'admin@example.com' },
+    { 'x-http-method-override': method, 'x-method-override': method, 'x-http-method': method },
+  ];
+  const methods = [method, 'GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+  return [
+    ...paths.flatMap((one) => headers.map((header) => ({ method, path: one, headers: header, body: text }))),
+    ...methods.map((one) => ({
+      method: one,
+      path: `${path}?_method=${method}`,
+      headers: headers[3] ?? {},
+      body: text,
+    })),
+  ];
+}
+
+/** What each role may not do, and could gain by. */
+const FORBIDDEN: [what: string, roles: readonly Role[], make: () => [string, string, unknown]][] = [
+  [
+    'verifies KYC',
+    ['finance', 'agent', 'viewer'],
+    () => [
+      'PUT',
+      `/api/customers/${customerId}/kyc`,
+      { verificationType: 'passport', verificationStatus: 'verified', documents: [] },
+    ],
+  ],
+  [
+    'reverses a payment',
+    ['agent', 'viewer'],
+    () => ['POST', `/api/payments/${paymentId}/reverse`, { reason: 'mine' }],
+  ],
+  ['reconciles', ['agent', 'viewer'], () => ['POST', '/api/payments/reconcile', { paymentIds: [paymentId] }]],
+  ['assigns money', ['agent', 'viewer'], () => ['POST', `/api/payments/${paymentId}/assign`, { accountId }]],
+  [
+    'writes an account off',
+    ['finance', 'agent', 'viewer'],
+    () => ['PUT', `/api/accounts/${accountId}`, { status: 'cancelled', reason: 'mine' }],
+  ],
+  ['raises a role', ROLES, () => ['PUT', `/api/users/${people.agent.id}`, { role: 'admin' }]],
+  [
+    'makes an admin',
+    ROLES,
+    () => [
+      'POST',
+      '/api/users',
+      { email: 'evil@example.com', password: PASSWORD, firstName: 'E', lastName: 'V', role: 'admin' },
+    ],
+  ],
+  ['takes the admin’s password', ROLES, () => ['PUT', '/api/users/1', { password: 'taken over by me' }]],
+  [
+    'sets commissions',
+    ['finance', 'agent', 'viewer'],
+    () => ['POST', '/api/commissions/rules', { rateBasisPoints: 10_000 }],
+  ],
+  [
+    'pays itself',
+    ['agent', 'viewer'],
+    () => ['POST', '/api/commissions/calculate', { employeeId: 1, period: '2026-03' }],
+  ],
+  ['changes prices', ['finance', 'agent', 'viewer'], () => ['PUT', '/api/products/1', { price: 1 }]],
+];
+
+describe('without the right', () => {
+  it.each(FORBIDDEN)('nobody %s, in whatever disguise', async (what, roles, make) => {
+    const before = await state();
+    let sent = 0;
+    for (const role of roles) {
+      for (const disguise of disguises(...make())) {
+        const { status, text } = await send(service.origin, { ...disguise, token: people[role].token });
+        sent += 1;
+        // What reads is another right; it answers without having done anything, as the state shows.
+        const isRead =
+          disguise.method === 'GET' || disguise.method === 'HEAD' || disguise.method === 'OPTIONS';
+        if (!isRead)
+          expect([400, 403, 404], `${role} ${disguise.method} ${disguise.path} ${text}`).toContain(status);
+      }
+    }
+    expect(await state()).toBe(before);
+    report(`${what}: ${sent} attempts, no effect`);
+  });
+
+  it('an agent submits KYC as pending, and cannot decide it by sending it again', async () => {
+    const { token } = people.agent;
+    const submit = (verificationStatus: string) =>
+      service.call(
+        'PUT',
+        `/customers/${customerId}/kyc`,
+        { verificationType: 'passport', verificationStatus },
+        { token },
+      );
+    expect((await submit('pending')).status).toBe(200);
+    for (const status of ['verified', 'rejected', 'expired']) expect((await submit(status)).status).toBe(403);
+    expect((await service.call('GET', `/customers/${customerId}`)).body.data.kycStatus).toBe('pending');
+  });
+
+  it('the answer that another user got under a key is not replayed to one who may not ask', async () => {
+    const key = { 'idempotency-key': 'known-to-both' };
+    const body = { paymentIds: [paymentId] };
+    const first = await service.call('POST', '/payments/reconcile', body, { headers: key });
+    expect(first.status).toBe(200);
+    const { token } = people.agent;
+    const stolen = await service.call('POST', '/payments/reconcile', body, { token, headers: key });
+    expect(stolen.status).toBe(403);
+    const other = await service.call('POST', '/payments/reconcile', body, {
+      token: people.finance.token,
+      headers: key,
+    });
+    expect(other.headers.get('idempotent-replayed')).toBeNull();
+  });
+});
+
+describe('a user', () => {
+  it('cannot raise their own role through any operation, whatever fields they add', async () => {
+    const writes = committedDescription().operations.filter(
+      ({ body, name }) => body && !name.includes('/auth/logout') && !name.includes('/test/clock'),
+    );
+    const raises = [{ role: 'admin' }, { user: { role: 'admin' } }, { roles: ['admin'] }, { isAdmin: true }];
+    let sent = 0;
+    for (const role of ROLES) {
+      const { token, id } = people[role];
+      for (const { method, path, body } of writes) {
+        const [example] = body ? examplesOfMedia(body) : [];
+        for (const raise of raises) {
+          const target = path.replace('/api/users/{id}', `/api/users/${id}`).replace(/\{\w+\}/g, '1');
+          const right = { ...(example as object), ...raise };
+          for (const prefix of ['/api', '/api/v1']) {
+            await send(service.origin, {
+              method,
+              path: target.replace(/^\/api/, prefix),
+              token,
+              body: JSON.stringify(right),
+            });
+            sent += 1;
+          }
+        }
+      }
+      const me = await service.call('GET', '/auth/me', undefined, { token });
+      expect(me.body.data, role).toMatchObject({ id, role });
+    }
+    const { rows } = await sql<{ admins: number }>`
+      select count(*) as admins from users where role = 'admin'`.execute(service.context.db);
+    expect(rows[0]?.admins).toBe(1);
+    report(`${sent} writes that ask for a role: nobody has another`);
+  });
+
+  it('cannot sign in as another by an e-mail that looks the same', async () => {
+    const lookalikes = [
+      'аdmin@example.com',
+      'admin@example.com\u200b',
+      'ａdmin@example.com',
+      'admin@examp1e.com',
+    ];
+    for (const email of lookalikes) {
+      const body = { email, password: PASSWORD, firstName: 'A', lastName: 'B' };
+      const answer = await service.call('POST', '/auth/register', body, { token: null });
+      if (answer.status === 201) expect(answer.body.data.user.role, email).toBe('manager');
+      const login = await service.call(
+        'POST',
+        '/auth/login',
+        { email: 'admin@example.com', password: PASSWORD },
+        { token: null },
+      );
+      expect(login.body.data.user.id).toBe(1);
+    }
+  });
+});
