@@ -15,6 +15,7 @@ import { AppError } from './core/errors.ts';
 import { guardRoutes } from './core/gate.ts';
 import { createHttpServer, type HttpServer } from './core/http.ts';
 import type { Log } from './core/log.ts';
+import type { LongReads } from './core/long-reads.ts';
 import { createLimiter } from './core/rate-limit.ts';
 import type { SharedRedis } from './core/redis.ts';
 import { creditRoutes } from './credit/routes.ts';
@@ -31,7 +32,6 @@ import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { createPrinter } from './printing/printer.ts';
 import { productRoutes } from './products/routes.ts';
-import type { Prover } from './proof/prover.ts';
 import { proofRoutes } from './proof/routes.ts';
 import { providerStatementRoutes } from './provider-statements/routes.ts';
 import { createStatementWork } from './provider-statements/work.ts';
@@ -48,7 +48,8 @@ const GUESS_WINDOW_SECONDS = 15 * 60;
 export interface AppParts {
   context: Context;
   exports: CopyPool;
-  prover: Prover;
+  prover: LongReads;
+  summaries: LongReads;
   /** Its figures are shown at /metrics. */
   pool: Pool;
   probe: DatabaseProbe;
@@ -66,6 +67,7 @@ export function buildApp({
   context,
   exports,
   prover,
+  summaries,
   pool,
   probe,
   log,
@@ -118,7 +120,7 @@ export function buildApp({
     paymentMethodRoutes(api, context);
     employeeRoutes(api, context);
     commissionRoutes(api, context);
-    reportRoutes(api, context, exports);
+    reportRoutes(api, context, { exports, summaries });
     proofRoutes(api, context, prover);
     auditRoutes(api, context);
     webhookRoutes(api, context);

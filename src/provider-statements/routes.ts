@@ -39,7 +39,7 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
 
   async function found(id: number, { db } = context) {
     const statement = await findStatement(db, currency, id);
-    if (!statement) throw notFound('provider statement', id);
+    if (!statement) throw notFound('provider_statement', id);
     return statement;
   }
 
