@@ -445,13 +445,19 @@ describe('GET /reports/proof', () => {
     expect(status).toBe(200);
     const { data } = body;
     expect(data).toMatchObject({ date: DAY, currency: 'KES', holds: true });
-    const { received, matched, unmatched, reversed, ledger, byMethod, holds, breaches } = data.day;
+    const { received, matched, unmatched, reversed, refunded, ledger, byMethod, holds, breaches } = data.day;
     expect([holds, breaches]).toEqual([true, []]);
     expect(received.count).toBe(10);
     expect(unmatched).toEqual({ count: 1, amount: 400 });
     expect(reversed).toEqual({ count: 1, amount: 70 });
     expect(received.amount).toBe(matched.amount + unmatched.amount + reversed.amount);
-    expect(ledger).toEqual({ received: received.amount, reversed: 70, net: received.amount - 70 });
+    expect(refunded).toEqual({ count: 1, amount: 20 });
+    expect(ledger).toEqual({
+      received: received.amount,
+      reversed: 70,
+      refunded: 20,
+      net: received.amount - 90,
+    });
     expect(byMethod.map((row: { paymentMethod: string }) => row.paymentMethod)).toEqual([
       'Mobile money',
       'Cash',

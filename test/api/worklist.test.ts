@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type KyselyPlugin, RawNode } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { SYSTEM } from '../../src/core/context.ts';
+import { createLog } from '../../src/core/log.ts';
+import { unassignPayment } from '../../src/payments/commands.ts';
+import { paymentList } from '../../src/payments/schema.ts';
+import { listUnmatched } from '../../src/payments/worklist.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,
@@ -185,6 +191,23 @@ describe('what staff assigned', () => {
     expect(await send('mistake', payer)).toMatchObject(UNMATCHED);
   });
 
+  it('is forgotten by its payment also where the payer’s number is read otherwise since', async () => {
+    const account = await newAccount(service);
+    const assigned = await send('moved', '0788123456');
+    await assign(assigned, account);
+    const config = { ...service.context.config, PHONE_REGION: 'RW' };
+    const learned = () =>
+      service.context.db
+        .selectFrom('learned_references')
+        .select('account_id')
+        .where('payment_id', '=', assigned.id)
+        .execute();
+    expect(await learned()).toHaveLength(1);
+    await unassignPayment({ ...service.context, config }, SYSTEM, assigned.id, 'not theirs');
+    expect(await learned()).toEqual([]);
+    await assign(assigned, account);
+  });
+
   it('is what was said last, and what was said before once that is taken back', async () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     const payer = stranger();
@@ -296,6 +319,32 @@ describe('the suggestions', () => {
     expect(await suggested(names)).toEqual([suggestion(account.id, reason, 'low')]);
     expect(await suggested({ FirstName: 'NYAMBURA' })).toEqual([]);
     expect(await suggested({ FirstName: 'Nyamb', LastName: 'Otien' })).toEqual([]);
+  });
+
+  it('go by the two longest words of a name', async () => {
+    await holder({ firstName: 'Akinyi', lastName: 'Wambugu' });
+    expect(await suggested({ FirstName: 'WAMBUGU', MiddleName: 'Oko', LastName: 'AKINYI' })).toHaveLength(1);
+    expect(await suggested({ FirstName: 'WAMBUGU', MiddleName: 'Chepkemoi', LastName: 'AKINYI' })).toEqual(
+      [],
+    );
+  });
+
+  it('do without names where those take too long to look up, and the log says so', async () => {
+    const { account } = await holder({ firstName: 'Akinyi', lastName: 'Wambugu' });
+    await post({ FirstName: 'Akinyi', LastName: 'Wambugu', BillRefNumber: `${account.accountNumber}1` });
+    const slowNames: KyselyPlugin = {
+      transformQuery({ node }) {
+        const text = JSON.stringify(node, (_key, value) => (typeof value === 'bigint' ? `${value}` : value));
+        return text.includes('search_text like') ? RawNode.createWithSql('select pg_sleep(10)') : node;
+      },
+      transformResult: async ({ result }) => result,
+    };
+    const log = createLog({ LOG_LEVEL: 'silent', production: true });
+    const warn = vi.spyOn(log, 'warn');
+    const context = { ...service.context, db: service.context.db.withPlugin(slowNames) };
+    const page = await listUnmatched(context, log, paymentList.read({ limit: 1 }, context));
+    expect(page.rows[0]?.suggestions).toContainEqual(expect.objectContaining({ accountId: account.id }));
+    expect(warn).toHaveBeenCalledWith(expect.anything(), 'the names of 1 payers took too long to look up');
   });
 
   it('name the accounts that fit a masked number, which never matches by itself', async () => {

@@ -439,7 +439,7 @@ export interface paths {
         };
         /**
          * The statement of an account: what fell due, what was paid, and what each payment covered
-         * @description Business days, both included; payments count on their own day, as they are known now. A reversed payment is shown and counts nothing. Two balances run beside each other: dueSoFar and owedInTotal. At most 5000 rows, 1000 as PDF: a longer one is asked for in shorter periods.
+         * @description Business days, both included; payments count on their own day, as they are known now. A reversed payment is shown and counts nothing; one that was unassigned is not shown. Credit that came from another account or left is a row (transfer_in, transfer_out, refund); what left takes the newest money. Two balances run beside each other: dueSoFar and owedInTotal. At most 5000 rows, 1000 as PDF: a longer one is asked for in shorter periods.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
