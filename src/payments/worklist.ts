@@ -1,6 +1,6 @@
 import { formatAccountNumber, nearAccountNumbers } from '../accounts/account-number.ts';
 import type { Context } from '../core/context.ts';
-import { type Db, isTimeout, type Tx, withTimeout } from '../core/db.ts';
+import { type Db, isTimeout, withTimeout } from '../core/db.ts';
 import type { ListPlan } from '../core/list-query.ts';
 import type { Log } from '../core/log.ts';
 import { listUnmatchedRows } from './inbox-store.ts';
@@ -96,14 +96,9 @@ async function findByNamesInTime(db: Db, log: Log, names: string[][]): Promise<n
     const batch = known.slice(start, start + NAMES_AT_ONCE);
     const timeoutMs = Math.max(1, Math.ceil(end - performance.now()));
     try {
-      const work = (tx: Tx) =>
-        findByNames(
-          tx,
-          batch.map(({ words }) => words),
-        );
-      for (const [index, accountIds] of (await withTimeout(db, timeoutMs, work)).entries()) {
-        found[batch[index]?.at ?? 0] = accountIds;
-      }
+      const words = batch.map((payer) => payer.words);
+      const accountIds = await withTimeout(db, timeoutMs, (tx) => findByNames(tx, words));
+      for (const [index, { at }] of batch.entries()) found[at] = accountIds[index] ?? [];
     } catch (error) {
       if (!isTimeout(error)) throw error;
       log.warn({ err: error }, `the names of ${known.length - start} payers took too long to look up`);

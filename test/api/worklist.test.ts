@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type KyselyPlugin, RawNode } from 'kysely';
+import { type KyselyPlugin, RawNode, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { SYSTEM } from '../../src/core/context.ts';
+import { lockAccount } from '../../src/accounts/store.ts';
+import { SYSTEM, today } from '../../src/core/context.ts';
 import { createLog } from '../../src/core/log.ts';
 import { unassignPayment } from '../../src/payments/commands.ts';
+import { insertLearned } from '../../src/payments/matching-store.ts';
 import { paymentList } from '../../src/payments/schema.ts';
+import { lockPayment } from '../../src/payments/store.ts';
 import { listUnmatched } from '../../src/payments/worklist.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
@@ -206,6 +209,37 @@ describe('what staff assigned', () => {
     await unassignPayment({ ...service.context, config }, SYSTEM, assigned.id, 'not theirs');
     expect(await learned()).toEqual([]);
     await assign(assigned, account);
+  });
+
+  it('refers to an account that is being worked on without waiting for that', async () => {
+    const [one, other] = [await newAccount(service), await newAccount(service)];
+    const payment = await send('busy', stranger());
+    await service.context.db.transaction().execute(async (working) => {
+      await lockAccount(working, other.id);
+      await lockPayment(working, payment.id);
+      await service.context.db.transaction().execute(async (tx) => {
+        await sql`set local lock_timeout = '200ms'`.execute(tx);
+        await insertLearned(tx, {
+          typedKey: 'BUSY',
+          payerSha256: Buffer.from('nobody'),
+          accountId: one.id,
+          overruledAccountId: other.id,
+          paymentId: payment.id,
+          assignedOn: today(service.context),
+          createdBy: null,
+        });
+      });
+    });
+  });
+
+  it('and took off again stays in the worklist when the provider tells of it, with what the payer sent', async () => {
+    const account = await newAccount(service);
+    const entry = await pay(service, account.id, 250, { transactionRef: 'TAKENOFF1', paymentMethodId: 1 });
+    await unassign(entry);
+    const told = { TransID: 'TAKENOFF1', TransAmount: '250.00', BillRefNumber: account.accountNumber };
+    expect(await post(told)).toBe(entry.id);
+    expect((await service.call('GET', `/payments/${entry.id}`)).body.data).toMatchObject(UNMATCHED);
+    expect(await suggestionsOf(entry)).toMatchObject([{ accountId: account.id, confidence: 'high' }]);
   });
 
   it('is what was said last, and what was said before once that is taken back', async () => {
