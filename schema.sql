@@ -42,8 +42,8 @@ create table account_status_changes (
   reason text,
   cause status_cause,
   actor_user_id bigint,
-  created_at timestamp(3) with time zone not null default now(),
   changed_on date not null,
+  created_at timestamp(3) with time zone not null default now(),
   constraint account_status_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint account_status_changes_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
   constraint account_status_changes_pkey PRIMARY KEY (id)
@@ -71,10 +71,10 @@ create table accounts (
   credit_minor bigint not null default 0,
   written_off_minor bigint not null default 0,
   next_due_date date,
+  written_off_on date,
   reprieved_on date,
   created_at timestamp(3) with time zone not null default now(),
   updated_at timestamp(3) with time zone not null default now(),
-  written_off_on date,
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),
   constraint accounts_grace_days_check CHECK ((grace_days >= 0)),
@@ -172,6 +172,7 @@ create table credit_moves (
   reason text not null,
   payment_method_id bigint,
   transaction_ref text,
+  reference_key text,
   value_date date not null,
   created_by bigint,
   created_at timestamp(3) with time zone not null default now(),
@@ -179,6 +180,7 @@ create table credit_moves (
   constraint credit_moves_check CHECK ((account_id <> to_account_id)),
   constraint credit_moves_check1 CHECK (((to_account_id IS NULL) = (payment_method_id IS NOT NULL))),
   constraint credit_moves_check2 CHECK (((transaction_ref IS NULL) OR (to_account_id IS NULL))),
+  constraint credit_moves_check3 CHECK (((transaction_ref IS NULL) = (reference_key IS NULL))),
   constraint credit_moves_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint credit_moves_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint credit_moves_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
@@ -186,9 +188,10 @@ create table credit_moves (
   constraint credit_moves_pkey PRIMARY KEY (id)
 );
 CREATE INDEX credit_moves_account ON public.credit_moves USING btree (account_id, id);
+CREATE INDEX credit_moves_created ON public.credit_moves USING btree (created_at, id);
 CREATE INDEX credit_moves_date ON public.credit_moves USING btree (value_date);
 CREATE INDEX credit_moves_to_account ON public.credit_moves USING btree (to_account_id, id) WHERE (to_account_id IS NOT NULL);
-CREATE UNIQUE INDEX credit_moves_transaction_ref_unique ON public.credit_moves USING btree (payment_method_id, upper(transaction_ref)) WHERE (transaction_ref IS NOT NULL);
+CREATE UNIQUE INDEX credit_moves_reference_unique ON public.credit_moves USING btree (payment_method_id, reference_key) WHERE (reference_key IS NOT NULL);
 
 create table customers (
   id bigint not null generated always as identity,

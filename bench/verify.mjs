@@ -11,9 +11,9 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import pg from 'pg';
 import { readConfig } from '../dist/config.js';
+import { openLongReads } from '../dist/core/long-reads.js';
 import { currencyOf, prepareDatabase } from '../dist/database.js';
-import { openProver } from '../dist/proof/prover.js';
-import { checkLaws } from '../dist/proof/store.js';
+import { checkLaws, PROOF_READS } from '../dist/proof/store.js';
 
 const [payments, accounts, rounds] = [1_000_000, 20_000, 3].map((value, i) =>
   Number(process.argv[2 + i] ?? value),
@@ -45,9 +45,9 @@ try {
 
 /** Each law once, on the connection that the service uses. */
 async function measureLaws() {
-  const prover = openProver({ connection: url.href, onConnectionLost: console.error });
+  const prover = openLongReads({ connection: url.href, ...PROOF_READS, onConnectionLost: console.error });
   let before = performance.now();
-  await prover.prove((tx) =>
+  await prover.read((tx) =>
     checkLaws(tx, {
       onFinding({ law, lookedAt, breachCount }) {
         const now = performance.now();

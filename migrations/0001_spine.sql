@@ -151,6 +151,7 @@ create table accounts (
   credit_minor bigint not null default 0 check (credit_minor >= 0),
   written_off_minor bigint not null default 0 check (written_off_minor >= 0),
   next_due_date date, -- of the first item that is not fully paid; null when all are
+  written_off_on date, -- kept when it is paid in full later
   reprieved_on date, -- staff made it active: the lateness policy counts its days of grace from then at the earliest
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now()
@@ -159,6 +160,7 @@ create index accounts_customer on accounts (customer_id, id);
 create index accounts_status_created on accounts (status, created_at, id);
 create index accounts_created on accounts (created_at, id);
 create index accounts_next_due on accounts (next_due_date, id);
+create index accounts_written_off on accounts (written_off_on) where written_off_on is not null;
 create index accounts_pending on accounts (activation_date) where status = 'pending';
 -- The last day that each account is let be under its plan's lateness policy.
 create index accounts_grace on accounts (payplan_id, (greatest(next_due_date, reprieved_on) + grace_days))
@@ -175,8 +177,11 @@ create table account_status_changes (
   reason text, -- for people
   cause status_cause,
   actor_user_id bigint references users, -- null: the system
+  -- The business day. It is kept beside the moment, because the business's clock and time zone decide it.
+  changed_on date not null,
   created_at timestamptz(3) not null default now()
 );
+create index account_status_changes_day on account_status_changes (changed_on);
 create index account_status_changes_account on account_status_changes (account_id, id);
 
 -- Payments --------------------------------------------------------------------------------------

@@ -8,18 +8,21 @@ create table credit_moves (
   reason text not null,
   payment_method_id bigint references payment_methods, -- of a refund
   transaction_ref text,
+  reference_key text, -- its letters in upper case, without white space, as of payments
   value_date date not null,
   created_by bigint references users, -- null: the system
   created_at timestamptz(3) not null default now(),
   check (account_id <> to_account_id),
   check ((to_account_id is null) = (payment_method_id is not null)),
-  check (transaction_ref is null or to_account_id is null)
+  check (transaction_ref is null or to_account_id is null),
+  check ((transaction_ref is null) = (reference_key is null))
 );
 create index credit_moves_account on credit_moves (account_id, id);
 create index credit_moves_to_account on credit_moves (to_account_id, id) where to_account_id is not null;
 create index credit_moves_date on credit_moves (value_date);
-create unique index credit_moves_transaction_ref_unique on credit_moves (payment_method_id, upper(transaction_ref))
-  where transaction_ref is not null;
+create index credit_moves_created on credit_moves (created_at, id);
+create unique index credit_moves_reference_unique on credit_moves (payment_method_id, reference_key)
+  where reference_key is not null;
 
 create trigger credit_moves_append_only before update or delete or truncate on credit_moves
   for each statement execute function rows_are_never_edited();

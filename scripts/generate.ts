@@ -15,10 +15,12 @@ import { openCopyPool } from '../src/core/copy.ts';
 import { systemClock } from '../src/core/dates.ts';
 import { openDatabase } from '../src/core/db.ts';
 import { createLog } from '../src/core/log.ts';
+import { openLongReads } from '../src/core/long-reads.ts';
 import { currencyOf, prepareDatabase } from '../src/database.ts';
 import { startEmbeddedPostgres } from '../src/embedded-postgres/supervisor.ts';
 import { openDatabaseProbe } from '../src/health/probe.ts';
-import { openProver } from '../src/proof/prover.ts';
+import { PROOF_READS } from '../src/proof/store.ts';
+import { SUMMARY_READS } from '../src/reports/store.ts';
 import { dumpSchema } from './dump-schema.ts';
 
 const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'off' });
@@ -100,11 +102,14 @@ async function generateDescription(): Promise<string> {
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const copies = openCopyPool({ connection: embedded.connection, onConnectionLost: () => {} });
   const probe = openDatabaseProbe({ connection: embedded.connection, onConnectionLost: () => {} });
-  const prover = openProver({ connection: embedded.connection, onConnectionLost: () => {} });
+  const reads = { connection: embedded.connection, onConnectionLost: () => {} };
+  const prover = openLongReads({ ...reads, ...PROOF_READS });
+  const summaries = openLongReads({ ...reads, ...SUMMARY_READS });
   const app = buildApp({
     context,
     copies,
     prover,
+    summaries,
     pool: database.pool,
     probe,
     log: createLog(config),
@@ -118,6 +123,7 @@ async function generateDescription(): Promise<string> {
   await copies.close();
   await probe.close();
   await prover.close();
+  await summaries.close();
   await database.close();
   return text;
 }

@@ -15,6 +15,7 @@ import { AppError } from './core/errors.ts';
 import { guardRoutes } from './core/gate.ts';
 import { createHttpServer, type HttpServer } from './core/http.ts';
 import type { Log } from './core/log.ts';
+import type { LongReads } from './core/long-reads.ts';
 import { pathOf } from './core/path.ts';
 import { createLimiter } from './core/rate-limit.ts';
 import type { SharedRedis } from './core/redis.ts';
@@ -32,7 +33,6 @@ import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { createPrinter } from './printing/printer.ts';
 import { productRoutes } from './products/routes.ts';
-import type { Prover } from './proof/prover.ts';
 import { proofRoutes } from './proof/routes.ts';
 import { providerStatementRoutes } from './provider-statements/routes.ts';
 import { createProviderStatementWork } from './provider-statements/work.ts';
@@ -49,7 +49,8 @@ const GUESS_WINDOW_SECONDS = 15 * 60;
 export interface AppParts {
   context: Context;
   copies: CopyPool;
-  prover: Prover;
+  prover: LongReads;
+  summaries: LongReads;
   /** Its figures are shown at /metrics. */
   pool: Pool;
   probe: DatabaseProbe;
@@ -67,6 +68,7 @@ export function buildApp({
   context,
   copies,
   prover,
+  summaries,
   pool,
   probe,
   log,
@@ -119,7 +121,7 @@ export function buildApp({
     paymentMethodRoutes(api, context);
     employeeRoutes(api, context);
     commissionRoutes(api, context);
-    reportRoutes(api, context, copies);
+    reportRoutes(api, context, { copies, summaries });
     proofRoutes(api, context, prover);
     auditRoutes(api, context);
     webhookRoutes(api, context);

@@ -21,13 +21,16 @@ const LONGEST_LOCK = '5min';
 export interface Step {
   /** What it does, for the log. */
   name: string;
+  /** After this it begins no other batch, so that the steps behind it have their turn. */
+  longestMs?: number;
   /** The number of things done. Safe to run again at any time, also on two instances at once. */
   run(context: Context, log: Log, signal: AbortSignal): Promise<number>;
 }
 
 /** In this order: money first, tidying last. */
 const STEPS: readonly Step[] = [
-  { name: 'process stored notifications', run: retryPendingNotifications },
+  // Each of them may fail slowly, and those that failed before come last in the next run.
+  { name: 'process stored notifications', run: retryPendingNotifications, longestMs: 60_000 },
   { name: 'activate accounts', run: (context, _log, signal) => activateDueAccounts(context, signal) },
   { name: 'suspend late accounts', run: (context, _log, signal) => suspendLateAccounts(context, signal) },
   { name: 'go on with provider statements', run: resumeProviderStatements },
@@ -56,10 +59,10 @@ export async function runMinuteJobs(
   signal: AbortSignal = AbortSignal.timeout(LONGEST_RUN_MS),
   steps: readonly Step[] = STEPS,
 ): Promise<void> {
-  for (const { name, run } of steps) {
+  for (const { name, run, longestMs = LONGEST_RUN_MS } of steps) {
     if (signal.aborted) return;
     try {
-      const done = await run(context, log, signal);
+      const done = await run(context, log, AbortSignal.any([signal, AbortSignal.timeout(longestMs)]));
       if (done > 0) log.info(`minute job: ${name}: ${done}`);
     } catch (error) {
       log.error({ err: error }, `minute job: ${name}: failed`);

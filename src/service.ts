@@ -8,13 +8,15 @@ import { openCopyPool } from './core/copy.ts';
 import { systemClock } from './core/dates.ts';
 import { type Connection, openDatabase } from './core/db.ts';
 import { createLog, type Log } from './core/log.ts';
+import { openLongReads } from './core/long-reads.ts';
 import { openRedis } from './core/redis.ts';
 import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
 import { DOCS_PATH } from './docs/description.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/supervisor.ts';
 import { openDatabaseProbe } from './health/probe.ts';
 import { runMinuteJobs, startMinuteJobs } from './jobs.ts';
-import { openProver } from './proof/prover.ts';
+import { PROOF_READS } from './proof/store.ts';
+import { SUMMARY_READS } from './reports/store.ts';
 import { createSettableClock } from './test-clock/routes.ts';
 
 const BALANCERS_LOOK_AWAY_MS = 1_500;
@@ -48,9 +50,15 @@ export async function startService(config: Config): Promise<Service> {
     connection,
     onConnectionLost: () => {}, // The pool tells of it.
   });
-  const prover = openProver({
+  const prover = openLongReads({
     connection,
+    ...PROOF_READS,
     onConnectionLost: (error) => log.warn(`The proof's connection was lost: ${error.message}`),
+  });
+  const summaries = openLongReads({
+    connection,
+    ...SUMMARY_READS,
+    onConnectionLost: (error) => log.warn(`A summary's connection was lost: ${error.message}`),
   });
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   let accepting = true;
@@ -67,6 +75,7 @@ export async function startService(config: Config): Promise<Service> {
     context,
     copies,
     prover,
+    summaries,
     pool: database.pool,
     probe,
     log,
@@ -88,7 +97,7 @@ export async function startService(config: Config): Promise<Service> {
       // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
       if (config.production) await sleep(BALANCERS_LOOK_AWAY_MS);
       // What may take minutes is broken off, as its reader or sender sees, while the other requests end.
-      await Promise.all([copies.close(), prover.close(), app.close()]);
+      await Promise.all([copies.close(), prover.close(), summaries.close(), app.close()]);
       await jobsStopped;
       await probe.close();
       await database.close();

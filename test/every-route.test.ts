@@ -44,6 +44,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'POST /accounts/:id/credit/transfer': ['admin', 'manager', 'finance'],
   'POST /accounts/:id/credit/refund': ['admin', 'manager', 'finance'],
   'GET /accounts/:id/credit/moves': EVERYONE,
+  'GET /credit-moves': EVERYONE,
   'GET /payments': EVERYONE,
   'POST /payments': ['admin', 'manager', 'finance', 'agent'],
   'GET /payments/:id': EVERYONE,

@@ -8,10 +8,12 @@ import { openCopyPool } from '../src/core/copy.ts';
 import { openDatabase } from '../src/core/db.ts';
 import type { HttpServer } from '../src/core/http.ts';
 import { createLog } from '../src/core/log.ts';
+import { openLongReads } from '../src/core/long-reads.ts';
 import { openRedis } from '../src/core/redis.ts';
 import { currencyOf } from '../src/database.ts';
 import { openDatabaseProbe } from '../src/health/probe.ts';
-import { openProver } from '../src/proof/prover.ts';
+import { PROOF_READS } from '../src/proof/store.ts';
+import { SUMMARY_READS } from '../src/reports/store.ts';
 import { createSettableClock, type SettableClock } from '../src/test-clock/routes.ts';
 import { committedDescription } from './description.ts';
 import { databaseOn } from './global-setup.ts';
@@ -78,7 +80,8 @@ export async function startTestService(environment: Record<string, string> = {})
   await onServer(`create database ${database} template ${inject('template')}`);
   const connection = databaseOn(inject('server'), database);
   const copies = openCopyPool({ connection, onConnectionLost: () => {} });
-  const prover = openProver({ connection, onConnectionLost: () => {} });
+  const prover = openLongReads({ connection, ...PROOF_READS, onConnectionLost: () => {} });
+  const summaries = openLongReads({ connection, ...SUMMARY_READS, onConnectionLost: () => {} });
   const opened = openDatabase({
     connection,
     poolSize: config.DATABASE_POOL_SIZE,
@@ -95,6 +98,7 @@ export async function startTestService(environment: Record<string, string> = {})
     context,
     copies,
     prover,
+    summaries,
     pool: opened.pool,
     probe,
     log,
@@ -133,7 +137,7 @@ export async function startTestService(environment: Record<string, string> = {})
     },
   };
   const close = async () => {
-    await Promise.all([copies.close(), prover.close(), app.close()]);
+    await Promise.all([copies.close(), prover.close(), summaries.close(), app.close()]);
     await probe.close();
     await opened.close();
     redis?.close();

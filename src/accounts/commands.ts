@@ -39,9 +39,8 @@ import {
 /** Opens an account: copies the pay plan's terms, and books the sale. */
 export async function openAccount(context: Context, actor: Actor, body: NewAccount): Promise<AccountRow> {
   const day = today(context);
-  const employeeId = body.employeeId ?? actor.employeeId;
   const terms = await termsFor(context, body, day);
-  if (employeeId !== null) await refuseInactive(context, employeeId);
+  const employeeId = await employeeFor(context, actor, body);
   const status = compareDates(terms.activationDate, day) <= 0 ? 'active' : 'pending';
   const total = totalMinor(terms);
   return inTransaction(context.db, async (tx) => {
@@ -224,10 +223,15 @@ async function termsFor(context: Context, body: NewAccount, day: PlainDate): Pro
   };
 }
 
-/** An employee who does not exist is told by the account's foreign key. */
-async function refuseInactive({ db }: Context, employeeId: number): Promise<void> {
+/** Who earns the commission: the employee who was named, else the caller's own while that one is active. */
+async function employeeFor({ db }: Context, actor: Actor, body: NewAccount): Promise<number | null> {
+  const employeeId = body.employeeId ?? actor.employeeId;
+  if (employeeId === null) return null;
   const employee = await findEmployee(db, employeeId);
-  if (employee && !employee.active) throw invalidField('employeeId', 'must be an employee who is active');
+  // One who does not exist is told by the account's foreign key.
+  if (!employee || employee.active) return employeeId;
+  if (body.employeeId === undefined) return null;
+  throw invalidField('employeeId', 'must be an employee who is active');
 }
 
 interface StatusMove {

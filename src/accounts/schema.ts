@@ -20,7 +20,7 @@ export const ACCOUNT_STATUSES = [
 ] as const satisfies AccountStatus[];
 
 /** What the lateness policy moves an account for. */
-export const STATUS_CAUSES = ['non_payment', 'payment'] as const;
+const STATUS_CAUSES = ['non_payment', 'payment'] as const;
 
 const Status = Type.Enum([...ACCOUNT_STATUSES]);
 

@@ -64,9 +64,12 @@ export function findAccountRow(db: Db, id: number): Promise<AccountRow | undefin
   return db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** The account's row lock comes before that of any of its payments. */
+/**
+ * The account's row lock comes before that of any of its payments. Like every lock of accounts, payments and
+ * notifications it lets their keys be referred to, so that a new row elsewhere waits for none of them.
+ */
 export function lockAccount(tx: Tx, id: number): Promise<AccountRow | undefined> {
-  return tx.selectFrom('accounts').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+  return tx.selectFrom('accounts').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
 export interface AccountUpdate {
@@ -166,7 +169,7 @@ export async function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: numb
       .where('activation_date', '<=', day)
       .orderBy('id')
       .limit(limit)
-      .forUpdate()
+      .forNoKeyUpdate()
       .skipLocked()
       .execute()
   );
@@ -194,23 +197,26 @@ export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: numbe
         order by ${lastDayOfGrace} limit ${limit}) late
       where p.auto_suspend limit ${limit}))
       and ${isToSuspend(day)}
-    for update skip locked`.execute(tx);
+    for no key update skip locked`.execute(tx);
   return rows;
 }
 
-/** A page of the same accounts in the order of their ids, for reading. */
+/** Those of one plan, the longest beyond their days of grace first, for reading a page at a time. */
 export async function findAccountsToSuspend(
   db: Db,
   day: PlainDate,
-  { afterId, limit }: { afterId: number; limit: number },
-): Promise<AccountRow[]> {
-  const { rows } = await sql<AccountRow>`
+  { payplanId, after, limit }: { payplanId: number; after: AccountToSuspend | undefined; limit: number },
+): Promise<AccountToSuspend[]> {
+  const { rows } = await sql<AccountToSuspend>`
     ${sql.raw(UNNAMED)}
-    select a.* from accounts a join pay_plans p on p.id = a.payplan_id
-    where p.auto_suspend and ${isToSuspend(day)} and a.id > ${afterId}
-    order by a.id limit ${limit}`.execute(db);
+    select a.*, ${lastDayOfGrace} as last_day_of_grace from accounts a
+    where a.payplan_id = ${payplanId} and ${isToSuspend(day)}
+      and (${lastDayOfGrace}, a.id) > (${after?.last_day_of_grace ?? '-infinity'}::date, ${after?.id ?? 0})
+    order by ${lastDayOfGrace}, a.id limit ${limit}`.execute(db);
   return rows;
 }
+
+export type AccountToSuspend = AccountRow & { last_day_of_grace: PlainDate };
 
 export async function listAccounts(
   context: Context,

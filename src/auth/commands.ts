@@ -129,7 +129,7 @@ async function revoke(
   reason: string,
 ): Promise<boolean> {
   if (!(await store.revokeSession(tx, sessionId))) return false;
-  const entry = { action: 'session.end', resource: 'user', resourceId: userId };
+  const entry = { action: 'session.end', resource: 'user', resourceId: userId } as const;
   await audit(tx, actor, { ...entry, after: { sessionId, reason } });
   return true;
 }

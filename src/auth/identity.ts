@@ -107,7 +107,7 @@ export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: s
   const name = text.toLowerCase();
   const provider = config.identityProviders.get(name);
   if (provider) return provider;
-  const details = { resource: 'identity_provider', field: 'provider', id: text };
+  const details = { resource: 'identity_provider', field: 'provider', id: text } as const;
   if (!canNameProvider(name)) {
     throw new AppError(
       'NOT_FOUND',

@@ -2,8 +2,9 @@ import { parseArgs } from 'node:util';
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { suspendLateAccounts } from '../accounts/commands.ts';
 import { describeLateness } from '../accounts/rules.ts';
-import { findAccountsToSuspend, latenessOf } from '../accounts/store.ts';
+import { type AccountToSuspend, findAccountsToSuspend, latenessOf } from '../accounts/store.ts';
 import { type Context, today } from '../core/context.ts';
+import { findSuspendingPlans } from '../pay-plans/store.ts';
 import { runCommand, UsageError, withDatabase } from './connect.ts';
 
 const USAGE =
@@ -20,15 +21,17 @@ await runCommand(async (config) => {
 async function list(context: Context): Promise<void> {
   const day = today(context);
   let count = 0;
-  let page = await findAccountsToSuspend(context.db, day, { afterId: 0, limit: PAGE_SIZE });
-  while (page.length > 0) {
-    for (const account of page) {
-      const why = describeLateness(latenessOf(account), day);
-      console.log(`${formatAccountNumber(account.id)}  active → suspended  ${why}`);
-    }
-    count += page.length;
-    const afterId = page.at(-1)?.id ?? 0;
-    page = await findAccountsToSuspend(context.db, day, { afterId, limit: PAGE_SIZE });
+  for (const payplanId of await findSuspendingPlans(context.db)) {
+    let after: AccountToSuspend | undefined;
+    do {
+      const page = await findAccountsToSuspend(context.db, day, { payplanId, after, limit: PAGE_SIZE });
+      for (const account of page) {
+        const why = describeLateness(latenessOf(account), day);
+        console.log(`${formatAccountNumber(account.id)}  active → suspended  ${why}`);
+      }
+      count += page.length;
+      after = page.at(-1);
+    } while (after);
   }
   console.log(`${count} accounts would be suspended on ${day}. Nothing was changed.`);
 }

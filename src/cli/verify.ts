@@ -1,7 +1,7 @@
 import { sqlState } from '../core/db.ts';
+import { openLongReads } from '../core/long-reads.ts';
 import { minorToText } from '../core/money.ts';
 import { currencyOf } from '../database.ts';
-import { openProver } from '../proof/prover.ts';
 import { type Breach, checkLaws, type Finding } from '../proof/store.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 
@@ -12,13 +12,14 @@ const NOT_THERE = new Set(['42P01', '42703', '42883']);
 await runCommand(async (config) => {
   const { code, decimals } = currencyOf(config);
   const findings = await withConnection(config, async (connection) => {
-    const prover = openProver({
+    const prover = openLongReads({
       connection,
+      connections: 1,
       timeoutMs: TIMEOUT_MS,
       onConnectionLost: (error) => console.error(`The database connection was lost: ${error.message}`),
     });
     try {
-      return await prover.prove((tx) => checkLaws(tx, { onFinding: (finding) => print(finding, decimals) }));
+      return await prover.read((tx) => checkLaws(tx, { onFinding: (finding) => print(finding, decimals) }));
     } catch (error) {
       throw NOT_THERE.has(sqlState(error) ?? '')
         ? new UsageError('This database is not of this version: run "npm run migrate" first.', {

@@ -97,7 +97,7 @@ export async function addRule(context: Context, actor: Actor, body: NewRule) {
 async function move(tx: Tx, actor: Actor, id: number, from: CommissionStatus, to: CommissionStatus) {
   checkCommissionMove(from, to);
   const moved = await setCommissionStatus(tx, id, to);
-  const entry = { action: 'commission.status', resource: 'commission', resourceId: id };
+  const entry = { action: 'commission.status', resource: 'commission', resourceId: id } as const;
   await audit(tx, actor, { ...entry, before: { status: from }, after: { status: to } });
   return moved;
 }

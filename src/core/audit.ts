@@ -1,9 +1,10 @@
 import type { Actor } from './context.ts';
 import type { Tx } from './db.ts';
+import type { Resource } from './errors.ts';
 
 export interface AuditEntry {
   action: string;
-  resource: string;
+  resource: Resource;
   resourceId: number | null;
   /** The fields as they were; absent for what is new. Of them, those that `after` names are kept. */
   before?: Record<string, unknown>;

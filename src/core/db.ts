@@ -113,6 +113,19 @@ export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => P
   }
 }
 
+/** Runs the work with a shorter time-out for each of its statements than the connection has: see `isTimeout`. */
+export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return db.transaction().execute(async (tx) => {
+    await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
+    return work(tx);
+  });
+}
+
+/** Whether PostgreSQL ended a statement because it took too long. */
+export function isTimeout(error: unknown): boolean {
+  return sqlState(error) === '57014';
+}
+
 /** Reads that belong together: all see the database as it was at the first of them. */
 export async function inSnapshot<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work);

@@ -19,7 +19,7 @@ export interface FieldProblem {
 }
 
 interface AppErrorOptions {
-  details?: Record<string, unknown>;
+  details?: Record<string, unknown> & { resource?: Resource };
   status?: number;
   retryAfterSeconds?: number;
   cause?: unknown;
@@ -60,17 +60,34 @@ export function illegalMove(what: string, from: string, to: string, allowed: rea
   });
 }
 
-/**
- * @param resource one word with `_`, as the audit trail writes it, too
- * @param field the request's field that refers to the missing resource; `id` for the path.
- */
-export function notFound(resource: string, id: unknown, field = 'id'): AppError {
+/** What `details.resource` names: one word, with `_` where people use two, as the audit trail writes it, too. */
+export type Resource =
+  | 'account'
+  | 'commission'
+  | 'commission_rule'
+  | 'configuration'
+  | 'customer'
+  | 'employee'
+  | 'identity_provider'
+  | 'invoice'
+  | 'payment'
+  | 'payment_method'
+  | 'payplan'
+  | 'product'
+  | 'provider_statement'
+  | 'reconciliation'
+  | 'refund'
+  | 'request'
+  | 'user';
+
+/** @param field the request's field that refers to the missing resource; `id` for the path. */
+export function notFound(resource: Resource, id: unknown, field = 'id'): AppError {
   return new AppError('NOT_FOUND', `There is no ${inWords(resource)} with id ${id}.`, {
     details: { resource, field, id },
   });
 }
 
-export function duplicate(resource: string, field: string): AppError {
+export function duplicate(resource: Resource, field: string): AppError {
   return new AppError('DUPLICATE_ENTRY', `Another ${inWords(resource)} already has this ${field}.`, {
     details: { resource, field },
   });
@@ -101,6 +118,6 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-function inWords(resource: string): string {
+function inWords(resource: Resource): string {
   return resource.replaceAll('_', ' ');
 }

@@ -159,6 +159,7 @@ export interface CreditMoves {
   id: Generated<Int8>;
   payment_method_id: Int8 | null;
   reason: string;
+  reference_key: string | null;
   to_account_id: Int8 | null;
   transaction_ref: string | null;
   value_date: PlainDate;

@@ -58,7 +58,7 @@ export async function refundCredit(
   const valueDate = today(context);
   const paymentMethodId = body.paymentMethodId ?? (await getMobileMoneyId(context.db));
   const method = await findPaymentMethodRow(context.db, paymentMethodId);
-  if (!method) throw notFound('payment method', paymentMethodId, 'paymentMethodId');
+  if (!method) throw notFound('payment_method', paymentMethodId, 'paymentMethodId');
   if (!method.active) throw invalidField('paymentMethodId', 'must be a payment method that is active');
   return inTransaction(context.db, async (tx) => {
     const account = await lockAccount(tx, id);
@@ -104,12 +104,20 @@ async function insertMove(
   fields: Omit<NewCreditMoveRow, 'createdBy'>,
 ): Promise<CreditMoveRow> {
   const move = await insertCreditMove(tx, { ...fields, createdBy: actor.userId });
-  const { accountId, ...after } = fields;
+  const { accountId, toAccountId, ...after } = fields;
   await audit(tx, actor, {
-    action: fields.toAccountId === null ? 'credit.refund' : 'credit.transfer',
+    action: toAccountId === null ? 'credit.refund' : 'credit.transfer',
     resource: 'account',
     resourceId: accountId,
-    after: { creditMoveId: move.id, ...after },
+    after: { creditMoveId: move.id, toAccountId, ...after },
   });
+  if (toAccountId !== null) {
+    await audit(tx, actor, {
+      action: 'credit.receive',
+      resource: 'account',
+      resourceId: toAccountId,
+      after: { creditMoveId: move.id, fromAccountId: accountId, ...after },
+    });
+  }
   return move;
 }

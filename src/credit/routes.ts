@@ -8,7 +8,7 @@ import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
 import { refundCredit, transferCredit } from './commands.ts';
 import { CreditMove, CreditRefund, CreditTransfer, creditMoveList } from './schema.ts';
-import { listCreditMoves, toCreditMove } from './store.ts';
+import { listCreditMoves, listCreditMovesOf, toCreditMove } from './store.ts';
 
 export function creditRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
@@ -74,7 +74,27 @@ export function creditRoutes(api: Api, context: Context): void {
       const { id } = request.params;
       const plan = creditMoveList.read(request.query, context);
       if (!(await findAccountRow(db, id))) throw notFound('account', id);
-      return okList(await listCreditMoves(db, currency, plan, id), 'Credit moves found.');
+      return okList(await listCreditMovesOf(db, currency, plan, id), 'Credit moves found.');
+    },
+  );
+
+  api.get(
+    '/credit-moves',
+    {
+      config: { access: 'accounts:read' },
+      schema: {
+        tags: ['Accounts'],
+        summary: 'The credit that left accounts, all of them',
+        description:
+          'The refunds of a day and a method: `filter[kind]=refund`, `filter[valueDate]`, `filter[paymentMethodId]`. ' +
+          '`accountId` is the account that gave the credit.',
+        querystring: creditMoveList.query,
+        response: { 200: ListEnvelope(CreditMove, 'Credit moves found.') },
+      },
+    },
+    async (request) => {
+      const plan = creditMoveList.read(request.query, context);
+      return okList(await listCreditMoves(db, currency, plan), 'Credit moves found.');
     },
   );
 }

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox';
 import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 
-export const CREDIT_MOVE_KINDS = ['transfer', 'refund'] as const;
+const CREDIT_MOVE_KINDS = ['transfer', 'refund'] as const;
 
 export const CreditTransfer = Type.Object(
   { toAccountId: Id, amount: AmountAboveZero, reason: Text(500) },

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
@@ -7,6 +7,7 @@ import { duplicate } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { CreditMoves } from '../core/tables.ts';
+import { referenceKey } from '../payments/rules.ts';
 
 export type CreditMoveRow = Selectable<CreditMoves>;
 
@@ -34,6 +35,7 @@ export async function insertCreditMove(tx: Tx, move: NewCreditMoveRow): Promise<
         reason: move.reason,
         payment_method_id: move.paymentMethodId,
         transaction_ref: move.transactionRef,
+        reference_key: move.transactionRef === null ? null : referenceKey(move.transactionRef),
         value_date: move.valueDate,
         created_by: move.createdBy,
       })
@@ -46,13 +48,23 @@ export async function insertCreditMove(tx: Tx, move: NewCreditMoveRow): Promise<
 }
 
 /** The moves of credit off an account and onto it. */
-export async function listCreditMoves(db: Db, currency: Currency, plan: ListPlan, accountId: number) {
+export function listCreditMovesOf(db: Db, currency: Currency, plan: ListPlan, accountId: number) {
+  const isOf = sql<boolean>`(m.account_id = ${accountId} or m.to_account_id = ${accountId})`;
+  return listCreditMoves(db, currency, plan, [isOf]);
+}
+
+export async function listCreditMoves(
+  db: Db,
+  currency: Currency,
+  plan: ListPlan,
+  where: RawBuilder<boolean>[] = [],
+) {
   const page = await fetchPage<CreditMoveRow & { actor: string }>(db, plan, {
     select: sql`
       select m.*, coalesce(u.email, 'system') as actor
       from credit_moves m left join users u on u.id = m.created_by`,
     from: sql`from credit_moves m`,
-    where: [sql<boolean>`(m.account_id = ${accountId} or m.to_account_id = ${accountId})`],
+    where,
   });
   return { ...page, rows: page.rows.map((row) => toCreditMove(row, row.actor, currency)) };
 }

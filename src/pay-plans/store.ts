@@ -71,6 +71,17 @@ export async function updatePayPlan(
     });
 }
 
+/** The plans whose late accounts are suspended. */
+export async function findSuspendingPlans(db: Db): Promise<number[]> {
+  const rows = await db
+    .selectFrom('pay_plans')
+    .select('id')
+    .where('auto_suspend', '=', true)
+    .orderBy('id')
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 export async function listPayPlans(db: Db, currency: Currency, plan: ListPlan) {
   const page = await fetchPage<PayPlanRow>(db, plan, {
     select: sql`select p.* from pay_plans p`,

@@ -9,13 +9,12 @@ export async function createPaymentMethod(context: Context, actor: Actor, body: 
   const fields = { code: body.code, name: body.name, active: body.active ?? true };
   return inTransaction(context.db, async (tx) => {
     const method = await insertPaymentMethod(tx, fields);
-    const entry = {
+    await audit(tx, actor, {
       action: 'payment_method.create',
       resource: 'payment_method',
       resourceId: method.id,
       after: fields,
-    };
-    await audit(tx, actor, entry);
+    });
     return method;
   });
 }
@@ -29,7 +28,7 @@ export async function changePaymentMethod(
 ) {
   return inTransaction(context.db, async (tx) => {
     const row = await lockPaymentMethod(tx, id);
-    if (!row) throw notFound('payment method', id);
+    if (!row) throw notFound('payment_method', id);
     const method = await updatePaymentMethod(tx, id, body);
     await audit(tx, actor, {
       action: 'payment_method.change',

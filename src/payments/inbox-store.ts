@@ -131,7 +131,7 @@ export function lockConflictsAbout(tx: Tx, reference: string): Promise<Notificat
     .where('trans_id', '=', referenceKey(reference))
     .where(IS_CONFLICT)
     .orderBy('id')
-    .forUpdate()
+    .forNoKeyUpdate()
     .execute();
 }
 
@@ -153,7 +153,7 @@ export function lockPending(tx: Tx, id: number): Promise<NotificationRow | undef
     .selectAll()
     .where('id', '=', id)
     .where('status', '=', 'pending')
-    .forUpdate()
+    .forNoKeyUpdate()
     .skipLocked()
     .executeTakeFirst();
 }

@@ -166,7 +166,11 @@ function tellsTheSame(row: NotificationRow, booked: PaymentRow): boolean {
   return oneIsOfTheStatement && row.amount_minor === booked.amount_minor;
 }
 
-/** Staff were faster: their entry is the payment. Where it disagrees with the notification, that is flagged. */
+/**
+ * Staff were faster: their entry is the payment. Where it disagrees with the notification, that is flagged. One
+ * that staff have taken off its account stays in the worklist, where what the payer sent speaks now: it may
+ * name the very account that they took it off.
+ */
 async function link(
   tx: Tx,
   context: Context,

@@ -2,7 +2,7 @@ import { type Actor, type Context, today } from '../core/context.ts';
 import type { Db, Tx } from '../core/db.ts';
 import { findNotificationOf } from './inbox-store.ts';
 import { decideByReading, readReference } from './matching.ts';
-import { deleteLearned, findCandidates, insertLearned } from './matching-store.ts';
+import { deleteLearned, deleteLearnedFrom, findCandidates, insertLearned } from './matching-store.ts';
 import type { PaymentRow } from './store.ts';
 
 /**
@@ -34,6 +34,8 @@ export async function learnAssignment(
 
 /** Forgets what led, or would lead, such payments to the account that this one is taken from. */
 export async function forgetAssignment(tx: Tx, context: Context, payment: PaymentRow): Promise<void> {
+  // What it taught is found by the payment: another PHONE_REGION since may read the payer's number otherwise.
+  await deleteLearnedFrom(tx, payment.id);
   const sent = await findSent(tx, context, payment.id);
   if (!sent || payment.account_id === null) return;
   const { typedKey, payerSha256 } = sent;

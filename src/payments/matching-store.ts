@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { OPEN_STATUSES } from '../accounts/rules.ts';
 import type { PlainDate } from '../core/dates.ts';
@@ -107,41 +107,54 @@ export async function findRelatives(db: Db, readings: Readings[]): Promise<Relat
   return grouped(rows, readings.length);
 }
 
-/** What else is known of a payer: words of a name, folded as search texts are, and the ends of a number. */
-export interface PayerTraits {
-  words: string[];
-  masked: MaskedNumber | undefined;
-}
-
 /**
- * For each of the payers the open accounts of customers whose search text has two of the words, or whose
- * phone fits the masked number, alone or together with any of the words. What too many share is left out.
+ * For each of the names, as words folded as search texts are, the open accounts of customers whose search text
+ * has its two longest. What too many share is left out.
  */
-export async function findByTraits(db: Db, payers: PayerTraits[]): Promise<number[][]> {
-  const pairs = payers.flatMap(({ words }, at) => pairsOf(words).map((pair) => ({ at: at + 1, pair })));
-  const masks = payers.flatMap(({ words, masked }, at) => {
-    if (!masked) return [];
-    const alone = { at: at + 1, masked, words: null };
-    // Letters alone, so that the words mean nothing else to a pattern.
-    return words.length === 0 ? [alone] : [alone, { ...alone, words: words.join('|') }];
+export async function findByNames(db: Db, names: string[][]): Promise<number[][]> {
+  const pairs = names.flatMap((words, at) => {
+    const [one, other] = words.toSorted((a, b) => b.length - a.length);
+    return one === undefined || other === undefined ? [] : [{ at: at + 1, one, other }];
   });
-  if (pairs.length + masks.length === 0) return payers.map(() => []);
-  // Unnamed: a plan for whatever word would read the whole table, expecting to find enough of them soon.
-  const { rows } = await sql<At<{ accountId: number }>>`${sql.raw(UNNAMED)}
-    with named as (
+  if (pairs.length === 0) return names.map(() => []);
+  return findOpenAccountsOf(
+    db,
+    names.length,
+    sql`
       select p.at, c.ids
       from unnest(
         ${pairs.map(({ at }) => at)}::int[],
-        ${pairs.map(({ pair }) => `%${pair[0]}%`)}::text[],
-        ${pairs.map(({ pair }) => `%${pair[1]}%`)}::text[]
+        ${pairs.map(({ one }) => `%${one}%`)}::text[],
+        ${pairs.map(({ other }) => `%${other}%`)}::text[]
       ) as p (at, one, other)
       cross join lateral (
         select array_agg(id) as ids from (
           select id from customers where search_text like p.one and search_text like p.other
           limit ${MAX_NAMESAKES + 1}
         ) few
-      ) c
-    ), masked as (
+      ) c`,
+  );
+}
+
+/**
+ * For each of the payers the open accounts of customers whose phone fits the masked number, alone or together
+ * with any word of the payer's name. What too many share is left out.
+ */
+export async function findByMasks(
+  db: Db,
+  payers: { words: string[]; masked: MaskedNumber | undefined }[],
+): Promise<number[][]> {
+  const masks = payers.flatMap(({ words, masked }, at) => {
+    if (!masked) return [];
+    const alone = { at: at + 1, masked, words: null };
+    // Letters alone, so that the words mean nothing else to a pattern.
+    return words.length === 0 ? [alone] : [alone, { ...alone, words: words.join('|') }];
+  });
+  if (masks.length === 0) return payers.map(() => []);
+  return findOpenAccountsOf(
+    db,
+    payers.length,
+    sql`
       select p.at, c.ids
       from unnest(
         ${masks.map(({ at }) => at)}::int[],
@@ -157,17 +170,27 @@ export async function findByTraits(db: Db, payers: PayerTraits[]): Promise<numbe
             and (p.words is null or search_text ~ p.words)
           limit ${MAX_NAMESAKES + 1}
         ) few
-      ) c
-    )
+      ) c`,
+  );
+}
+
+/** @param found which customers (`ids`) each of the payers (`at`) may be. */
+async function findOpenAccountsOf(
+  db: Db,
+  payers: number,
+  found: RawBuilder<{ at: number; ids: number[] | null }>,
+): Promise<number[][]> {
+  // Unnamed: a plan for whatever word would read the whole table, expecting to find enough of them soon.
+  const { rows } = await sql<At<{ accountId: number }>>`${sql.raw(UNNAMED)}
     select distinct found.at, a.id as "accountId"
-    from (select * from named union all select * from masked) found
+    from (${found}) found
     cross join lateral unnest(found.ids) as customer (id)
     cross join lateral (
       select a.id from accounts a where a.customer_id = customer.id and ${IS_OPEN}
       order by a.id limit ${MAX_ACCOUNTS_OF_CUSTOMER}
     ) a
     where cardinality(found.ids) <= ${MAX_NAMESAKES}`.execute(db);
-  return grouped(rows, payers.length).map((found) => found.map(({ accountId }) => accountId));
+  return grouped(rows, payers).map((accounts) => accounts.map(({ accountId }) => accountId));
 }
 
 /** Who holds the accounts of a list of suggestions, by account id. */
@@ -190,7 +213,7 @@ export async function findHolders(db: Db, accountIds: number[]) {
   );
 }
 
-export interface NewLearned {
+interface NewLearned {
   typedKey: string;
   payerSha256: Buffer;
   accountId: number;
@@ -215,6 +238,11 @@ export async function insertLearned(tx: Tx, learned: NewLearned): Promise<void> 
     .execute();
 }
 
+/** Forgets what the assignment of a payment taught. */
+export async function deleteLearnedFrom(tx: Tx, paymentId: number): Promise<void> {
+  await tx.deleteFrom('learned_references').where('payment_id', '=', paymentId).execute();
+}
+
 /** Forgets that the reference from the payer means the account, whichever assignments said so. */
 export async function deleteLearned(
   tx: Tx,
@@ -226,10 +254,6 @@ export async function deleteLearned(
     .where('typed_key', '=', typedKey)
     .where('account_id', '=', accountId)
     .execute();
-}
-
-function pairsOf(words: string[]): [string, string][] {
-  return words.flatMap((one, index) => words.slice(index + 1).map((other): [string, string] => [one, other]));
 }
 
 /** A row that says which of several questions it answers, counted from 1. */

@@ -120,7 +120,7 @@ export function paymentRoutes(api: Api, context: Context): void {
     },
     async (request) =>
       okList(
-        await listUnmatched(context, paymentList.read(request.query, context)),
+        await listUnmatched(context, request.log, paymentList.read(request.query, context)),
         'Unmatched payments found.',
       ),
   );

@@ -72,7 +72,7 @@ export function findPaymentRow(db: Db, id: number): Promise<PaymentRow | undefin
 
 /** Comes after the lock of the payment's account, if it has one. */
 export function lockPayment(tx: Tx, id: number): Promise<PaymentRow | undefined> {
-  return tx.selectFrom('payments').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+  return tx.selectFrom('payments').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
 export function setAssigned(tx: Tx, id: number, accountId: number): Promise<PaymentRow> {
@@ -162,7 +162,7 @@ export function lockHandEntries(tx: Tx, transId: string, amountMinor: number): P
     .orderBy(sql`amount_minor = ${amountMinor}::bigint`, 'desc')
     .orderBy('id')
     .limit(2)
-    .forUpdate()
+    .forNoKeyUpdate()
     .execute();
 }
 

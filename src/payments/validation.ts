@@ -1,6 +1,6 @@
 import { formatAccountNumber } from '../accounts/account-number.ts';
-import { canTake } from '../accounts/rules.ts';
-import { booksOf, findAccountRow } from '../accounts/store.ts';
+import { balanceOf, canTake } from '../accounts/rules.ts';
+import { type AccountRow, booksOf, findAccountRow } from '../accounts/store.ts';
 import type { Context } from '../core/context.ts';
 import type { Minor } from '../core/money.ts';
 import { findMatch } from './matching-store.ts';
@@ -31,9 +31,15 @@ export async function validatePayment(
   const accountId =
     match.accountId ?? match.candidates.find(({ method }) => method === 'account_number')?.accountId;
   const account = accountId === undefined ? undefined : await findAccountRow(db, accountId);
-  if (!account || account.status === 'completed' || account.status === 'cancelled') {
+  if (!account || isSettled(account)) {
     return { verdict: 'wrong_account', accountNumber: null };
   }
   if (!canTake(booksOf(account), amountMinor)) return { verdict: 'wrong_amount', accountNumber: null };
   return { verdict: 'accepted', accountNumber: formatAccountNumber(account.id) };
+}
+
+/** Nothing is owed, nor will be. A cancelled account may owe what was refunded of payments that were reversed later. */
+function isSettled(account: AccountRow): boolean {
+  if (account.status === 'completed') return true;
+  return account.status === 'cancelled' && balanceOf(booksOf(account)) === 0n;
 }

@@ -1,10 +1,13 @@
 import { formatAccountNumber, nearAccountNumbers } from '../accounts/account-number.ts';
 import type { Context } from '../core/context.ts';
+import { type Db, isTimeout, withTimeout } from '../core/db.ts';
 import type { ListPlan } from '../core/list-query.ts';
+import type { Log } from '../core/log.ts';
 import { listUnmatchedRows } from './inbox-store.ts';
 import { readMasked, readReference } from './matching.ts';
 import {
-  findByTraits,
+  findByMasks,
+  findByNames,
   findCandidates,
   findHolders,
   findOpenAccounts,
@@ -21,10 +24,14 @@ import {
   type Suggestion,
 } from './suggestions.ts';
 
+/** A search by name costs more the more customers there are; in batches, what is found in time is kept. */
+const NAMES_AT_ONCE = 10;
+const NAMES_TIMEOUT_MS = 1_500;
+
 /** The payments whose account is not known, each with the accounts that it may be meant for. */
-export async function listUnmatched(context: Context, plan: ListPlan) {
+export async function listUnmatched(context: Context, log: Log, plan: ListPlan) {
   const page = await listUnmatchedRows(context.db, plan);
-  const suggestions = await suggestFor(context, page.rows);
+  const suggestions = await suggestFor(context, log, page.rows);
   const rows = page.rows.map((row, index) => ({
     ...toPayment(row, context.currency),
     reference: row.bill_ref,
@@ -42,8 +49,8 @@ interface Sent {
   payer_name: string | null;
 }
 
-/** One statement for each kind of clue, whatever the number of payments, one after the other. */
-async function suggestFor({ db, config }: Context, sent: Sent[]): Promise<Suggestion[][]> {
+/** One statement for each kind of clue but the names, whatever the number of payments, one after the other. */
+async function suggestFor({ db, config }: Context, log: Log, sent: Sent[]): Promise<Suggestion[][]> {
   const region = config.PHONE_REGION;
   const readings = sent.map(({ bill_ref, payer }) => readReference(bill_ref, payer, region));
   const payers = sent.map(({ payer, payer_name }) => ({
@@ -55,7 +62,12 @@ async function suggestFor({ db, config }: Context, sent: Sent[]): Promise<Sugges
   const candidates = await findCandidates(db, readings);
   const openNear = await findOpenAccounts(db, [...new Set(near.flat())]);
   const relatives = await findRelatives(db, readings);
-  const byTraits = await findByTraits(db, payers);
+  const byMask = await findByMasks(db, payers);
+  const byName = await findByNamesInTime(
+    db,
+    log,
+    payers.map(({ words }) => words),
+  );
 
   const clues: Clue[][] = sent.map((_, index) => [
     ...(candidates[index] ?? []).map((found) => clueOfCandidate(found, formatAccountNumber(found.accountId))),
@@ -63,10 +75,35 @@ async function suggestFor({ db, config }: Context, sent: Sent[]): Promise<Sugges
     ...(relatives[index] ?? []).map((found) => clueOfRelative(found.accountId, found.kind, found.assignedOn)),
   ]);
   const accountIds = clues.map((own, index) => [
-    ...new Set([...own.map(({ accountId }) => accountId), ...(byTraits[index] ?? [])]),
+    ...new Set([
+      ...own.map(({ accountId }) => accountId),
+      ...(byMask[index] ?? []),
+      ...(byName[index] ?? []),
+    ]),
   ]);
   const holders = await findHolders(db, [...new Set(accountIds.flat())]);
   return payers.map((payer, index) =>
     rankSuggestions(clues[index] ?? [], accountIds[index] ?? [], payer, holders),
   );
+}
+
+/** As `findByNames`; names that take too long to look up say nothing, since the other clues are worth more. */
+async function findByNamesInTime(db: Db, log: Log, names: string[][]): Promise<number[][]> {
+  const end = performance.now() + NAMES_TIMEOUT_MS;
+  const found: number[][] = names.map(() => []);
+  const known = names.flatMap((words, at) => (words.length < 2 ? [] : [{ words, at }]));
+  for (let start = 0; start < known.length; start += NAMES_AT_ONCE) {
+    const batch = known.slice(start, start + NAMES_AT_ONCE);
+    const timeoutMs = Math.max(1, Math.ceil(end - performance.now()));
+    try {
+      const words = batch.map((payer) => payer.words);
+      const accountIds = await withTimeout(db, timeoutMs, (tx) => findByNames(tx, words));
+      for (const [index, { at }] of batch.entries()) found[at] = accountIds[index] ?? [];
+    } catch (error) {
+      if (!isTimeout(error)) throw error;
+      log.warn({ err: error }, `the names of ${known.length - start} payers took too long to look up`);
+      break;
+    }
+  }
+  return found;
 }

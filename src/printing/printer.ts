@@ -15,7 +15,7 @@ const LIMITS = { maxWaiting: 50, timeoutMs: PRINT_TIMEOUT_MS, idleMs: 60_000 };
 const HOUSE = 'house.typ';
 
 /** Who sends a document. */
-export interface Company {
+interface Company {
   name: string;
   address: string[];
   /** A file that the template finds beside itself. */
@@ -28,7 +28,7 @@ export interface PrintedDocument {
 }
 
 /** The files of templates/ that documents are printed by. */
-export type Template = 'invoice.typ' | 'statement.typ';
+type Template = 'invoice.typ' | 'statement.typ';
 
 export interface Printer {
   readonly company: Company;

@@ -74,7 +74,7 @@ export async function createConfiguration(
   return inTransaction(context.db, async (tx) => {
     const formerDefault = fields.isDefault ? await clearDefault(tx, productId) : undefined;
     const configuration = await insertConfiguration(tx, currency, fields);
-    const entry = { action: 'product.configuration', resource: 'product', resourceId: productId };
+    const entry = { action: 'product.configuration', resource: 'product', resourceId: productId } as const;
     if (formerDefault !== undefined) {
       const configurationId = formerDefault;
       const before = { configurationId, isDefault: true };

@@ -414,32 +414,41 @@ const commissionTotals: Law = {
 
 const daysByMethod: Law = {
   name: 'days_by_method',
-  says: 'On every day and by every method, the ledger received and took back what the payments of that day say.',
+  says:
+    'On every day and by every method, the ledger received and took back what the payments of that day say, and ' +
+    'gave back what its refunds say.',
   checked: sql`
     select day, payment_method_id, coalesce(p.payments, 0) as payments,
       coalesce(p.received, 0) as received, coalesce(p.reversed, 0) as reversed,
-      coalesce(e.received, 0) as cleared, coalesce(e.taken_back, 0) as taken_back
+      coalesce(r.refunded, 0) as refunded,
+      coalesce(e.received, 0) as cleared, coalesce(e.taken_back, 0) as taken_back, coalesce(e.paid_out, 0) as paid_out
     from (
       select payment_date as day, payment_method_id, count(*) as payments, sum(amount_minor) as received,
         sum(amount_minor) filter (where status = 'reversed') as reversed
       from payments group by payment_date, payment_method_id
     ) p
     full join (
+      select value_date as day, payment_method_id, sum(amount_minor) as refunded
+      from credit_moves where to_account_id is null group by value_date, payment_method_id
+    ) r using (day, payment_method_id)
+    full join (
       select value_date as day, payment_method_id,
         sum(amount_minor) filter (where event = 'payment_received') as received,
-        -sum(amount_minor) filter (where event <> 'payment_received') as taken_back
-      from ledger_entries where ledger_account = 'clearing' and payment_id is not null
+        -sum(amount_minor) filter (where event not in ('payment_received', 'credit_refunded')) as taken_back,
+        -sum(amount_minor) filter (where event = 'credit_refunded') as paid_out
+      from ledger_entries where ledger_account = 'clearing'
       group by value_date, payment_method_id
     ) e using (day, payment_method_id)`,
   figures: sql`
     select sum(payments) as looked_at, sum(received) as received, sum(reversed) as reversed,
-      sum(cleared) as cleared, sum(taken_back) as taken_back
+      sum(refunded) as refunded, sum(cleared) as cleared, sum(taken_back) as taken_back, sum(paid_out) as paid_out
     from checked`,
   breaches: sql`
     select 'payment_methods', payment_method_id, v.what || ' on ' || day, v.expected::text, v.found::text, day
     from checked cross join lateral (values
       ('entries of what was received', received, cleared),
-      ('entries of what was taken back', reversed, taken_back)
+      ('entries of what was taken back', reversed, taken_back),
+      ('entries of what was refunded', refunded, paid_out)
     ) as v (what, expected, found)
     where v.expected <> v.found`,
 };

@@ -2,15 +2,15 @@ import type { Api } from '../core/api.ts';
 import { type Context, today } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { Envelope, ok } from '../core/envelope.ts';
-import { PROOF_TIMEOUT_MS, type Prover } from './prover.ts';
+import type { LongReads } from '../core/long-reads.ts';
 import { Proof, ProofQuery } from './schema.ts';
-import { readProof } from './store.ts';
+import { PROOF_READS, readProof } from './store.ts';
 
-export function proofRoutes(api: Api, context: Context, prover: Prover): void {
+export function proofRoutes(api: Api, context: Context, prover: LongReads): void {
   api.get(
     '/reports/proof',
     {
-      config: { access: 'reports:read', rate: 'bulk', answerTimeoutMs: PROOF_TIMEOUT_MS },
+      config: { access: 'reports:read', rate: 'bulk', answerTimeoutMs: PROOF_READS.timeoutMs },
       schema: {
         tags: ['Reports'],
         summary: 'The proof of the books: every law, recomputed from the database',
@@ -24,7 +24,7 @@ export function proofRoutes(api: Api, context: Context, prover: Prover): void {
     },
     async (request) => {
       const day = (request.query.date as PlainDate | undefined) ?? today(context);
-      const proof = await prover.prove((tx) => readProof(tx, context.currency, day));
+      const proof = await prover.read((tx) => readProof(tx, context.currency, day));
       return ok(proof, 'Proof made.');
     },
   );

@@ -27,12 +27,18 @@ const dayFigures = {
   matched: Part,
   unmatched: Part,
   reversed: Part,
+  refunded: { ...Part, description: 'Credit that went back to customers on this day.' },
   ledger: Type.Object(
-    { received: Amount, reversed: Amount, net: Amount },
-    { description: 'The entries of these payments in the clearing accounts with this value date.' },
+    { received: Amount, reversed: Amount, refunded: Amount, net: Amount },
+    {
+      description:
+        'The entries of these payments and refunds in the clearing accounts with this value date; ' +
+        'net = received − reversed − refunded.',
+    },
   ),
   holds: Type.Boolean({
-    description: 'received = matched + unmatched + reversed, and the ledger says the same.',
+    description:
+      'received = matched + unmatched + reversed, and the ledger says the same, and the same refunds.',
   }),
 };
 
@@ -85,7 +91,8 @@ export const Proof = Type.Object(
           matched: { count: 3, amount: 3600 },
           unmatched: { count: 0, amount: 0 },
           reversed: { count: 0, amount: 0 },
-          ledger: { received: 3600, reversed: 0, net: 3600 },
+          refunded: { count: 1, amount: 200 },
+          ledger: { received: 3600, reversed: 0, refunded: 200, net: 3400 },
           holds: true,
           byMethod: [
             {
@@ -95,7 +102,8 @@ export const Proof = Type.Object(
               matched: { count: 3, amount: 3600 },
               unmatched: { count: 0, amount: 0 },
               reversed: { count: 0, amount: 0 },
-              ledger: { received: 3600, reversed: 0, net: 3600 },
+              refunded: { count: 1, amount: 200 },
+              ledger: { received: 3600, reversed: 0, refunded: 200, net: 3400 },
               holds: true,
             },
           ],

@@ -5,6 +5,9 @@ import type { Tx } from '../core/db.ts';
 import { LAWS, type Law } from './laws.ts';
 import { MAX_BREACHES } from './schema.ts';
 
+/** One proof at a time: it reads everything. */
+export const PROOF_READS = { connections: 1, timeoutMs: 120_000 };
+
 export interface Breach {
   table: string;
   /** Null where a day is wrong and no single row. */
@@ -88,12 +91,18 @@ interface DayRow {
   unmatched_minor: string;
   reversed: number;
   reversed_minor: string;
+  refunded: number;
+  refunded_minor: string;
   cleared_minor: string;
   taken_back_minor: string;
+  paid_out_minor: string;
 }
 
-/** The payments of a day by their method and state, beside what the ledger's clearing says for that value date. */
-export async function readDay(tx: Tx, day: PlainDate) {
+/**
+ * The payments of a day by their method and state, and its refunds, beside what the ledger's clearing says for
+ * that value date.
+ */
+async function readDay(tx: Tx, day: PlainDate) {
   const { rows } = await sql<DayRow>`
     select payment_method_id,
       count(amount_minor) as received,
@@ -104,15 +113,22 @@ export async function readDay(tx: Tx, day: PlainDate) {
       coalesce(sum(amount_minor) filter (where status = 'unmatched'), 0)::text as unmatched_minor,
       count(*) filter (where status = 'reversed') as reversed,
       coalesce(sum(amount_minor) filter (where status = 'reversed'), 0)::text as reversed_minor,
-      coalesce(sum(cleared_minor) filter (where is_received), 0)::text as cleared_minor,
-      coalesce(-sum(cleared_minor) filter (where not is_received), 0)::text as taken_back_minor
+      count(refund_minor) as refunded,
+      coalesce(sum(refund_minor), 0)::text as refunded_minor,
+      coalesce(sum(cleared_minor) filter (where event = 'payment_received'), 0)::text as cleared_minor,
+      coalesce(-sum(cleared_minor) filter (where event not in ('payment_received', 'credit_refunded')), 0)::text
+        as taken_back_minor,
+      coalesce(-sum(cleared_minor) filter (where event = 'credit_refunded'), 0)::text as paid_out_minor
     from (
-      select payment_method_id, status, amount_minor, null::bigint as cleared_minor, null::boolean as is_received
+      select payment_method_id, status, amount_minor, null::bigint as refund_minor,
+        null::bigint as cleared_minor, null::ledger_event as event
       from payments where payment_date = ${day}::date
       union all
-      select payment_method_id, null, null, amount_minor, event = 'payment_received'
-      from ledger_entries
-      where value_date = ${day}::date and ledger_account = 'clearing' and payment_id is not null
+      select payment_method_id, null, null, amount_minor, null, null
+      from credit_moves where value_date = ${day}::date and to_account_id is null
+      union all
+      select payment_method_id, null, null, null, amount_minor, event
+      from ledger_entries where value_date = ${day}::date and ledger_account = 'clearing'
     ) parts
     group by grouping sets ((), (payment_method_id))
     order by payment_method_id`.execute(tx);
@@ -153,19 +169,23 @@ function toDayFigures(row: DayRow, currency: Currency) {
   const part = (count: number, minor: string) => ({ count, amount: exactAmount(BigInt(minor), currency) });
   const [cleared, takenBack] = [BigInt(row.cleared_minor), BigInt(row.taken_back_minor)];
   const [received, reversed] = [BigInt(row.received_minor), BigInt(row.reversed_minor)];
+  const [refunded, paidOut] = [BigInt(row.refunded_minor), BigInt(row.paid_out_minor)];
   return {
     received: part(row.received, row.received_minor),
     matched: part(row.matched, row.matched_minor),
     unmatched: part(row.unmatched, row.unmatched_minor),
     reversed: part(row.reversed, row.reversed_minor),
+    refunded: part(row.refunded, row.refunded_minor),
     ledger: {
       received: exactAmount(cleared, currency),
       reversed: exactAmount(takenBack, currency),
-      net: exactAmount(cleared - takenBack, currency),
+      refunded: exactAmount(paidOut, currency),
+      net: exactAmount(cleared - takenBack - paidOut, currency),
     },
     holds:
       received === cleared &&
       reversed === takenBack &&
+      refunded === paidOut &&
       received === BigInt(row.matched_minor) + BigInt(row.unmatched_minor) + reversed,
   };
 }

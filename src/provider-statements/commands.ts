@@ -68,7 +68,7 @@ export async function startStage(
 ): Promise<void> {
   await inTransaction(context.db, async (tx) => {
     const statement = await lockProviderStatement(tx, id);
-    if (!statement) throw notFound('provider statement', id);
+    if (!statement) throw notFound('provider_statement', id);
     if (statement.status === stage) return;
     if (stage === 'matching' && statement.status === 'received') return;
     const allowed = allowedStages(statement.status);
@@ -88,7 +88,7 @@ export async function startStage(
 
 function sameFile(first: number): AppError {
   return new AppError('DUPLICATE_ENTRY', `This file is provider statement ${first} already.`, {
-    details: { resource: 'provider statement', field: 'body', id: first },
+    details: { resource: 'provider_statement', field: 'body', id: first },
   });
 }
 

@@ -40,7 +40,7 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
 
   async function found(id: number, { db } = context) {
     const statement = await findProviderStatement(db, currency, id);
-    if (!statement) throw notFound('provider statement', id);
+    if (!statement) throw notFound('provider_statement', id);
     return statement;
   }
 

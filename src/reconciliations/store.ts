@@ -25,7 +25,7 @@ export interface LockedPayment {
 export async function lockPayments(tx: Tx, ids: readonly number[]): Promise<LockedPayment[]> {
   const { rows } = await sql<LockedPayment>`
     select id, amount_minor, status, reconciliation_id from payments
-    where id = any(${ids}::bigint[]) order by id for update`.execute(tx);
+    where id = any(${ids}::bigint[]) order by id for no key update`.execute(tx);
   return rows;
 }
 

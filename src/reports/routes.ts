@@ -5,30 +5,41 @@ import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/copy.ts';
 import { Envelope, examplesOf, ok, PagedEnvelope } from '../core/envelope.ts';
 import { invalid } from '../core/errors.ts';
 import { DEFAULT_LIMIT } from '../core/list-query.ts';
+import type { LongReads } from '../core/long-reads.ts';
 import { type Period, readPeriod } from './rules.ts';
 import { AccountSummary, CsvFile, PaymentsQuery, PaymentsReport, SummaryQuery } from './schema.ts';
-import { paymentsCsv, reportPayments, summarizeAccounts, TEXT_COLUMNS } from './store.ts';
+import { paymentsCsv, reportPayments, SUMMARY_READS, summarizeAccounts, TEXT_COLUMNS } from './store.ts';
 
-export function reportRoutes(api: Api, context: Context, copies: CopyPool): void {
+interface ReportParts {
+  copies: CopyPool;
+  summaries: LongReads;
+}
+
+export function reportRoutes(api: Api, context: Context, { copies, summaries }: ReportParts): void {
   const { db, currency } = context;
   const periodOf = (query: Partial<Period>): Period => readPeriod(query, today(context));
 
   api.get(
     '/reports/accounts/summary',
     {
-      config: { access: 'reports:read' },
+      config: { access: 'reports:read', answerTimeoutMs: SUMMARY_READS.timeoutMs },
       schema: {
         tags: ['Reports'],
         summary: 'The portfolio: accounts, balances, arrears and rates for a period',
         description:
           'Business days, both included. Balances, lateness and statuses are those at the end of asOf = ' +
           'min(endDate, today); what was paid by then is told by the value dates of the payments known now. The ' +
-          'lists of accounts show today, so figures of a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions.',
+          'lists of accounts show today, so figures of a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions. ' +
+          'It reads every account; while as many summaries are made as can be, 503 asks to come back.',
         querystring: SummaryQuery,
         response: { 200: Envelope(AccountSummary, 'Summary made.') },
       },
     },
-    async (request) => ok(await summarizeAccounts(context, periodOf(request.query)), 'Summary made.'),
+    async (request) => {
+      const period = periodOf(request.query);
+      const summary = await summaries.read((tx) => summarizeAccounts(tx, context, period));
+      return ok(summary, 'Summary made.');
+    },
   );
 
   api.get(

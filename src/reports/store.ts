@@ -22,17 +22,18 @@ import {
   ratioOf,
 } from './rules.ts';
 
+/** A summary reads all accounts, which takes seconds where there are many. */
+export const SUMMARY_READS = { connections: 2, timeoutMs: 60_000 };
+
 const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
 
-/** The figures of the accounts for a period; its formulas stand in `accountFigures` and nowhere else. */
-export async function summarizeAccounts(context: Context, period: Period) {
+/** The figures of the accounts for a period, from a snapshot; its formulas stand in `accountFigures` and nowhere else. */
+export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, period: Period) {
   const { currency } = context;
   const moment = momentOf(period, today(context));
-  const { figures, writeOffs, products } = await inSnapshot(context.db, async (tx) => ({
-    figures: await accountFigures(tx, context, period, moment),
-    writeOffs: await writeOffFigures(tx, period, moment),
-    products: await tx.selectFrom('products').select(['id', 'name']).orderBy('id').execute(),
-  }));
+  const figures = await accountFigures(tx, context, period, moment);
+  const writeOffs = await writeOffFigures(tx, period, moment);
+  const products = await tx.selectFrom('products').select(['id', 'name']).orderBy('id').execute();
 
   const amount = (minor: Minor) => totalOf(minor, currency, EARLIER_PERIOD);
   const money = (rows: Figures[], sum: Sum) => amount(addUp(rows, sum));
@@ -171,8 +172,6 @@ async function accountFigures(
   { asOf, before, isToday }: Moment,
 ): Promise<Figures[]> {
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
-  // Compiling a statement of so many expressions takes longer than it saves, at 200,000 accounts too.
-  await sql`set local jit = off`.execute(tx);
   // "offset 0" keeps a subquery as it is: PostgreSQL would compute what it names anew at each place of its use.
   const { rows } = await sql<Figures>`
     with received as (

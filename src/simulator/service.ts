@@ -5,7 +5,7 @@ import type { Body, PayingAccount } from './traffic.ts';
 /** The service answered what the simulator cannot go on with. */
 export class ServiceError extends Error {}
 
-export interface Credentials {
+interface Credentials {
   email: string;
   password: string;
 }
@@ -13,7 +13,7 @@ export interface Credentials {
 // biome-ignore lint/suspicious/noExplicitAny: answers of the API, whose shape its description promises.
 type Answer = any;
 
-export interface ServiceClient {
+interface ServiceClient {
   get(path: string): Promise<Answer>;
   post(path: string, body: unknown): Promise<Answer>;
 }

@@ -38,7 +38,7 @@ export interface Delivery {
   hangsUp: boolean;
 }
 
-export interface TrafficOptions {
+interface TrafficOptions {
   /** Posts a second. */
   rate: number;
   seconds: number;
@@ -50,7 +50,7 @@ export interface TrafficOptions {
   now: Date;
 }
 
-export type Random = (below: number) => number;
+type Random = (below: number) => number;
 
 /** A seeded generator (mulberry32): whole numbers from 0 to below a bound. */
 export function createRandom(seed: number): Random {

@@ -30,7 +30,8 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         summary: 'The statement of an account: what fell due, what was paid, and what each payment covered',
         description:
           'Business days, both included; payments count on their own day, as they are known now. A reversed ' +
-          'payment is shown and counts nothing. Two balances run beside each other: dueSoFar and owedInTotal. ' +
+          'payment is shown and counts nothing; one that was unassigned is not shown. Credit that came from another ' +
+          'account or left is a row (transfer_in, transfer_out, refund); what left takes the newest money. Two balances run beside each other: dueSoFar and owedInTotal. ' +
           `At most ${MAX_ROWS} rows, ${MAX_PRINTED_ROWS} as PDF: a longer one is asked for in shorter periods.`,
         params: IdParams,
         querystring: StatementQuery,

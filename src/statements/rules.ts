@@ -130,7 +130,7 @@ export interface Statement {
   creditMinor: Minor;
 }
 
-export interface AccountStory {
+interface AccountStory {
   terms: Terms;
   /** Whether the account has left the status pending by the end of the period. */
   activated: boolean;
@@ -394,7 +394,7 @@ function push<K>(lists: Map<K, Cover[]>, key: K, cover: Cover): void {
 }
 
 /** What an account has, for a quote. */
-export interface QuotedAccount {
+interface QuotedAccount {
   terms: Terms;
   status: AccountStatus;
   /** As known now. */
@@ -413,7 +413,7 @@ export interface Quote {
   after: QuotedPayment | null;
 }
 
-export interface QuotedPayment {
+interface QuotedPayment {
   amountMinor: Minor;
   at: Position;
   /** The items, the deposit too, that the amount would cover to the end. */

@@ -1,12 +1,13 @@
 import type { Connection } from '../../src/core/db.ts';
-import { openProver } from '../../src/proof/prover.ts';
+import { openLongReads } from '../../src/core/long-reads.ts';
+import { PROOF_READS } from '../../src/proof/store.ts';
 import { expectLawsToHold } from '../books.ts';
 
 /** Asks the database behind the running processes itself whether every law of the books holds. */
 export async function expectBooksToHold(connection: Connection): Promise<void> {
-  const prover = openProver({ connection, onConnectionLost: () => {} });
+  const prover = openLongReads({ connection, ...PROOF_READS, onConnectionLost: () => {} });
   try {
-    await prover.prove(expectLawsToHold);
+    await prover.read(expectLawsToHold);
   } finally {
     await prover.close();
   }

@@ -145,6 +145,14 @@ describe('POST /accounts', () => {
     const customer = await newCustomer(service);
     const body = { customerId: customer.id, productId: 1, payplanId: 2 };
     expect((await service.call('POST', '/accounts', body, { token })).body.data.employeeId).toBe(3);
+
+    // One who has left earns nothing, which keeps the caller from no sale; named, that is a mistake.
+    await service.call('PUT', '/employees/3', { active: false });
+    const opened = await service.call('POST', '/accounts', body, { token });
+    expect([opened.status, opened.body.data.employeeId]).toEqual([201, null]);
+    const named = await service.call('POST', '/accounts', { ...body, employeeId: 3 }, { token });
+    expect(wrongFields(named)).toEqual(['employeeId']);
+    await service.call('PUT', '/employees/3', { active: true });
   });
 
   it.each([

@@ -189,9 +189,11 @@ describe('a refund of credit', () => {
     const account = await accountWithCredit(1000);
     const named = { transactionRef: 'SKC7ONCE', paymentMethodId: MOBILE_MONEY };
     expect((await refund(account.id, 10, named)).status).toBe(201);
-    const again = await refund(account.id, 20, { ...named, transactionRef: 'skc7once' });
-    expect(again.status).toBe(409);
-    expect(again.body.error.details).toEqual({ resource: 'refund', field: 'transactionRef' });
+    for (const transactionRef of ['skc7once', 'SKC 7 ONCE']) {
+      const again = await refund(account.id, 20, { ...named, transactionRef });
+      expect(again.status).toBe(409);
+      expect(again.body.error.details).toEqual({ resource: 'refund', field: 'transactionRef' });
+    }
     expect((await refund(account.id, 20, { ...named, paymentMethodId: CASH })).status).toBe(201);
     expect(await accountNow(service, account.id)).toMatchObject({ credit: 970 });
   });
@@ -199,7 +201,11 @@ describe('a refund of credit', () => {
   it('leaves by no method that is unknown or no longer used', async () => {
     const account = await accountWithCredit(100);
     const unknown = await refund(account.id, 1, { paymentMethodId: 4711 });
-    expect(unknown.body.error.details).toMatchObject({ field: 'paymentMethodId', id: 4711 });
+    expect(unknown.body.error.details).toEqual({
+      resource: 'payment_method',
+      field: 'paymentMethodId',
+      id: 4711,
+    });
     const method = { code: 'old_till', name: 'Old till', active: false };
     const { id } = (await service.call('POST', '/payment-methods', method)).body.data;
     expect(wrongFields(await refund(account.id, 1, { paymentMethodId: id }))).toEqual(['paymentMethodId']);
@@ -222,6 +228,47 @@ describe('the moves of an account', () => {
     expect(await movesOf(one.id, '?filter[kind]=refund')).toHaveLength(1);
     expect(await movesOf(one.id, `?filter[toAccountId]=${one.id}&sort=amount:asc`)).toHaveLength(1);
     expect((await service.call('GET', '/accounts/999999/credit/moves')).status).toBe(404);
+  });
+
+  it('stand in one list over all accounts, which tells the refunds of a day by a method', async () => {
+    await setToday(service, '2026-11-05');
+    const [one, other] = [await accountWithCredit(500), await accountWithCredit(500)];
+    await refund(one.id, 25, { paymentMethodId: CASH });
+    await refund(other.id, 30, { paymentMethodId: CASH });
+    await refund(other.id, 35);
+    await transfer(one.id, other.id, 40);
+    await setToday(service, '2026-11-02');
+    const amountsOf = async (query: string) => {
+      const answer = await service.call('GET', `/credit-moves?filter[valueDate]=2026-11-05&${query}`);
+      expect(answer.status, answer.text).toBe(200);
+      return answer.body.data.map(({ amount }: { amount: number }) => amount);
+    };
+    expect(await amountsOf(`filter[kind]=refund&filter[paymentMethodId]=${CASH}`)).toEqual([30, 25]);
+    expect(await amountsOf(`filter[accountId]=${other.id}&sort=amount:asc`)).toEqual([30, 35]);
+    expect(await amountsOf('filter[kind]=transfer')).toEqual([40]);
+
+    const { day } = (await service.call('GET', '/reports/proof?date=2026-11-05')).body.data;
+    expect(day).toMatchObject({
+      refunded: { count: 3, amount: 90 },
+      ledger: { refunded: 90, net: day.received.amount - 90 },
+      holds: true,
+    });
+    const cash = day.byMethod.find((row: { paymentMethodId: number }) => row.paymentMethodId === CASH);
+    expect(cash).toMatchObject({ refunded: { count: 2, amount: 55 }, ledger: { refunded: 55 }, holds: true });
+  });
+
+  it('between two accounts is in the audit list of both', async () => {
+    const [giver, receiver] = [await accountWithCredit(10), await newAccount(service)];
+    const { id: creditMoveId } = (await transfer(giver.id, receiver.id, 4)).body.data;
+    const entryOf = async (action: string, id: number) =>
+      (await service.call('GET', `/audit?filter[action]=${action}&filter[resourceId]=${id}`)).body.data;
+    const after = { creditMoveId, amountMinor: 400, reason: 'of the same family' };
+    expect(await entryOf('credit.transfer', giver.id)).toMatchObject([
+      { resource: 'account', after: { ...after, toAccountId: receiver.id } },
+    ]);
+    expect(await entryOf('credit.receive', receiver.id)).toMatchObject([
+      { resource: 'account', after: { ...after, fromAccountId: giver.id } },
+    ]);
   });
 
   it('are written to the audit list and never edited', async () => {

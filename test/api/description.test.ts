@@ -55,6 +55,7 @@ const ENDINGS = [
   'POST /api/accounts/{id}/credit/transfer',
   'POST /api/accounts/{id}/credit/refund',
   'GET /api/accounts/{id}/credit/moves',
+  'GET /api/credit-moves',
   'POST /api/payments/{id}/reverse',
   'POST /api/invoices/{id}/void',
   'PUT /api/auth/password',

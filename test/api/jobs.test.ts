@@ -34,6 +34,19 @@ describe('a run of the minute jobs', () => {
     expect(info.mock.calls).toEqual([['minute job: second: 3']]);
   });
 
+  it('leaves every step its turn behind one that takes longer than it may', async () => {
+    const forever: Step['run'] = async (_context, _log, signal) => {
+      await once(signal, 'abort');
+      return 1;
+    };
+    const slow: Step = { name: 'slow', longestMs: 20, run: forever };
+    await runMinuteJobs(service.context, log, new AbortController().signal, [
+      slow,
+      step('behind', async (_context, _log, signal) => (signal.aborted ? 0 : 2)),
+    ]);
+    expect(info.mock.calls).toEqual([['minute job: slow: 1'], ['minute job: behind: 2']]);
+  });
+
   it('begins no step when it is to end', async () => {
     const stopping = new AbortController();
     const run = vi.fn(async () => 1);

@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { suspendLateAccounts } from '../../src/accounts/commands.ts';
+import { type AccountToSuspend, findAccountsToSuspend } from '../../src/accounts/store.ts';
+import { today } from '../../src/core/context.ts';
 import { createLog } from '../../src/core/log.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { cleanUpAfterwards, databaseUrl, type Ended, runToEnd } from '../acceptance/process.ts';
@@ -178,6 +180,19 @@ describe('the lateness policy', () => {
       select event_id, 'account_opened', side.name::ledger_account, id, total_minor * side.sign, ${START}::date
       from opened, (values ('receivable', 1), ('sales', -1)) as side(name, sign)`.execute(service.context.db);
     setToday(service, '2026-04-01');
+    const listed: number[] = [];
+    const { payplanId } = account;
+    let after: AccountToSuspend | undefined;
+    do {
+      const page = await findAccountsToSuspend(service.context.db, today(service.context), {
+        payplanId,
+        after,
+        limit: 200,
+      });
+      listed.push(...page.map(({ id }) => id));
+      after = page.at(-1);
+    } while (after);
+    expect([listed.length, new Set(listed).size]).toEqual([451, 451]);
     const heard: number[] = [];
     const stopped = new AbortController();
     stopped.abort();

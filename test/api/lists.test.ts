@@ -355,6 +355,7 @@ describe('every list', () => {
     '/audit',
     '/commissions/payments',
     '/commissions/rules',
+    '/credit-moves',
     '/customers',
     '/customers/{id}/kyc',
     '/employees',

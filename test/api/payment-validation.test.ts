@@ -8,6 +8,7 @@ import {
   notification,
   notify,
   pay,
+  reverse,
   setToday,
   startInstance,
   useService,
@@ -118,6 +119,17 @@ describe('before the money moves, a payment', () => {
     for (const { accountNumber } of [completed, cancelled]) {
       expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(WRONG_ACCOUNT);
     }
+  });
+
+  it('is accepted on a cancelled account that owes, because what was refunded was reversed later', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const payment = await pay(service, id, 2_000);
+    await move(service, id, 'cancelled');
+    const back = { amount: 2_000, reason: 'gave it back' };
+    expect((await service.call('POST', `/accounts/${id}/credit/refund`, back)).status).toBe(201);
+    expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(WRONG_ACCOUNT);
+    await reverse(service, payment.id);
+    expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(ACCEPTED);
   });
 
   it.each(['0', '-1', '1.005', 'ten', '', null, undefined, '1000000000000'])(

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/db.ts';
+import { openLongReads } from '../../src/core/long-reads.ts';
 import { LAWS } from '../../src/proof/laws.ts';
-import { openProver } from '../../src/proof/prover.ts';
 import { type Breach, checkLaws, type Finding } from '../../src/proof/store.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
@@ -445,13 +445,19 @@ describe('GET /reports/proof', () => {
     expect(status).toBe(200);
     const { data } = body;
     expect(data).toMatchObject({ date: DAY, currency: 'KES', holds: true });
-    const { received, matched, unmatched, reversed, ledger, byMethod, holds, breaches } = data.day;
+    const { received, matched, unmatched, reversed, refunded, ledger, byMethod, holds, breaches } = data.day;
     expect([holds, breaches]).toEqual([true, []]);
     expect(received.count).toBe(10);
     expect(unmatched).toEqual({ count: 1, amount: 400 });
     expect(reversed).toEqual({ count: 1, amount: 70 });
     expect(received.amount).toBe(matched.amount + unmatched.amount + reversed.amount);
-    expect(ledger).toEqual({ received: received.amount, reversed: 70, net: received.amount - 70 });
+    expect(refunded).toEqual({ count: 1, amount: 20 });
+    expect(ledger).toEqual({
+      received: received.amount,
+      reversed: 70,
+      refunded: 20,
+      net: received.amount - 90,
+    });
     expect(byMethod.map((row: { paymentMethod: string }) => row.paymentMethod)).toEqual([
       'Mobile money',
       'Cash',
@@ -496,8 +502,8 @@ describe('GET /reports/proof', () => {
   });
 });
 
-describe('a prover', () => {
-  const open = (timeoutMs?: number) => {
+describe('long reads', () => {
+  const open = ({ connections = 1, timeoutMs = 60_000 } = {}) => {
     const { host, port, user, password, database } = service.parts.pool.options;
     const { connectionString } = service.parts.pool.options;
     const connection = connectionString ?? {
@@ -507,39 +513,39 @@ describe('a prover', () => {
       database: database ?? '',
       ...(typeof password === 'string' && { password }),
     };
-    return openProver({ connection, onConnectionLost: () => {}, ...(timeoutMs && { timeoutMs }) });
+    return openLongReads({ connection, connections, timeoutMs, onConnectionLost: () => {} });
   };
 
   it('writes nothing and sees one state of the books', async () => {
     const prover = open();
     const count = sql<{ n: number }>`select count(*) as n from customers`;
-    await prover.prove(async (tx) => {
+    await prover.read(async (tx) => {
       const before = (await count.execute(tx)).rows[0]?.n;
       await newAccount(service);
       expect((await count.execute(tx)).rows[0]?.n).toBe(before);
     });
-    await expect(prover.prove((tx) => sql`delete from customers`.execute(tx))).rejects.toThrow(/read-only/);
+    await expect(prover.read((tx) => sql`delete from customers`.execute(tx))).rejects.toThrow(/read-only/);
     await prover.close();
   });
 
-  it('does one proof at a time: a second one waits, and gives up after a few seconds', async () => {
+  it('run as many at a time as they may: another one waits, and gives up after a few seconds', async () => {
     const prover = open();
-    const slow = prover.prove((tx) => sql`select pg_sleep(1)`.execute(tx));
-    await expect(prover.prove(async () => 'then')).resolves.toBe('then');
+    const slow = prover.read((tx) => sql`select pg_sleep(1)`.execute(tx));
+    await expect(prover.read(async () => 'then')).resolves.toBe('then');
     await slow;
-    const slower = prover.prove((tx) => sql`select pg_sleep(5)`.execute(tx));
-    await expect(prover.prove(async () => 'never')).rejects.toThrow(/timeout/);
+    const slower = prover.read((tx) => sql`select pg_sleep(5)`.execute(tx));
+    await expect(prover.read(async () => 'never')).rejects.toThrow(/timeout/);
     await slower;
     await prover.close();
   });
 
   it('ends what takes too long, and all when it is closed', async () => {
-    const impatient = open(500);
-    await expect(impatient.prove((tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
-    await expect(impatient.prove(async () => 'again')).resolves.toBe('again');
+    const impatient = open({ timeoutMs: 500 });
+    await expect(impatient.read((tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
+    await expect(impatient.read(async () => 'again')).resolves.toBe('again');
     await impatient.close();
     const prover = open();
-    const broken = expect(prover.prove((tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
+    const broken = expect(prover.read((tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
     await new Promise((resolve) => setTimeout(resolve, 200));
     await prover.close();
     await broken;

@@ -365,7 +365,7 @@ describe('a statement that was uploaded', () => {
     expect(again.status).toBe(409);
     expect(again.body.error).toMatchObject({
       code: 'DUPLICATE_ENTRY',
-      details: { resource: 'provider statement', field: 'body', id: first.id },
+      details: { resource: 'provider_statement', field: 'body', id: first.id },
     });
     const twice = file([line(newReceipt(), '1')]);
     const statuses = await Promise.all([upload(twice), upload(twice)]);

@@ -652,7 +652,7 @@ describe('GET /reports/payments', () => {
 async function exportsRunning(service: TestService): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select count(*)::int as n from pg_stat_activity
-    where datname = current_database() and query ilike 'copy%' and state = 'active'`.execute(
+    where datname = current_database() and query ilike 'copy%' and state = 'active' and backend_type = 'client backend'`.execute(
     service.context.db,
   );
   return rows[0]?.n ?? 0;
@@ -723,7 +723,7 @@ describe('a long export', () => {
     expect(response.statusCode).toBe(200);
     const { rows } = await sql`
       select pg_terminate_backend(pid) as ended from pg_stat_activity
-      where datname = current_database() and query ilike 'copy%' and state = 'active'`.execute(
+      where datname = current_database() and query ilike 'copy%' and state = 'active' and backend_type = 'client backend'`.execute(
       service.context.db,
     );
     expect(rows).toEqual([{ ended: true }]);
@@ -796,6 +796,21 @@ describe('a long export', () => {
     expect(Buffer.concat(await stream.toArray()).toString()).toBe('x\r\n"a"\r\n');
     await pool.close();
   });
+});
+
+describe('summaries', () => {
+  const busy = useService();
+
+  it('run two at a time beside everything else; another one waits, and is then told when to come back', async () => {
+    const { summaries } = busy.parts;
+    const running = [1, 2].map(() => summaries.read((tx) => sql`select pg_sleep(6)`.execute(tx)));
+    const waiting = busy.call('GET', '/reports/accounts/summary');
+    expect((await busy.call('GET', '/accounts')).status).toBe(200);
+    const { status, headers } = await waiting;
+    expect([status, headers.get('retry-after')]).toEqual([503, '2']);
+    await Promise.all(running);
+    expect((await busy.call('GET', '/reports/accounts/summary')).status).toBe(200);
+  }, 30_000);
 });
 
 describe('a payment from before its account', () => {

@@ -1,5 +1,14 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type KyselyPlugin, RawNode, sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { lockAccount } from '../../src/accounts/store.ts';
+import { SYSTEM, today } from '../../src/core/context.ts';
+import { createLog } from '../../src/core/log.ts';
+import { unassignPayment } from '../../src/payments/commands.ts';
+import { insertLearned } from '../../src/payments/matching-store.ts';
+import { paymentList } from '../../src/payments/schema.ts';
+import { lockPayment } from '../../src/payments/store.ts';
+import { listUnmatched } from '../../src/payments/worklist.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,
@@ -185,6 +194,54 @@ describe('what staff assigned', () => {
     expect(await send('mistake', payer)).toMatchObject(UNMATCHED);
   });
 
+  it('is forgotten by its payment also where the payer’s number is read otherwise since', async () => {
+    const account = await newAccount(service);
+    const assigned = await send('moved', '0788123456');
+    await assign(assigned, account);
+    const config = { ...service.context.config, PHONE_REGION: 'RW' };
+    const learned = () =>
+      service.context.db
+        .selectFrom('learned_references')
+        .select('account_id')
+        .where('payment_id', '=', assigned.id)
+        .execute();
+    expect(await learned()).toHaveLength(1);
+    await unassignPayment({ ...service.context, config }, SYSTEM, assigned.id, 'not theirs');
+    expect(await learned()).toEqual([]);
+    await assign(assigned, account);
+  });
+
+  it('refers to an account that is being worked on without waiting for that', async () => {
+    const [one, other] = [await newAccount(service), await newAccount(service)];
+    const payment = await send('busy', stranger());
+    await service.context.db.transaction().execute(async (working) => {
+      await lockAccount(working, other.id);
+      await lockPayment(working, payment.id);
+      await service.context.db.transaction().execute(async (tx) => {
+        await sql`set local lock_timeout = '200ms'`.execute(tx);
+        await insertLearned(tx, {
+          typedKey: 'BUSY',
+          payerSha256: Buffer.from('nobody'),
+          accountId: one.id,
+          overruledAccountId: other.id,
+          paymentId: payment.id,
+          assignedOn: today(service.context),
+          createdBy: null,
+        });
+      });
+    });
+  });
+
+  it('and took off again stays in the worklist when the provider tells of it, with what the payer sent', async () => {
+    const account = await newAccount(service);
+    const entry = await pay(service, account.id, 250, { transactionRef: 'TAKENOFF1', paymentMethodId: 1 });
+    await unassign(entry);
+    const told = { TransID: 'TAKENOFF1', TransAmount: '250.00', BillRefNumber: account.accountNumber };
+    expect(await post(told)).toBe(entry.id);
+    expect((await service.call('GET', `/payments/${entry.id}`)).body.data).toMatchObject(UNMATCHED);
+    expect(await suggestionsOf(entry)).toMatchObject([{ accountId: account.id, confidence: 'high' }]);
+  });
+
   it('is what was said last, and what was said before once that is taken back', async () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     const payer = stranger();
@@ -296,6 +353,32 @@ describe('the suggestions', () => {
     expect(await suggested(names)).toEqual([suggestion(account.id, reason, 'low')]);
     expect(await suggested({ FirstName: 'NYAMBURA' })).toEqual([]);
     expect(await suggested({ FirstName: 'Nyamb', LastName: 'Otien' })).toEqual([]);
+  });
+
+  it('go by the two longest words of a name', async () => {
+    await holder({ firstName: 'Akinyi', lastName: 'Wambugu' });
+    expect(await suggested({ FirstName: 'WAMBUGU', MiddleName: 'Oko', LastName: 'AKINYI' })).toHaveLength(1);
+    expect(await suggested({ FirstName: 'WAMBUGU', MiddleName: 'Chepkemoi', LastName: 'AKINYI' })).toEqual(
+      [],
+    );
+  });
+
+  it('do without names where those take too long to look up, and the log says so', async () => {
+    const { account } = await holder({ firstName: 'Akinyi', lastName: 'Wambugu' });
+    await post({ FirstName: 'Akinyi', LastName: 'Wambugu', BillRefNumber: `${account.accountNumber}1` });
+    const slowNames: KyselyPlugin = {
+      transformQuery({ node }) {
+        const text = JSON.stringify(node, (_key, value) => (typeof value === 'bigint' ? `${value}` : value));
+        return text.includes('search_text like') ? RawNode.createWithSql('select pg_sleep(10)') : node;
+      },
+      transformResult: async ({ result }) => result,
+    };
+    const log = createLog({ LOG_LEVEL: 'silent', production: true });
+    const warn = vi.spyOn(log, 'warn');
+    const context = { ...service.context, db: service.context.db.withPlugin(slowNames) };
+    const page = await listUnmatched(context, log, paymentList.read({ limit: 1 }, context));
+    expect(page.rows[0]?.suggestions).toContainEqual(expect.objectContaining({ accountId: account.id }));
+    expect(warn).toHaveBeenCalledWith(expect.anything(), 'the names of 1 payers took too long to look up');
   });
 
   it('name the accounts that fit a masked number, which never matches by itself', async () => {

@@ -439,7 +439,7 @@ export interface paths {
         };
         /**
          * The statement of an account: what fell due, what was paid, and what each payment covered
-         * @description Business days, both included; payments count on their own day, as they are known now. A reversed payment is shown and counts nothing. Two balances run beside each other: dueSoFar and owedInTotal. At most 5000 rows, 1000 as PDF: a longer one is asked for in shorter periods.
+         * @description Business days, both included; payments count on their own day, as they are known now. A reversed payment is shown and counts nothing; one that was unassigned is not shown. Credit that came from another account or left is a row (transfer_in, transfer_out, refund); what left takes the newest money. Two balances run beside each other: dueSoFar and owedInTotal. At most 5000 rows, 1000 as PDF: a longer one is asked for in shorter periods.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -706,6 +706,28 @@ export interface paths {
          * @description Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
         get: operations["getAccountsByIdCreditMoves"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/credit-moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The credit that left accounts, all of them
+         * @description The refunds of a day and a method: `filter[kind]=refund`, `filter[valueDate]`, `filter[paymentMethodId]`. `accountId` is the account that gave the credit.
+         *
+         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         */
+        get: operations["getCreditMoves"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1315,7 +1337,7 @@ export interface paths {
         };
         /**
          * The portfolio: accounts, balances, arrears and rates for a period
-         * @description Business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today); what was paid by then is told by the value dates of the payments known now. The lists of accounts show today, so figures of a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions.
+         * @description Business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today); what was paid by then is told by the value dates of the payments known now. The lists of accounts show today, so figures of a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions. It reads every account; while as many summaries are made as can be, 503 asks to come back.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -3015,10 +3037,15 @@ export interface components {
          *           "count": 0,
          *           "amount": 0
          *         },
+         *         "refunded": {
+         *           "count": 1,
+         *           "amount": 200
+         *         },
          *         "ledger": {
          *           "received": 3600,
          *           "reversed": 0,
-         *           "net": 3600
+         *           "refunded": 200,
+         *           "net": 3400
          *         },
          *         "holds": true,
          *         "byMethod": [
@@ -3041,10 +3068,15 @@ export interface components {
          *               "count": 0,
          *               "amount": 0
          *             },
+         *             "refunded": {
+         *               "count": 1,
+         *               "amount": 200
+         *             },
          *             "ledger": {
          *               "received": 3600,
          *               "reversed": 0,
-         *               "net": 3600
+         *               "refunded": 200,
+         *               "net": 3400
          *             },
          *             "holds": true
          *           }
@@ -3100,13 +3132,19 @@ export interface components {
                     count: number;
                     amount: number | null;
                 };
-                /** @description The entries of these payments in the clearing accounts with this value date. */
+                /** @description Credit that went back to customers on this day. */
+                refunded: {
+                    count: number;
+                    amount: number | null;
+                };
+                /** @description The entries of these payments and refunds in the clearing accounts with this value date; net = received − reversed − refunded. */
                 ledger: {
                     received: number | null;
                     reversed: number | null;
+                    refunded: number | null;
                     net: number | null;
                 };
-                /** @description received = matched + unmatched + reversed, and the ledger says the same. */
+                /** @description received = matched + unmatched + reversed, and the ledger says the same, and the same refunds. */
                 holds: boolean;
                 byMethod: {
                     paymentMethodId: number;
@@ -3127,13 +3165,19 @@ export interface components {
                         count: number;
                         amount: number | null;
                     };
-                    /** @description The entries of these payments in the clearing accounts with this value date. */
+                    /** @description Credit that went back to customers on this day. */
+                    refunded: {
+                        count: number;
+                        amount: number | null;
+                    };
+                    /** @description The entries of these payments and refunds in the clearing accounts with this value date; net = received − reversed − refunded. */
                     ledger: {
                         received: number | null;
                         reversed: number | null;
+                        refunded: number | null;
                         net: number | null;
                     };
-                    /** @description received = matched + unmatched + reversed, and the ledger says the same. */
+                    /** @description received = matched + unmatched + reversed, and the ledger says the same, and the same refunds. */
                     holds: boolean;
                 }[];
                 /** @description Those of the laws below that concern this day. */
@@ -7082,6 +7126,100 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getCreditMoves: {
+        parameters: {
+            query?: {
+                page?: number;
+                limit?: number;
+                /** @description field:asc or field:desc, several by comma; fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
+                sort?: string;
+                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                "filter[id]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[kind][op]=value, ops eq, ne, in, nin, isnull; filter[kind]=value means eq. Values: transfer, refund. */
+                "filter[kind]"?: components["schemas"]["EnumFilter"];
+                /** @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq. */
+                "filter[accountId]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[toAccountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[toAccountId]=value means eq. */
+                "filter[toAccountId]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
+                "filter[amount]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
+                "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. */
+                "filter[transactionRef]"?: components["schemas"]["TextFilter"];
+                /** @description filter[valueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq. */
+                "filter[valueDate]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                "filter[createdAt]"?: components["schemas"]["OrderFilter"];
+            };
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Credit moves found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "kind": "transfer",
+                     *           "accountId": 1,
+                     *           "accountNumber": "ACC10000012",
+                     *           "toAccountId": 2,
+                     *           "toAccountNumber": "ACC10000024",
+                     *           "amount": 400,
+                     *           "currency": "KES",
+                     *           "reason": "Meant for the other account of the family",
+                     *           "paymentMethodId": null,
+                     *           "transactionRef": null,
+                     *           "valueDate": "2026-11-02",
+                     *           "actor": "amina@example.com",
+                     *           "createdAt": "2026-11-02T08:15:30.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Credit moves found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["CreditMove"][];
+                        pagination: {
+                            page: number;
+                            limit: number;
+                            total: number;
+                            totalPages: number;
+                        };
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     postPaymentsReconcile: {
         parameters: {
             query?: never;
@@ -10548,10 +10686,15 @@ export interface operations {
                      *             "count": 0,
                      *             "amount": 0
                      *           },
+                     *           "refunded": {
+                     *             "count": 1,
+                     *             "amount": 200
+                     *           },
                      *           "ledger": {
                      *             "received": 3600,
                      *             "reversed": 0,
-                     *             "net": 3600
+                     *             "refunded": 200,
+                     *             "net": 3400
                      *           },
                      *           "holds": true,
                      *           "byMethod": [
@@ -10574,10 +10717,15 @@ export interface operations {
                      *                 "count": 0,
                      *                 "amount": 0
                      *               },
+                     *               "refunded": {
+                     *                 "count": 1,
+                     *                 "amount": 200
+                     *               },
                      *               "ledger": {
                      *                 "received": 3600,
                      *                 "reversed": 0,
-                     *                 "net": 3600
+                     *                 "refunded": 200,
+                     *                 "net": 3400
                      *               },
                      *               "holds": true
                      *             }

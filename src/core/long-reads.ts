@@ -1,0 +1,61 @@
+import { sql } from 'kysely';
+import pg from 'pg';
+import { type DatabaseOptions, onConnection, openDatabase, type Tx } from './db.ts';
+
+/** Reads of a large part of the database, a few at a time, on connections that nothing else waits for. */
+export interface LongReads {
+  /**
+   * Does the work on a snapshot of the database. Where as many run as may, it waits for its turn a few seconds.
+   * @throws what is answered as 503, when its turn does not come or it takes too long.
+   */
+  read<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Breaks off what is running. */
+  close(): Promise<void>;
+}
+
+interface LongReadOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
+  /** How many may run at once. */
+  connections: number;
+  /** How long the work may take in all. */
+  timeoutMs: number;
+}
+
+export function openLongReads({ connections, timeoutMs, ...options }: LongReadOptions): LongReads {
+  const { pool, close: closePool } = openDatabase({
+    ...options,
+    poolSize: connections,
+    prepare: false,
+    statementTimeoutMs: timeoutMs,
+  });
+  const working = new Set<pg.PoolClient>();
+
+  async function read<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const client = await pool.connect();
+    working.add(client);
+    const timer = setTimeout(() => breakOff(client), timeoutMs);
+    try {
+      return await onConnection(client, async (tx) => {
+        await sql`set transaction isolation level repeatable read, read only`.execute(tx);
+        // Sums over all rows may sort and hash in memory; compiling them takes longer than it gains.
+        await sql`set local work_mem = '64MB'`.execute(tx);
+        await sql`set local jit = off`.execute(tx);
+        return work(tx);
+      });
+    } finally {
+      clearTimeout(timer);
+      working.delete(client);
+    }
+  }
+
+  async function close(): Promise<void> {
+    for (const client of working) breakOff(client);
+    await closePool();
+  }
+
+  return { read, close };
+}
+
+/** Ends the connection; what the server still does then ends with its statement_timeout at the latest. */
+function breakOff(client: pg.PoolClient): void {
+  if (client instanceof pg.Client) void client.end();
+}
