@@ -37,7 +37,7 @@ export interface Contract {
   parts: number;
   /** The week after which a losing customer pays no more. */
   lastWeek: number;
-  /** What stands on the account, in hundredths. */
+  /** What the customer believes to have paid, in hundredths: money that waits to be assigned too. */
   paid: bigint;
   stage: 'open' | 'given up' | 'cancelled';
 }
@@ -94,7 +94,7 @@ export class Company {
     // More at the year's beginning than at its end, so that most accounts live for months.
     this.openingDays = Array.from({ length: accounts }, () => {
       const part = random(10_000) / 10_000;
-      return Math.floor(350 * part ** 1.8);
+      return Math.floor(350 * part ** 2);
     }).sort((a, b) => a - b);
   }
 
@@ -105,6 +105,22 @@ export class Company {
   /** The date of the n-th day of the year, from 0. */
   date(day: number): string {
     return new Date(Date.UTC(this.year, 0, 1) + day * DAY_MS).toISOString().slice(0, 10);
+  }
+
+  /** What stands on each account by what was sent, in hundredths. */
+  paidByAccount(): Map<number, bigint> {
+    const paid = new Map<number, bigint>();
+    const add = (id: number | null, amount: bigint) => {
+      if (id !== null) paid.set(id, (paid.get(id) ?? 0n) + amount);
+    };
+    for (const { accountId, status, amount } of this.payments) {
+      if (status === 'matched') add(accountId, hundredths(amount));
+    }
+    for (const { accountId, toAccountId, amount } of this.creditMoves) {
+      add(accountId, -hundredths(amount));
+      add(toAccountId, hundredths(amount));
+    }
+    return paid;
   }
 
   /** All that happens on a day, once the clock stands at its evening. */
@@ -178,7 +194,7 @@ export class Company {
       return [this.pay(contract, amount, day)];
     }
     const isPayday = [0, 2, 4].slice(0, parts).includes(age % 7);
-    if (!isPayday || this.oneIn(25)) return [];
+    if (!isPayday || this.oneIn(40)) return [];
     // The last part is what the others left of the instalment.
     const part = instalment / BigInt(parts);
     const amount = age % 7 === 0 ? instalment - part * BigInt(parts - 1) : part;

@@ -87,9 +87,10 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
   const raw = await readPortfolio((path) => get(path));
   expect(differences(company.payments, raw.payments as readonly SentPayment[])).toEqual([]);
   expect(raw.creditMoves.map(pickMove).sort()).toEqual(company.creditMoves.map(pickMove).sort());
-  const paid = new Map(company.contracts.map((contract) => [contract.id, units(contract.paid)]));
+  const paid = company.paidByAccount();
   const shown = raw.accounts as readonly (RawAccount & { paid: number })[];
-  expect(shown.filter((account) => account.paid !== paid.get(account.id))).toEqual([]);
+  const wrong = shown.filter((account) => hundredths(account.paid) !== (paid.get(account.id) ?? 0n));
+  expect(wrong.map((account) => `${account.id}: ${account.paid}`)).toEqual([]);
   for (const [first, last] of months) await compareSummary(raw, first, last, lastDay);
   await compareSummary(raw, `${YEAR}-01-01`, lastDay, lastDay);
 
@@ -110,7 +111,8 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
       `the command ${verifySeconds}; ${summaries.length} summaries, the slowest ` +
       `${secondsOf(Math.max(...summaries))}; differences 0`,
   );
-  // Else the year showed too little.
+  // Else the year showed too little; a small company does not see everything.
+  if (ACCOUNTS < 500) return;
   const kinds = ['by hand', 'mistyped', 'assigned', 're-assigned', 'reversed', 'cancelled', 'written_off'];
   for (const kind of [...kinds, 'credit refunded', 'credit transferred', 'notifications repeated']) {
     expect(company.counts[kind], kind).toBeGreaterThan(0);
