@@ -20,6 +20,7 @@ import {
   unassignPayment,
 } from '../../src/payments/commands.ts';
 import { receiveNotification } from '../../src/payments/inbox.ts';
+import type { ReadNotification } from '../../src/payments/inbox-store.ts';
 import { toStatement } from '../../src/statements/answers.ts';
 import { makeStatement } from '../../src/statements/store.ts';
 import { expectLawsToHold } from '../books.ts';
@@ -77,6 +78,9 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('transfer'), account, other: account, permille }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('refund'), account, permille }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('move'), account, to }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('send again') }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('give away'), account, amountMinor }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('write off'), account }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('run the policy') }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait'), days: fc.integer({ min: 1, max: 40 }) }) },
 );
@@ -112,6 +116,8 @@ class Journal {
   readonly accounts: Sold[];
   readonly payments = new Map<number, Standing>();
   readonly moves: { from: number; to: number | null; amountMinor: bigint }[] = [];
+  /** What the provider sent last. */
+  told: ReadNotification | undefined;
   private lastPayment = 0;
 
   constructor(run: Case, accounts: Sold[]) {
@@ -183,7 +189,9 @@ const HAPPENS = [
     'written_off',
     'cancelled',
   ].map((status) => `ends ${status}`),
-  ...['active', 'cancelled', 'suspended'].map((status) => `ends ${status}, owing more than all`),
+  ...['active', 'cancelled', 'suspended', 'written_off'].map(
+    (status) => `ends ${status}, owing more than all`,
+  ),
   'suspended by the policy',
   'conflict booked',
 ];
@@ -224,29 +232,66 @@ async function take(journal: Journal, next: Step): Promise<void> {
         const { id: accountId } = at(next.account);
         const billRef = next.named ? formatAccountNumber(accountId) : `house ${next.account}`;
         const rawBody = JSON.stringify({ ...next, billRef, day: run.day });
-        const receipt = await run.attempt((context) =>
-          receiveNotification(context, stage.log, {
-            provider: 'mobilemoney',
-            source: 'webhook',
-            rawBody,
-            transId: next.reference,
-            contentHash: createHash('sha256').update(rawBody).digest(),
-            amountMinor: BigInt(next.amountMinor),
-            transTime: new Date(`${addDays(run.day, -next.days)}T06:30:00Z`),
-            businessShortCode: null,
-            billRef,
-            // A stranger of each house, so that what staff assign is learned.
-            payer: `25470000000${next.account}`,
-            payerName: null,
-            flags: [],
-          }),
-        );
+        const told: ReadNotification = {
+          provider: 'mobilemoney',
+          source: 'webhook',
+          rawBody,
+          transId: next.reference,
+          contentHash: createHash('sha256').update(rawBody).digest(),
+          amountMinor: BigInt(next.amountMinor),
+          transTime: new Date(`${addDays(run.day, -next.days)}T06:30:00Z`),
+          businessShortCode: null,
+          billRef,
+          // A stranger of each house, so that what staff assign is learned.
+          payer: `25470000000${next.account}`,
+          payerName: null,
+          flags: [],
+        };
+        journal.told = told;
+        const receipt = await run.attempt((context) => receiveNotification(context, stage.log, told));
         expect(receipt?.outcome).not.toBe('pending');
         count(`notification ${receipt?.outcome}`);
         const booked = await journal.noteNew();
         if (receipt?.outcome === 'matched' && next.named) expect(booked[0]?.accountId).toBe(accountId);
         expect(booked).toHaveLength(['matched', 'unmatched'].includes(receipt?.outcome ?? '') ? 1 : 0);
         return receipt;
+      }
+      case 'send again': {
+        const { told } = journal;
+        if (!told) return undefined;
+        const receipt = await run.attempt((context) => receiveNotification(context, stage.log, told));
+        expect(receipt?.outcome).toBe('repeated');
+        expect(await journal.noteNew()).toEqual([]);
+        return receipt;
+      }
+      case 'give away': {
+        // Credit that has left before its payment is reversed: the account owes more than all.
+        const { id: accountId } = at(next.account);
+        const { total_minor: total, paid_minor: paid } = await rowOf(run, accountId);
+        const amount = (Math.max(0, total - paid) + next.amountMinor) / 100;
+        const given = await run.attempt((context, actor) =>
+          recordPayment(context, actor, { accountId, amount, paymentMethodId: 2 }),
+        );
+        await journal.noteNew();
+        const body = { amount: next.amountMinor / 100, reason: 'tried' };
+        const refund = await run.attempt((context, actor) => refundCredit(context, actor, accountId, body));
+        expect([given, refund]).not.toContain(undefined);
+        journal.moves.push({ from: accountId, to: null, amountMinor: BigInt(next.amountMinor) });
+        const reversed = await run.attempt((context, actor) =>
+          reversePayment(context, actor, given?.id ?? 0, 'tried'),
+        );
+        const one = journal.payments.get(given?.id ?? 0);
+        if (one) one.isReversed = true;
+        return reversed;
+      }
+      case 'write off': {
+        const { id: accountId } = at(next.account);
+        const move = (status: 'suspended' | 'written_off') =>
+          run.attempt((context, actor) =>
+            changeAccount(context, actor, accountId, { status, reason: 'tried' }),
+          );
+        await move('suspended');
+        return move('written_off');
       }
       case 'reverse': {
         const reversed = await run.attempt((context, actor) => reversePayment(context, actor, id, 'tried'));

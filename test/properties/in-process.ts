@@ -7,7 +7,7 @@ import { createLog, type Log } from '../../src/core/log.ts';
 import { newCustomer, type TestService } from '../harness.ts';
 
 /** How many cases of each property: `npm run test:properties` asks for a thousand. */
-export const RUNS = Number(process.env.PROPERTY_RUNS ?? 60);
+export const RUNS = Number(process.env.PROPERTY_RUNS ?? 100);
 
 /** The day on which every case begins: the end of a leap February is near. */
 export const START = '2028-01-31' as PlainDate;
