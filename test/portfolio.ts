@@ -68,10 +68,12 @@ export async function readPortfolio(get: Get): Promise<RawPortfolio> {
   return { accounts, moves, creditMoves, payments: await readAll<RawPayment>(get, '/payments') };
 }
 
-async function readAll<T>(get: Get, path: string): Promise<T[]> {
+/** All rows of a list that fit the filters. */
+export async function readAll<T>(get: Get, path: string, filters: Record<string, string> = {}): Promise<T[]> {
   const rows: T[] = [];
   for (let page = 1; ; page += 1) {
-    const { data, pagination } = await get(`${path}?limit=100&sort=id:asc&page=${page}`);
+    const query = new URLSearchParams({ ...filters, limit: '100', sort: 'id:asc', page: String(page) });
+    const { data, pagination } = await get(`${path}?${query}`);
     rows.push(...data);
     if (page >= pagination.totalPages) return rows;
   }

@@ -307,6 +307,7 @@ function expectIdentities({ books, payments, moves, sums }: Model): void {
 }
 
 const SEED = Number(process.env.PROPERTY_SEED ?? Date.now() % 2 ** 31);
+process.stdout.write(`Properties of an account's books: seed ${SEED}; repeat with PROPERTY_SEED=${SEED}\n`);
 
 describe(`whatever happens to an account (seed ${SEED}; repeat with PROPERTY_SEED)`, () => {
   it('its ledger, its balances, its payments and its moves of credit agree after every step', () => {

@@ -126,8 +126,12 @@ export function isTimeout(error: unknown): boolean {
   return sqlState(error) === '57014';
 }
 
-/** Reads that belong together: all see the database as it was at the first of them. */
-export async function inSnapshot<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+/**
+ * Reads that belong together: all see the database as it was at the first of them. Given a transaction, they join
+ * it, and see what it has written.
+ */
+export async function inSnapshot<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  if (isTx(db)) return work(db);
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work);
 }
 

@@ -134,7 +134,9 @@ const balancesEqualLedger: Law = {
       ('written_off_minor', lost, written_off_minor),
       ('entries in sales', sold_minor, sold),
       ('entries in recovery', case when written_off_minor = 0 then 0
-        else written_off_minor - greatest(0, sold_minor - paid_minor) end, recovered)
+        else written_off_minor - greatest(0, sold_minor - paid_minor) end, recovered),
+      -- Beyond what was recovered, what is taken back adds to the loss.
+      ('entries in recovery, none below 0', greatest(0, recovered), recovered)
     ) as v (what, expected, found)
     where v.expected <> v.found`,
 };

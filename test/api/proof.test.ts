@@ -204,6 +204,15 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     { balances_equal_ledger: ['accounts', ':lost'] },
   ],
   [
+    'more of a recovery is taken back than came in, though the loss in all is right',
+    `with event as (select nextval('ledger_event_ids') as id)
+     insert into ledger_entries (event_id, event, ledger_account, account_id, amount_minor, value_date)
+      select id, 'account_written_off', cast(side.name as ledger_account), :lost, side.amount, '2026-11-02'
+      from event, (values ('recovery', 6000), ('bad_debt', -6000)) as side(name, amount);
+     update accounts set written_off_minor = written_off_minor - 6000 where id = :lost`,
+    { balances_equal_ledger: ['accounts', ':lost'] },
+  ],
+  [
     'a payment is moved to another account',
     'update payments set account_id = :lost where id = :payment',
     {

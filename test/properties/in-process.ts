@@ -1,0 +1,108 @@
+import { sql } from 'kysely';
+import { type Actor, type Context, SYSTEM } from '../../src/core/context.ts';
+import { addDays, type PlainDate } from '../../src/core/dates.ts';
+import type { Tx } from '../../src/core/db.ts';
+import { AppError } from '../../src/core/errors.ts';
+import { createLog, type Log } from '../../src/core/log.ts';
+import { newCustomer, type TestService } from '../harness.ts';
+
+/** How many cases of each property: `npm run test:properties` asks for a thousand. */
+export const RUNS = Number(process.env.PROPERTY_RUNS ?? 100);
+
+/** The day on which every case begins: the end of a leap February is near. */
+export const START = '2028-01-31' as PlainDate;
+
+/** Terms small enough for a few payments to settle, amounts in hundredths. */
+export const PLANS = [
+  { name: 'Daily', depositMinor: 0n, instalmentMinor: 300n, instalmentCount: 12, graceDays: 2 },
+  { name: 'Weekly', depositMinor: 1_000n, instalmentMinor: 550n, instalmentCount: 6, graceDays: 3 },
+  { name: 'Monthly', depositMinor: 2_000n, instalmentMinor: 1_225n, instalmentCount: 4, graceDays: 5 },
+  { name: 'Weekly, by hand', depositMinor: 700n, instalmentMinor: 333n, instalmentCount: 9, graceDays: 0 },
+].map((plan, at) => ({
+  ...plan,
+  frequency: (['daily', 'weekly', 'monthly', 'weekly'] as const)[at] ?? ('weekly' as const),
+  autoSuspend: at < 3,
+}));
+
+/** What the cases of a file share; made once through the API. */
+export interface Stage {
+  context: Context;
+  log: Log;
+  actor: Actor;
+  /** One for each account of a case, and their phones. */
+  customers: { id: number; phone: string }[];
+  /** The ids of PLANS. */
+  planIds: number[];
+}
+
+export async function setStage(service: TestService): Promise<Stage> {
+  service.clock.set(new Date(`${START}T09:00:00Z`));
+  const planIds = [];
+  for (const { depositMinor, instalmentMinor, ...plan } of PLANS) {
+    const amounts = { deposit: Number(depositMinor) / 100, instalmentAmount: Number(instalmentMinor) / 100 };
+    const { body } = await service.call('POST', '/payplans', { ...plan, ...amounts });
+    planIds.push(body.data.id);
+  }
+  const customers = [];
+  for (let i = 0; i < 3; i += 1) customers.push(await newCustomer(service));
+  const { rows } = await sql<{ id: number }>`select id from users limit 1`.execute(service.context.db);
+  return {
+    context: service.context,
+    log: createLog(service.context.config),
+    // Staff, whose moves the lateness policy respects.
+    actor: { ...SYSTEM, userId: rows[0]?.id ?? null, name: 'staff', role: 'manager' },
+    customers,
+    planIds,
+  };
+}
+
+/** The commands of the service inside one transaction, on a clock of their own. */
+export class Case {
+  readonly stage: Stage;
+  readonly tx: Tx;
+  readonly context: Context;
+  day: PlainDate = START;
+
+  constructor(stage: Stage, tx: Tx) {
+    this.stage = stage;
+    this.tx = tx;
+    const clock = { now: () => new Date(`${this.day}T09:00:00Z`) };
+    this.context = { ...stage.context, db: tx, clock };
+  }
+
+  wait(days: number): void {
+    this.day = addDays(this.day, days);
+  }
+
+  /** Does a command as its own transaction would: what it refuses changes nothing. Undefined where it refused. */
+  async attempt<T>(command: (context: Context, actor: Actor) => Promise<T>): Promise<T | undefined> {
+    await sql`savepoint attempt`.execute(this.tx);
+    try {
+      return await command(this.context, this.stage.actor);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500) throw error;
+      await sql`rollback to savepoint attempt`.execute(this.tx);
+      return undefined;
+    } finally {
+      await sql`release savepoint attempt`.execute(this.tx);
+    }
+  }
+}
+
+class Done extends Error {}
+let cases = 0;
+
+/** Runs a case in a transaction that is taken back at the end. */
+export async function inCase(stage: Stage, work: (run: Case) => Promise<void>): Promise<void> {
+  cases += 1;
+  // What is taken back stays in the tables until they are swept, and would slow the laws down.
+  if (cases % 100 === 0) await sql`vacuum`.execute(stage.context.db);
+  try {
+    await stage.context.db.transaction().execute(async (tx) => {
+      await work(new Case(stage, tx));
+      throw new Done();
+    });
+  } catch (error) {
+    if (!(error instanceof Done)) throw error;
+  }
+}

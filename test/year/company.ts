@@ -1,0 +1,461 @@
+import { expect } from 'vitest';
+import type { createRandom } from '../../src/simulator/traffic.ts';
+import { inParallel, read } from '../acceptance/client.ts';
+import type { RunningService } from '../acceptance/process.ts';
+import { send } from '../faults/clients.ts';
+import type { RawCreditMove, RawPayment } from '../portfolio.ts';
+
+type Random = ReturnType<typeof createRandom>;
+
+/** What the company offers; all weekly. Amounts in whole units, as in every request. */
+export const PLANS = [
+  { name: 'Year', deposit: 2_000, instalmentAmount: 400, instalmentCount: 52, graceDays: 7 },
+  { name: 'Year, watched', deposit: 1_500, instalmentAmount: 350, instalmentCount: 52, graceDays: 7 },
+  { name: 'Half a year, watched', deposit: 1_000, instalmentAmount: 650, instalmentCount: 26, graceDays: 3 },
+  { name: 'No deposit, watched', deposit: 0, instalmentAmount: 245.5, instalmentCount: 40, graceDays: 14 },
+].map((plan) => ({
+  ...plan,
+  frequency: 'weekly' as const,
+  autoSuspend: plan.name.endsWith('watched'),
+}));
+
+/** How a customer pays: on the day, some weeks late, more than is asked, or at last no more. */
+type Manner = 'steady' | 'late' | 'generous' | 'losing';
+
+/** An account and what the company knows of it without asking the service. */
+export interface Contract {
+  id: number;
+  accountNumber: string;
+  phone: string;
+  manner: Manner;
+  deposit: bigint;
+  instalment: bigint;
+  total: bigint;
+  /** Day of the year on which the first instalment's week begins. */
+  firstDay: number;
+  /** Into how many payments an instalment is split. */
+  parts: number;
+  /** The week after which a losing customer pays no more. */
+  lastWeek: number;
+  /** What the customer believes to have paid, in hundredths: money that waits to be assigned too. */
+  paid: bigint;
+  stage: 'open' | 'given up' | 'cancelled';
+}
+
+/** Money that was sent, as the service shall show it. */
+export interface SentPayment extends RawPayment {
+  id: number;
+}
+
+interface Waiting {
+  payment: SentPayment;
+  contract: Contract;
+}
+
+const PROVIDER_METHOD = 1;
+const CASH = 2;
+const AT_ONCE = 8;
+const DAY_MS = 86_400_000;
+const WEBHOOK = '/api/webhooks/payments/mobilemoney';
+
+export const hundredths = (amount: number) => BigInt(Math.round(amount * 100));
+export const units = (minor: bigint) => Number(minor) / 100;
+
+/**
+ * A company that sells on weekly plans for a year. It does everything through the API and writes down what it
+ * sent, so that the books can be held against it. The same seed gives the same year.
+ */
+export class Company {
+  readonly contracts: Contract[] = [];
+  readonly payments: SentPayment[] = [];
+  readonly creditMoves: RawCreditMove[] = [];
+  /** What was done, by kind. */
+  readonly counts: Record<string, number> = {};
+  private readonly service: RunningService;
+  private readonly token: string;
+  private readonly random: Random;
+  private readonly year: number;
+  private readonly planIds: number[] = [];
+  private readonly openingDays: number[];
+  private unmatched: Waiting[] = [];
+  private misdirected: Waiting[] = [];
+  private mistaken: Waiting[] = [];
+  private transactions = 0;
+
+  constructor(
+    service: RunningService,
+    token: string,
+    { year, accounts, random }: { year: number; accounts: number; random: Random },
+  ) {
+    this.service = service;
+    this.token = token;
+    this.year = year;
+    this.random = random;
+    // More at the year's beginning than at its end, so that most accounts live for months.
+    this.openingDays = Array.from({ length: accounts }, () => {
+      const part = random(10_000) / 10_000;
+      return Math.floor(350 * part ** 2);
+    }).sort((a, b) => a - b);
+  }
+
+  async addPlans(): Promise<void> {
+    for (const plan of PLANS) this.planIds.push((await this.post('/payplans', plan)).id);
+  }
+
+  /** The date of the n-th day of the year, from 0. */
+  date(day: number): string {
+    return new Date(Date.UTC(this.year, 0, 1) + day * DAY_MS).toISOString().slice(0, 10);
+  }
+
+  /** What stands on each account by what was sent, in hundredths. */
+  paidByAccount(): Map<number, bigint> {
+    const paid = new Map<number, bigint>();
+    const add = (id: number | null, amount: bigint) => {
+      if (id !== null) paid.set(id, (paid.get(id) ?? 0n) + amount);
+    };
+    for (const { accountId, status, amount } of this.payments) {
+      if (status === 'matched') add(accountId, hundredths(amount));
+    }
+    for (const { accountId, toAccountId, amount } of this.creditMoves) {
+      add(accountId, -hundredths(amount));
+      add(toAccountId, hundredths(amount));
+    }
+    return paid;
+  }
+
+  /** All that happens on a day, once the clock stands at its evening. */
+  async live(day: number): Promise<void> {
+    while ((this.openingDays[0] ?? Number.POSITIVE_INFINITY) <= day) {
+      this.openingDays.shift();
+      await this.open(day);
+    }
+    const payments = this.contracts.flatMap((contract) => this.intentions(contract, day));
+    await inParallel(AT_ONCE, payments, (pay) => pay());
+    if (day % 7 === 4) await this.workInTheOffice(day);
+  }
+
+  private async open(day: number): Promise<void> {
+    const at = this.random(PLANS.length);
+    const plan = PLANS[at];
+    if (!plan) throw new Error('There is no such plan.');
+    const number = this.contracts.length + 1;
+    const phone = `2547${String(10_000_000 + number * 7)}`;
+    const customer = await this.post('/customers', {
+      firstName: 'Customer',
+      lastName: `Number ${number}`,
+      phone: `+${phone}`,
+    });
+    // Some begin in a few days, some are recorded some days after they began.
+    const shift = this.oneIn(20) ? 1 + this.random(9) : this.oneIn(25) ? -1 - this.random(9) : 0;
+    const account = await this.post('/accounts', {
+      customerId: customer.id,
+      productId: 1 + this.random(4),
+      payplanId: this.planIds[at],
+      activationDate: this.date(day + shift),
+    });
+    const chance = this.random(100);
+    const contract: Contract = {
+      id: account.id,
+      accountNumber: account.accountNumber,
+      phone,
+      manner: chance < 55 ? 'steady' : chance < 78 ? 'late' : chance < 90 ? 'generous' : 'losing',
+      deposit: hundredths(plan.deposit),
+      instalment: hundredths(plan.instalmentAmount),
+      total: hundredths(plan.deposit) + hundredths(plan.instalmentAmount) * BigInt(plan.instalmentCount),
+      firstDay: day,
+      parts: [1, 2, 2, 3, 3][this.random(5)] ?? 1,
+      lastWeek: 2 + this.random(20),
+      paid: 0n,
+      stage: 'open',
+    };
+    expect(hundredths(account.total)).toBe(contract.total);
+    this.contracts.push(contract);
+    this.count('accounts');
+    if (contract.deposit > 0n) await this.pay(contract, contract.deposit, day)();
+  }
+
+  /** The payments that the customer of a contract makes on a day. */
+  private intentions(contract: Contract, day: number): (() => Promise<void>)[] {
+    const { manner, instalment, parts, firstDay, stage } = contract;
+    const age = day - firstDay;
+    const owed = contract.total - contract.paid;
+    if (stage === 'cancelled' || age < 7) return [];
+    if (stage === 'given up') {
+      return this.oneIn(60) ? [this.pay(contract, instalment * BigInt(1 + this.random(4)), day)] : [];
+    }
+    if (manner === 'losing' && age > contract.lastWeek * 7) return [];
+    if (owed <= 0n) return [];
+    if (manner === 'generous' && this.oneIn(9)) return [this.pay(contract, instalment * 2n + 5_000n, day)];
+    if (manner === 'late') {
+      if (!this.oneIn(9)) return [];
+      const weeks = BigInt(Math.floor(age / 7));
+      const late = contract.deposit + weeks * instalment - contract.paid;
+      const amount = late < instalment ? instalment : (late * BigInt(40 + this.random(80))) / 100n;
+      return [this.pay(contract, amount, day)];
+    }
+    const isPayday = [0, 2, 4].slice(0, parts).includes(age % 7);
+    if (!isPayday || this.oneIn(40)) return [];
+    // The last part is what the others left of the instalment.
+    const part = instalment / BigInt(parts);
+    const amount = age % 7 === 0 ? instalment - part * BigInt(parts - 1) : part;
+    return [this.pay(contract, amount, day)];
+  }
+
+  /** Chooses how the money comes; what is returned sends it. */
+  private pay(contract: Contract, amount: bigint, day: number): () => Promise<void> {
+    contract.paid += amount;
+    const chance = this.random(1_000);
+    if (chance < 40) {
+      const back = this.oneIn(3) ? this.random(Math.min(12, day + 1)) : 0;
+      return this.payByHand(contract, amount, day - back, chance < 5);
+    }
+    const number = this.transactions++;
+    const second = this.random(13 * 3_600);
+    const fields = {
+      TransactionType: 'Pay Bill',
+      TransID: `Y${String(number).padStart(9, '0')}`,
+      TransTime: `${this.date(day).replaceAll('-', '')}${clockText(6 * 3_600 + second)}`,
+      TransAmount: `${amount / 100n}.${String(amount % 100n).padStart(2, '0')}`,
+      BusinessShortCode: '600638',
+      BillRefNumber: contract.accountNumber,
+      MSISDN: contract.phone,
+      FirstName: 'CUSTOMER',
+    };
+    const isRepeated = this.oneIn(60);
+    const date = this.date(day);
+    if (chance < 75) {
+      // A slip, a word, or a stranger's phone: the check digit must keep it off every other account.
+      const typed = [this.slip(contract.accountNumber), `SOLAR ${number}`, 'HOME'][this.random(3)] ?? '';
+      return async () => {
+        const payment = await this.notify({ ...fields, BillRefNumber: typed }, date, amount, isRepeated);
+        // The same word from the same phone finds its account by itself once staff have assigned it.
+        if (payment.status === 'matched') payment.accountId = contract.id;
+        else this.unmatched.push({ payment, contract });
+        this.count(payment.status === 'matched' ? 'matched by what was learned' : 'mistyped');
+      };
+    }
+    const neighbour = this.contracts[this.random(this.contracts.length)];
+    if (chance < 80 && neighbour && neighbour !== contract) {
+      neighbour.paid += amount;
+      contract.paid -= amount;
+      return async () => {
+        const named = { ...fields, BillRefNumber: neighbour.accountNumber };
+        const payment = await this.notify(named, date, amount, isRepeated);
+        expect(payment.status).toBe('matched');
+        payment.accountId = neighbour.id;
+        this.misdirected.push({ payment, contract });
+        this.count('on a neighbour’s account');
+      };
+    }
+    return async () => {
+      const payment = await this.notify(fields, date, amount, isRepeated);
+      expect(payment.status, fields.TransID).toBe('matched');
+      payment.accountId = contract.id;
+    };
+  }
+
+  private payByHand(contract: Contract, amount: bigint, day: number, isMistake: boolean) {
+    return async () => {
+      const { id, status } = await this.post('/payments', {
+        accountId: contract.id,
+        amount: units(amount),
+        paymentMethodId: CASH,
+        paymentDate: this.date(day),
+      });
+      const payment = this.keep({ id, accountId: contract.id, status, date: this.date(day), amount });
+      if (isMistake) this.mistaken.push({ payment, contract });
+      this.count('by hand');
+    };
+  }
+
+  private async notify(
+    fields: Record<string, string>,
+    date: string,
+    amount: bigint,
+    isRepeated: boolean,
+  ): Promise<SentPayment> {
+    const first = await this.deliver(fields);
+    expect(['matched', 'unmatched']).toContain(first.outcome);
+    if (isRepeated) {
+      const second = await this.deliver(fields);
+      expect(second).toEqual({ outcome: 'repeated', paymentId: first.paymentId });
+      this.count('notifications repeated');
+    }
+    this.count('notifications');
+    return this.keep({ id: first.paymentId, accountId: null, status: first.outcome, date, amount });
+  }
+
+  private async deliver(body: Record<string, string>): Promise<{ outcome: string; paymentId: number }> {
+    const { status, body: text } = await send(this.service.origin, 'POST', WEBHOOK, { body });
+    expect(status, text).toBe(200);
+    return JSON.parse(text).data;
+  }
+
+  private keep(payment: {
+    id: number;
+    accountId: number | null;
+    status: string;
+    date: string;
+    amount: bigint;
+  }): SentPayment {
+    const { date: paymentDate, amount, ...rest } = payment;
+    const sent = { ...rest, paymentDate, amount: units(amount) };
+    this.payments.push(sent);
+    return sent;
+  }
+
+  /** What staff do once a week. */
+  private async workInTheOffice(day: number): Promise<void> {
+    await this.assignUnmatched();
+    await this.moveMisdirected();
+    await this.reverseMistakes(day);
+    for (const contract of this.contracts) {
+      const age = day - contract.firstDay;
+      const hasStopped = contract.manner === 'losing' && age > (contract.lastWeek + 5) * 7;
+      if (contract.stage === 'open' && hasStopped) await this.pursue(contract);
+      else if (contract.stage === 'open' && age > 7 && age < 70 && this.oneIn(700))
+        await this.cancel(contract);
+      else if (contract.stage === 'open' && this.oneIn(900)) await this.holdForAWhile(contract);
+      if (contract.paid > contract.total && this.oneIn(2)) await this.giveBack(contract);
+    }
+  }
+
+  private async assignUnmatched(): Promise<void> {
+    const waiting = this.unmatched;
+    this.unmatched = [];
+    for (const one of waiting) {
+      // Now and then nobody finds out whose money it is.
+      if (this.oneIn(30)) {
+        one.contract.paid -= hundredths(one.payment.amount);
+        this.count('never assigned');
+        continue;
+      }
+      await this.post(`/payments/${one.payment.id}/assign`, { accountId: one.contract.id });
+      Object.assign(one.payment, { status: 'matched', accountId: one.contract.id });
+      this.count('assigned');
+    }
+  }
+
+  private async moveMisdirected(): Promise<void> {
+    for (const { payment, contract } of this.misdirected.splice(0)) {
+      const neighbour = this.contracts.find(({ id }) => id === payment.accountId);
+      if (!neighbour) throw new Error('The neighbour is not there.');
+      await this.post(`/payments/${payment.id}/unassign`, { reason: 'the payer typed the wrong number' });
+      await this.post(`/payments/${payment.id}/assign`, { accountId: contract.id });
+      payment.accountId = contract.id;
+      neighbour.paid -= hundredths(payment.amount);
+      contract.paid += hundredths(payment.amount);
+      this.count('re-assigned');
+    }
+  }
+
+  private async reverseMistakes(day: number): Promise<void> {
+    for (const { payment, contract } of this.mistaken.splice(0)) {
+      await this.post(`/payments/${payment.id}/reverse`, { reason: 'entered twice' });
+      payment.status = 'reversed';
+      contract.paid -= hundredths(payment.amount);
+      this.count('reversed');
+    }
+    // Money that the provider took back, of some weeks ago.
+    const recent =
+      this.payments[this.payments.length - 1 - this.random(1 + Math.floor(this.payments.length / 10))];
+    if (recent?.status !== 'matched' || day % 2 === 0) return;
+    const contract = this.contracts.find(({ id }) => id === recent.accountId);
+    if (!contract || this.misdirected.some(({ payment }) => payment === recent)) return;
+    await this.post(`/payments/${recent.id}/reverse`, { reason: 'taken back by the provider' });
+    recent.status = 'reversed';
+    contract.paid -= hundredths(recent.amount);
+    this.count('reversed');
+  }
+
+  /** A step a week towards the end of an account that is not paid any more. */
+  private async pursue(contract: Contract): Promise<void> {
+    const { status } = await this.accountNow(contract);
+    const next: Record<string, string[]> = {
+      active: ['suspended'],
+      suspended: ['defaulted', 'written_off'],
+      defaulted: ['repossessed', 'written_off'],
+      repossessed: ['written_off'],
+    };
+    const choices = next[status] ?? [];
+    const to = choices[this.random(Math.max(1, choices.length))];
+    if (to === undefined) return;
+    await this.move(contract, to);
+    if (to === 'written_off') contract.stage = 'given up';
+  }
+
+  private async cancel(contract: Contract): Promise<void> {
+    const { status } = await this.accountNow(contract);
+    if (!['pending', 'active', 'suspended'].includes(status)) return;
+    await this.move(contract, 'cancelled');
+    contract.stage = 'cancelled';
+    await this.giveBack(contract);
+  }
+
+  /** Staff suspend an account themselves, or end a suspension: the policy must leave the first alone. */
+  private async holdForAWhile(contract: Contract): Promise<void> {
+    const { status } = await this.accountNow(contract);
+    if (status === 'active') await this.move(contract, 'suspended');
+    else if (status === 'suspended') await this.move(contract, 'active');
+  }
+
+  /** Credit goes to another account of the family, or back to the customer. */
+  private async giveBack(contract: Contract): Promise<void> {
+    const { credit } = await this.accountNow(contract);
+    if (credit === 0) return;
+    const other = this.contracts[this.random(this.contracts.length)];
+    const amount = this.oneIn(3) ? units((hundredths(credit) + 1n) / 2n) : credit;
+    const body = { amount, reason: 'paid too much' };
+    const isTransfer = this.oneIn(2) && other !== undefined && other !== contract && other.stage === 'open';
+    const move = isTransfer
+      ? await this.post(`/accounts/${contract.id}/credit/transfer`, { ...body, toAccountId: other.id })
+      : await this.post(`/accounts/${contract.id}/credit/refund`, {
+          ...body,
+          paymentMethodId: PROVIDER_METHOD,
+        });
+    contract.paid -= hundredths(amount);
+    if (isTransfer) other.paid += hundredths(amount);
+    const { accountId, toAccountId, valueDate } = move;
+    this.creditMoves.push({ accountId, toAccountId, valueDate, amount });
+    this.count(isTransfer ? 'credit transferred' : 'credit refunded');
+  }
+
+  private async move({ id }: Contract, status: string): Promise<void> {
+    const body = { status, reason: 'decided in the weekly meeting' };
+    const answer = await this.service.call('PUT', `/accounts/${id}`, body, { token: this.token });
+    expect(answer.status, answer.text).toBe(200);
+    this.count(status);
+  }
+
+  private accountNow({ id }: Contract) {
+    return read(this.service, this.token, `/accounts/${id}`);
+  }
+
+  private async post(path: string, body: unknown) {
+    const answer = await this.service.call('POST', path, body, { token: this.token });
+    expect([200, 201], answer.text).toContain(answer.status);
+    return answer.body.data;
+  }
+
+  /** One wrong digit, or two neighbours swapped. */
+  private slip(accountNumber: string): string {
+    const at = 3 + this.random(accountNumber.length - 4);
+    const [a = '', b = ''] = accountNumber.slice(at, at + 2);
+    const [first, second] = a === b ? [String((Number(a) + 1) % 10), b] : [b, a];
+    return `${accountNumber.slice(0, at)}${first}${second}${accountNumber.slice(at + 2)}`;
+  }
+
+  private oneIn(n: number): boolean {
+    return this.random(n) === 0;
+  }
+
+  private count(what: string): void {
+    this.counts[what] = (this.counts[what] ?? 0) + 1;
+  }
+}
+
+/** Seconds of a day as hhmmss. */
+function clockText(seconds: number): string {
+  const parts = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return parts.map((part) => String(part).padStart(2, '0')).join('');
+}
