@@ -652,7 +652,7 @@ describe('GET /reports/payments', () => {
 async function exportsRunning(service: TestService): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select count(*)::int as n from pg_stat_activity
-    where datname = current_database() and query ilike 'copy%' and state = 'active'`.execute(
+    where datname = current_database() and query ilike 'copy%' and state = 'active' and leader_pid is null`.execute(
     service.context.db,
   );
   return rows[0]?.n ?? 0;
@@ -723,7 +723,7 @@ describe('a long export', () => {
     expect(response.statusCode).toBe(200);
     const { rows } = await sql`
       select pg_terminate_backend(pid) as ended from pg_stat_activity
-      where datname = current_database() and query ilike 'copy%' and state = 'active'`.execute(
+      where datname = current_database() and query ilike 'copy%' and state = 'active' and leader_pid is null`.execute(
       service.context.db,
     );
     expect(rows).toEqual([{ ended: true }]);
