@@ -154,8 +154,8 @@ async function pictureOf(run: Case, lived: Lived, { asked, period: { from, days 
       today: day,
       amountMinor: BigInt(asked.amountMinor),
     }),
-    summary: await summarizeAccounts(context, period),
-    summaryOfAll: await summarizeAccounts(context, all),
+    summary: await summarizeAccounts(tx, context, period),
+    summaryOfAll: await summarizeAccounts(tx, context, all),
     report: {
       totals: { ...report.totals, counts: null },
       byMethod: withoutCounts(report.byMethod),
