@@ -104,7 +104,7 @@ async function measureOne(workload, statements, { service, bare, headers }) {
   const takes = [];
   await database.query('checkpoint');
   for (let round = 0; round <= rounds; round += 1) {
-    const duration = round === 0 ? 2 : seconds; // the first warms up
+    const duration = round === 0 ? 8 : seconds; // the first warms up
     const before = await resources(service.program.pid);
     const a = await wrk({ ...shared, base: service.base, headers, seconds: duration });
     const used = await resources(service.program.pid, before);
