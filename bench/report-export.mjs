@@ -13,25 +13,18 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { paymentsCsv, TEXT_COLUMNS } from '../dist/reports/store.js';
+import { createDatabase, fill, sizes } from './load.mjs';
 
 const [payments, accounts, rounds] = [1_000_000, 20_000, 3].map((value, i) =>
   Number(process.argv[2 + i] ?? value),
 );
-const server = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@localhost:55432/postgres';
-const database = `ams_bench_export_${process.pid}`;
-const url = new URL(server);
-url.pathname = `/${database}`;
-
-const admin = new pg.Client({ connectionString: server });
-await admin.connect();
-await admin.query(`create database ${database}`);
+const { url, drop } = await createDatabase('export');
 const port = await freePort();
 const program = spawn(process.execPath, [join(import.meta.dirname, '..', 'dist', 'server.js')], {
   env: {
     ...{ PATH: process.env.PATH, NODE_ENV: 'test', LOG_LEVEL: 'warn', PORT: String(port) },
-    ...{ DATABASE_URL: url.href, RATE_LIMIT_GENERAL: '0', RATE_LIMIT_BULK: '0', DEMO_DATA: 'on' },
+    ...{ DATABASE_URL: url, RATE_LIMIT_GENERAL: '0', RATE_LIMIT_BULK: '0', DEMO_DATA: 'on' },
   },
   cwd: import.meta.dirname, // where no .env is
   stdio: ['ignore', 'inherit', 'inherit'],
@@ -41,13 +34,12 @@ try {
 } finally {
   program.kill('SIGTERM');
   await new Promise((resolve) => (program.exitCode === null ? program.once('exit', resolve) : resolve()));
-  await admin.query(`drop database ${database} with (force)`);
-  await admin.end();
+  await drop();
 }
 
 async function measure() {
   const token = await signIn();
-  await fill();
+  await fill(url, sizes({ payments, accounts }));
   const api = `http://127.0.0.1:${port}/api`;
 
   const today = new Date().toISOString().slice(0, 10);
@@ -58,7 +50,7 @@ async function measure() {
   const csvUrl = `${api}/reports/payments?format=csv&startDate=${period.startDate}&endDate=${today}`;
 
   const psql = () =>
-    execFileSync('psql', ['-q', url.href, '-c', copy], {
+    execFileSync('psql', ['-q', url, '-c', copy], {
       env: { ...process.env, PGOPTIONS: '-c work_mem=64MB' },
     });
 
@@ -152,48 +144,6 @@ async function signIn() {
     body: JSON.stringify(body),
   });
   return (await answer.json()).data.accessToken;
-}
-
-/** Accounts of all frequencies over two years, payments of the last year, balances that agree with them. */
-async function fill() {
-  const client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  await client.query(
-    `
-    insert into customers (first_name, last_name, phone, phone_sha256, search_text)
-    select 'Customer', 'Number ' || n, '+2547' || lpad(n::text, 8, '0'), sha256(n::text::bytea), 'customer ' || n
-    from generate_series(1, $1::int) n`,
-    [accounts],
-  );
-  await client.query(
-    `
-    insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
-      instalment_minor, instalment_count, frequency, grace_days, receivable_minor, created_at)
-    select n, 1 + n % 5, p.id, current_date - (n % 730)::int, 'active', p.deposit_minor, p.instalment_minor * 4,
-      p.instalment_count, p.frequency, p.grace_days, 0, now() - (n % 730) * interval '1 day'
-    from generate_series(1, $1::int) n join pay_plans p on p.id = 1 + n % 3`,
-    [accounts],
-  );
-  await client.query(
-    `
-    insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key, payment_date, status,
-      source, reversed_at)
-    select a.account_id, 10000 + n % 9000, 1 + n % 4, 'QK' || n, 'QK' || n, day, s.status::payment_status, 'manual',
-      case when s.status = 'reversed' then now() end
-    from generate_series(1, $1::bigint) n,
-      lateral (select current_date - 364 + (n * 365 / ($1::bigint + 1))::int as day) d,
-      lateral (select case when n % 97 = 0 then 'reversed' when n % 101 = 0 then 'unmatched' else 'matched' end as status) s,
-      lateral (select case when s.status <> 'unmatched' then 1 + n * 7919 % $2::bigint end as account_id) a`,
-    [payments, accounts],
-  );
-  await client.query(`
-    update accounts a set paid_minor = p.paid,
-      next_due_date = next_due_date(frequency, activation_date, deposit_minor, instalment_minor, total_minor, p.paid)
-    from (select a.id, coalesce(sum(amount_minor) filter (where p.status = 'matched'), 0)::bigint as paid
-      from accounts a left join payments p on p.account_id = a.id group by a.id) p
-    where p.id = a.id`);
-  await client.query('vacuum analyze');
-  await client.end();
 }
 
 function memoryMb() {

@@ -52,9 +52,19 @@ export function parsePlainDate(text: string): PlainDate | undefined {
  * @throws RangeError for an unknown zone, an invalid Date, or a year outside 0000..9999.
  */
 export function businessDay(instant: Date, timeZone: string): PlainDate {
-  const zoned = Temporal.Instant.fromEpochMilliseconds(instant.getTime()).toZonedDateTimeISO(timeZone);
-  return textOf({ year: zoned.year, month: zoned.month, day: zoned.day });
+  const time = instant.getTime();
+  const known = lastDays.get(timeZone);
+  if (known && time >= known.fromMs && time < known.untilMs) return known.day;
+  const zoned = Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO(timeZone);
+  const day = textOf({ year: zoned.year, month: zoned.month, day: zoned.day });
+  const fromMs = zoned.startOfDay().epochMilliseconds;
+  const untilMs = zoned.add({ days: 1 }).startOfDay().epochMilliseconds;
+  lastDays.set(timeZone, { day, fromMs, untilMs });
+  return day;
 }
+
+/** For each time zone the day asked for last: every request asks what today is, and the calendar is slow. */
+const lastDays = new Map<string, { day: PlainDate; fromMs: number; untilMs: number }>();
 
 /**
  * The instant at which a calendar date begins in a time zone: midnight, or the first instant after it where

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { PlainDate } from './dates.ts';
 import type { Tx } from './db.ts';
 import type { Minor } from './money.ts';
@@ -17,7 +17,8 @@ export interface LedgerLine {
 interface LedgerPosting {
   event: LedgerEvent;
   accountId: number | null;
-  paymentId: number | null;
+  /** Or, in SQL, that of a payment which the same statement inserts. */
+  paymentId: number | RawBuilder<number> | null;
   creditMoveId?: number;
   /** The business day that the event counts for. */
   valueDate: PlainDate;
@@ -29,9 +30,13 @@ interface LedgerPosting {
  * later change of them.
  */
 export async function postToLedger(tx: Tx, posting: LedgerPosting): Promise<void> {
+  if (posting.lines.some((line) => line.amountMinor !== 0n)) await insertEntries(posting).execute(tx);
+}
+
+/** The statement that adds the entries, for use within a larger one. */
+export function insertEntries(posting: LedgerPosting): RawBuilder<unknown> {
   const lines = posting.lines.filter((line) => line.amountMinor !== 0n);
-  if (lines.length === 0) return;
-  await sql`
+  return sql`
     with event as (select nextval('ledger_event_ids') as id)
     insert into ledger_entries
       (event_id, event, account_id, payment_id, credit_move_id, value_date, ledger_account, amount_minor,
@@ -44,5 +49,5 @@ export async function postToLedger(tx: Tx, posting: LedgerPosting): Promise<void
       ${lines.map((line) => line.amountMinor)}::bigint[],
       ${lines.map((line) => line.paymentMethodId ?? null)}::bigint[],
       ${lines.map((line) => line.accountId ?? posting.accountId)}::bigint[]
-    ) as line (ledger_account, amount_minor, payment_method_id, account_id)`.execute(tx);
+    ) as line (ledger_account, amount_minor, payment_method_id, account_id)`;
 }

@@ -124,22 +124,34 @@ export function createValidatorCompiler(company: CompanyFormats) {
   const formats = { ...FORMATS, ...companyFormats(company) };
   const bodies = newAjv(company, formats);
   const urlParts = newAjv(company, formats);
+  // The same routes stand under two addresses; compiling is most of what a start costs.
+  const known = { body: new Map<unknown, Checker>(), urlPart: new Map<unknown, Checker>() };
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
-    if (httpPart === 'body') return checker(bodies.compile(closed(schema)), (value) => value ?? {}, formats);
-    const whole = closed(schema);
-    return checker(urlParts.compile(whole), (value) => readText(value, whole), formats);
+    const isBody = httpPart === 'body';
+    const checkers = isBody ? known.body : known.urlPart;
+    let check = checkers.get(schema);
+    if (!check) {
+      const whole = closed(schema);
+      check = isBody
+        ? checker(bodies.compile(whole), (value) => value ?? {}, formats)
+        : checker(urlParts.compile(whole), (value) => readText(value, whole), formats);
+      checkers.set(schema, check);
+    }
+    return check;
   };
 }
 
 /** What a check of one part of a request finds: the part as it was read, or all that is wrong in it. */
 export type Checked = { value: unknown } | { error: AppError };
 
+type Checker = (given: unknown) => Checked;
+
 function checker(
   validate: ValidateFunction,
   read: (value: unknown) => unknown,
   formats: Record<string, TextFormat>,
-) {
-  return (given: unknown): Checked => {
+): Checker {
+  return (given) => {
     const value = read(given);
     if (validate(value)) return { value };
     return { error: invalid(problemsOf(validate.errors ?? [], formats)) };

@@ -1,7 +1,6 @@
-import { bookOnAccount } from '../accounts/commands.ts';
+import { bookOnAccount, settleAccount } from '../accounts/commands.ts';
 import { bookMoneyIn, bookMoneyOut, canTake } from '../accounts/rules.ts';
 import { type AccountRow, booksOf } from '../accounts/store.ts';
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/db.ts';
 import { invalidField } from '../core/errors.ts';
@@ -28,42 +27,18 @@ export async function bookPayment(
   context: Context,
   actor: Actor,
   account: AccountRow | undefined,
-  payment: Omit<NewPaymentRow, 'accountId' | 'createdBy'>,
+  payment: Omit<NewPaymentRow, 'accountId'>,
 ): Promise<PaymentRow> {
-  const row = await insertPayment(tx, {
-    ...payment,
-    accountId: account?.id ?? null,
-    createdBy: actor.userId,
-  });
-  const { amountMinor, paymentMethodId, paymentDate: valueDate } = payment;
+  const { amountMinor, paymentMethodId } = payment;
   const contra = { ledgerAccount: 'clearing' as const, amountMinor, paymentMethodId };
-  if (account) {
-    const booking = bookMoneyIn(booksOf(account), amountMinor);
-    await bookOnAccount(tx, context, account, {
-      event: 'payment_received',
-      paymentId: row.id,
-      valueDate,
-      booking,
-      contra,
-    });
-  } else {
-    const lines = [contra, { ledgerAccount: 'unmatched' as const, amountMinor: -amountMinor }];
-    await postToLedger(tx, {
-      event: 'payment_received',
-      accountId: null,
-      paymentId: row.id,
-      valueDate,
-      lines,
-    });
+  if (!account) {
+    const unmatched = { ledgerAccount: 'unmatched' as const, amountMinor: -amountMinor };
+    return insertPayment(tx, actor, { ...payment, accountId: null }, [contra, unmatched]);
   }
-  const after = {
-    accountId: row.account_id,
-    amountMinor,
-    paymentMethodId,
-    transactionRef: row.transaction_ref,
-    valueDate,
-  };
-  await audit(tx, actor, { action: 'payment.record', resource: 'payment', resourceId: row.id, after });
+  const booking = bookMoneyIn(booksOf(account), amountMinor);
+  const lines = [contra, ...booking.lines];
+  const row = await insertPayment(tx, actor, { ...payment, accountId: account.id }, lines);
+  await settleAccount(tx, context, account, booking, 'payment_received');
   return row;
 }
 

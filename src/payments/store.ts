@@ -1,9 +1,11 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
-import { amountOf, type Currency } from '../core/context.ts';
+import { insertAudit } from '../core/audit.ts';
+import { type Actor, amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
 import { duplicate, notFound } from '../core/errors.ts';
+import { insertEntries, type LedgerLine } from '../core/ledger.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { MatchMethod, PaymentSource, Payments } from '../core/tables.ts';
@@ -32,35 +34,57 @@ export interface NewPaymentRow {
   matchReason?: string;
   /** Null for a payment entered by hand. */
   provider: ProviderTransaction | null;
-  createdBy: number | null;
 }
 
-/** @throws AppError DUPLICATE_ENTRY when an unreversed payment of the method has the reference, NOT_FOUND for the method. */
-export async function insertPayment(tx: Tx, payment: NewPaymentRow): Promise<PaymentRow> {
+/** The id of the payment that a statement inserts, in what goes with it. */
+const NEW_PAYMENT_ID = sql<number>`(select id from payment)`;
+
+/**
+ * Inserts a payment with its ledger entries and its audit row, in one statement, since each more is one more
+ * round trip while the account is locked.
+ *
+ * @throws AppError DUPLICATE_ENTRY when an unreversed payment of the method has the reference, NOT_FOUND for the method.
+ */
+export async function insertPayment(
+  tx: Tx,
+  actor: Actor,
+  payment: NewPaymentRow,
+  lines: LedgerLine[],
+): Promise<PaymentRow> {
+  const { accountId, amountMinor, paymentMethodId, transactionRef, paymentDate: valueDate } = payment;
+  const entries = insertEntries({
+    event: 'payment_received',
+    accountId,
+    paymentId: NEW_PAYMENT_ID,
+    valueDate,
+    lines,
+  });
+  const audited = insertAudit(actor, {
+    action: 'payment.record',
+    resource: 'payment',
+    resourceId: NEW_PAYMENT_ID,
+    after: { accountId, amountMinor, paymentMethodId, transactionRef, valueDate },
+  });
   try {
-    return await tx
-      .insertInto('payments')
-      .values({
-        account_id: payment.accountId,
-        amount_minor: payment.amountMinor,
-        payment_method_id: payment.paymentMethodId,
-        transaction_ref: payment.transactionRef,
-        reference_key: payment.transactionRef === null ? null : referenceKey(payment.transactionRef),
-        payment_date: payment.paymentDate,
-        status: payment.accountId === null ? 'unmatched' : 'matched',
-        source: payment.source,
-        match_method: payment.matchMethod,
-        match_reason: payment.matchReason ?? null,
-        provider: payment.provider?.name ?? null,
-        provider_trans_id: payment.provider?.transId ?? null,
-        created_by: payment.createdBy,
-      })
-      .returningAll()
-      .executeTakeFirstOrThrow();
+    const { rows } = await sql<PaymentRow>`
+      with payment as (
+        insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key,
+          payment_date, status, source, match_method, match_reason, provider, provider_trans_id, created_by)
+        values (${accountId}, ${amountMinor}, ${paymentMethodId}, ${transactionRef},
+          ${transactionRef === null ? null : referenceKey(transactionRef)}, ${valueDate},
+          ${accountId === null ? 'unmatched' : 'matched'}, ${payment.source}, ${payment.matchMethod},
+          ${payment.matchReason ?? null}, ${payment.provider?.name ?? null}, ${payment.provider?.transId ?? null},
+          ${actor.userId})
+        returning *
+      ), entries as (${entries}), audited as (${audited})
+      select * from payment`.execute(tx);
+    const [row] = rows;
+    if (!row) throw new Error('An insert returns its row.');
+    return row;
   } catch (error) {
     if (violatedUnique(error)?.startsWith('payments_trans')) throw duplicate('payment', 'transactionRef');
     if (violatedForeignKey(error) === 'payments_payment_method_id_fkey') {
-      throw notFound('payment_method', payment.paymentMethodId, 'paymentMethodId');
+      throw notFound('payment_method', paymentMethodId, 'paymentMethodId');
     }
     throw error;
   }

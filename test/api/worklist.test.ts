@@ -239,7 +239,7 @@ describe('what staff assigned', () => {
     const told = { TransID: 'TAKENOFF1', TransAmount: '250.00', BillRefNumber: account.accountNumber };
     expect(await post(told)).toBe(entry.id);
     expect((await service.call('GET', `/payments/${entry.id}`)).body.data).toMatchObject(UNMATCHED);
-    expect(await suggestionsOf(entry)).toMatchObject([{ accountId: account.id, confidence: 'high' }]);
+    expect((await suggestionsOf(entry))[0]).toMatchObject({ accountId: account.id, confidence: 'high' });
   });
 
   it('is what was said last, and what was said before once that is taken back', async () => {

@@ -1,0 +1,53 @@
+/**
+ * What Fastify and pg do with the same statements and nothing else: no checks, no limits, no log, rows as they come.
+ * BENCH_BARE names a file with the routes.
+ */
+import { readFileSync } from 'node:fs';
+import fastify from 'fastify';
+import pg from 'pg';
+import { isTransaction, valuesOf } from './statements.mjs';
+
+const { routes, url, port } = JSON.parse(readFileSync(process.env.BENCH_BARE, 'utf8'));
+const pool = new pg.Pool({ connectionString: url, max: 8 });
+const app = fastify();
+
+for (const [number, { method, path, variables, statements }] of routes.entries()) {
+  const named = statements.map((statement, i) => ({ ...statement, name: `r${number}s${i}` }));
+  app.route({
+    method,
+    url: path,
+    handler: async (request) => {
+      const given = { ...request.params, ...request.query, ...request.body };
+      const values = Object.fromEntries(Object.entries(variables).map(([name, from]) => [name, given[from]]));
+      return isTransaction(named) ? inOrder(named, values) : atOnce(named, values);
+    },
+  });
+}
+
+await app.listen({ port, host: '127.0.0.1' });
+
+async function atOnce(statements, variables) {
+  const results = await Promise.all(
+    statements.map((statement) =>
+      pool.query({ name: statement.name, text: statement.text, values: valuesOf(statement, variables) }),
+    ),
+  );
+  return results.map(({ rows }) => rows);
+}
+
+async function inOrder(statements, variables) {
+  const client = await pool.connect();
+  try {
+    let answer;
+    for (const statement of statements) {
+      const { name, text, row } = statement;
+      const values = valuesOf(statement, variables);
+      const { rows } = await client.query(values.length > 0 ? { name, text, values } : text);
+      if (row) variables[`${row}id`] = rows[0].id;
+      if (text.startsWith('insert into "payments"')) answer = rows[0];
+    }
+    return answer;
+  } finally {
+    client.release();
+  }
+}

@@ -1,0 +1,30 @@
+/**
+ * Preloaded into the service (node --import), writes every statement that it sends to PostgreSQL to the file
+ * BENCH_RECORD, one JSON a line: what the service is measured against is then what it really does.
+ */
+import { appendFileSync } from 'node:fs';
+import pg from 'pg';
+import { prepareValue } from 'pg/lib/utils.js';
+
+const query = pg.Client.prototype.query;
+
+pg.Client.prototype.query = function recorded(...given) {
+  const [config] = given;
+  const answer = query.apply(this, given);
+  if (typeof config?.text !== 'string' || typeof answer?.then !== 'function') return answer;
+  const { text, values = [] } = config;
+  return answer.then((result) => {
+    const insertedId = result.command === 'INSERT' ? result.rows[0]?.id : undefined;
+    appendFileSync(
+      process.env.BENCH_RECORD,
+      `${JSON.stringify({ text, values: values.map(textOf), insertedId })}\n`,
+    );
+    return result;
+  });
+};
+
+/** A parameter as it goes over the wire. */
+function textOf(value) {
+  const prepared = prepareValue(value);
+  return Buffer.isBuffer(prepared) ? `\\x${prepared.toString('hex')}` : prepared;
+}

@@ -1,0 +1,516 @@
+/**
+ * How much of what PostgreSQL itself can do the service passes on: for each workload, in turns, (a) the service over
+ * HTTP as it runs in production, (b) pgbench with the statements that the service was seen to send, (c) Fastify and pg
+ * with the same statements and nothing else. Medians of the rounds; a/b and a/c are medians of the ratios in a round.
+ *
+ *   npm run bench -- [--payments=1000000] [--rounds=3] [--seconds=5] [--connections=32] [--only=TEXT] [--write]
+ *
+ * --only takes the workloads whose name holds the text; --write keeps the tables in bench/RESULTS.md.
+ * Needs wrk, pgbench and psql; a server on which a superuser may create a database, BENCH_DATABASE_URL (default
+ * postgres://postgres@localhost:55432/postgres), which nobody else should be using; and Redis if BENCH_REDIS_URL
+ * names one.
+ */
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { cpus, tmpdir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs, promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { formatAccountNumber } from '../dist/accounts/account-number.js';
+import { paymentsCsv } from '../dist/reports/store.js';
+import { createDatabase, FIRST_OPEN_ACCOUNT, fill, sizes } from './load.mjs';
+import { pgbenchScript, REFERENCE, templateOf } from './statements.mjs';
+import { workloads } from './workloads.mjs';
+import { wrk } from './wrk.mjs';
+
+const run = promisify(execFile);
+const text = { type: 'string' };
+const { values: options } = parseArgs({
+  options: {
+    ...{ payments: text, accounts: text, customers: text, rounds: text, seconds: text, connections: text },
+    ...{ only: text, write: { type: 'boolean' } },
+  },
+});
+const number = (name, otherwise) => (options[name] === undefined ? otherwise : Number(options[name]));
+const [rounds, seconds, connections] = [number('rounds', 3), number('seconds', 5), number('connections', 32)];
+const size = sizes({
+  payments: number('payments'),
+  accounts: number('accounts'),
+  customers: number('customers'),
+});
+
+const SECRET = 'a secret of the bench only';
+const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
+const programs = [];
+const redis = process.env.BENCH_REDIS_URL ? new Redis(process.env.BENCH_REDIS_URL) : undefined;
+const { url, drop } = await createDatabase('run');
+const database = new pg.Client({ connectionString: url });
+
+try {
+  await database.connect();
+  const start = performance.now();
+  await fill(url, size);
+  log(`loaded ${JSON.stringify(size)} in ${Math.round((performance.now() - start) / 1000)} s`);
+  await verify();
+  const result = await measure();
+  const report = await reportOf(result);
+  console.log(`\n${report}`);
+  if (options.write) writeFileSync(join(import.meta.dirname, 'RESULTS.md'), `${report}\n`);
+} finally {
+  for (const program of programs) await stop(program);
+  await database.end();
+  redis?.disconnect();
+  await drop();
+  rmSync(scratch, { recursive: true });
+}
+
+async function measure() {
+  const chosen = workloads(size).filter(({ name }) => name.includes(options.only ?? ''));
+  const recorder = await startService({
+    NODE_OPTIONS: `--import=${file('record.mjs')}`,
+    BENCH_RECORD: scratchFile('seen'),
+  });
+  const headers = { authorization: `Bearer ${await signIn(recorder.base)}`, 'x-webhook-secret': SECRET };
+  const templates = [];
+  for (const workload of chosen) templates.push(await record(recorder, workload, headers));
+  await stop(recorder.program);
+
+  const service = await startService({});
+  const bare = await startBare(chosen, templates);
+  writeFileSync(scratchFile('numbers'), openAccounts());
+  const results = [];
+  for (const [i, workload] of chosen.entries()) {
+    results.push(
+      await measureOne(workload, templates[i], { service, bare: { ...bare, prefix: `/${i}` }, headers }),
+    );
+  }
+  const single = await measureSingle(service, headers);
+  const memoryMb = peakMemoryMb(service.program.pid);
+  const { rows } = await database.query(
+    `select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
+      and application_name = 'account-management-service'`,
+  );
+  return { results, single, memoryMb, readyMs: service.readyMs, connectionsOfService: rows[0].n };
+}
+
+async function measureOne(workload, statements, { service, bare, headers }) {
+  const { script, defines } = pgbenchScript(statements, await typesOf(statements), workload.ranges);
+  writeFileSync(scratchFile('pgbench.sql'), script);
+  const shared = { workload, connections, scratch, numbers: scratchFile('numbers') };
+  const takes = [];
+  await database.query('checkpoint');
+  for (let round = 0; round <= rounds; round += 1) {
+    const duration = round === 0 ? 8 : seconds; // the first warms up
+    const before = await resources(service.program.pid);
+    const a = await wrk({ ...shared, base: service.base, headers, seconds: duration });
+    const used = await resources(service.program.pid, before);
+    const b = await pgbench(scratchFile('pgbench.sql'), defines, duration);
+    const bareBefore = await resources(bare.program.pid);
+    const c = await wrk({
+      ...shared,
+      base: bare.base,
+      headers: {},
+      seconds: duration,
+      prefix: bare.prefix,
+    });
+    const bareUsed = await resources(bare.program.pid, bareBefore);
+    if (a.failures + c.failures > 0)
+      throw new Error(`${workload.name}: ${a.failures} and ${c.failures} failures`);
+    if (round > 0)
+      takes.push({ a, b, c, used: perRequest(used, a.requests), bareCpuMs: bareUsed.cpuMs / c.requests });
+  }
+  const line = {
+    name: workload.name,
+    statements: statements.length,
+    ...{ a: medianOf(takes, ({ a }) => a.perSecond), b: medianOf(takes, ({ b }) => b) },
+    ...{ c: medianOf(takes, ({ c }) => c.perSecond), p50: medianOf(takes, ({ a }) => a.p50) },
+    ...{ p99: medianOf(takes, ({ a }) => a.p99), bareP99: medianOf(takes, ({ c }) => c.p99) },
+    ...{
+      ab: medianOf(takes, ({ a, b }) => a.perSecond / b),
+      ac: medianOf(takes, ({ a, c }) => a.perSecond / c.perSecond),
+    },
+    ...{
+      cpuMs: medianOf(takes, ({ used }) => used.cpuMs),
+      walBytes: medianOf(takes, ({ used }) => used.walBytes),
+    },
+    bareCpuMs: medianOf(takes, ({ bareCpuMs }) => bareCpuMs),
+    redisCalls: medianOf(takes, ({ used }) => used.redisCalls),
+  };
+  log(
+    `${line.name}: a ${round(line.a)} b ${round(line.b)} c ${round(line.c)} /s, a/b ${line.ab.toFixed(2)} a/c ${line.ac.toFixed(2)}`,
+  );
+  return line;
+}
+
+/** What is one long request rather than many short ones; each against the same work without the service. */
+async function measureSingle({ base }, headers) {
+  const today = new Date().toISOString().slice(0, 10);
+  const get = async (path) => {
+    const response = await fetch(`${base}/api${path}`, { headers });
+    for await (const _chunk of response.body);
+    if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  };
+  const lines = [];
+  const one = async (name, ours, theirs) => {
+    if (!name.includes(options.only ?? '')) return;
+    const takes = [];
+    for (let round = 0; round <= rounds; round += 1) {
+      const [a, b] = [await timed(ours), theirs && (await timed(theirs))];
+      if (round > 0) takes.push({ a, b });
+    }
+    const b = theirs && medianOf(takes, (take) => take.b);
+    const line = {
+      name,
+      a: medianOf(takes, ({ a }) => a),
+      b,
+      ab: b && medianOf(takes, (take) => take.b / take.a),
+    };
+    log(
+      `${name}: ${round(line.a)} ms${b ? `, without the service ${round(b)} ms, ratio ${line.ab.toFixed(2)}` : ''}`,
+    );
+    lines.push(line);
+  };
+
+  let next = 1;
+  const unreconciled = () => {
+    const ids = Array.from({ length: 10_000 }, () => {
+      do next += 1;
+      while (next % 10 === 0 || next % 100 === 2); // reconciled or reversed by the loader
+      return next;
+    });
+    return ids;
+  };
+  await one(
+    'POST /payments/reconcile, 10,000 ids',
+    async () => {
+      const response = await fetch(`${base}/api/payments/reconcile`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ paymentIds: unreconciled() }),
+      });
+      const { data } = await response.json();
+      if (data?.reconciledCount !== 10_000 && data?.counts?.reconciled !== 10_000)
+        throw new Error(JSON.stringify(data).slice(0, 300));
+    },
+    // The one statement that the work cannot do without.
+    async () => {
+      await database.query('begin');
+      await database.query(
+        `with batch as (insert into reconciliations (reconciliation_date, payment_count, total_minor)
+          select current_date, count(*), sum(amount_minor) from payments where id = any($1::bigint[]) returning id)
+        update payments p set reconciliation_id = batch.id, reconciliation_date = current_date, updated_at = now()
+        from batch where p.id = any($1::bigint[])`,
+        [unreconciled()],
+      );
+      await database.query('commit');
+    },
+  );
+  const period = { startDate: '2000-01-01', endDate: today };
+  const csv = paymentsCsv(period, { code: 'KES', decimals: 2 }).replace(/\s+/g, ' ');
+  await one(
+    `GET /reports/payments?format=csv, all ${size.payments.toLocaleString('en')} payments; against psql \\copy`,
+    () => get(`/reports/payments?format=csv&startDate=${period.startDate}&endDate=${today}`),
+    () => run('psql', ['-q', url, '-c', `\\copy (${csv}) to '/dev/null' (format csv, header true)`]),
+  );
+  const month = today.slice(0, 8);
+  await one('GET /reports/accounts/summary, this month, as of today', () =>
+    get(`/reports/accounts/summary?startDate=${month}01&endDate=${today}`),
+  );
+  const past = new Date(Date.now() - 200 * 86_400_000).toISOString().slice(0, 8);
+  await one('GET /reports/accounts/summary, a past month', () =>
+    get(`/reports/accounts/summary?startDate=${past}01&endDate=${past}28`),
+  );
+  const middle = Math.floor(size.accounts / 40);
+  await one('GET /accounts, the middle page of all', () => get(`/accounts?page=${middle}`));
+  return lines;
+}
+
+/** Sends the call twice, so that what is looked up once is known, and keeps the statements of the second. */
+async function record({ base }, workload, headers) {
+  const marks = {
+    account: Math.floor(size.accounts * 0.7317) + FIRST_OPEN_ACCOUNT,
+    customer: Math.floor(size.customers * 0.7317) + 1,
+  };
+  let seen = 0;
+  for (const reference of [`${REFERENCE}WARM`, REFERENCE]) {
+    await delay(100);
+    seen = statSync(scratchFile('seen')).size;
+    // Each workload has references of its own.
+    const values = {
+      ...marks,
+      reference: `${reference}${workload.name.length}`,
+      accountNumber: formatAccountNumber(marks.account),
+    };
+    const put = (template) => template.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
+    const given = Object.entries({ 'content-type': 'application/json', ...workload.headers, ...headers });
+    const response = await fetch(`${base}/api${put(workload.path)}`, {
+      method: workload.method,
+      headers: Object.fromEntries(given.map(([name, value]) => [name, put(value)])),
+      ...(workload.body && { body: put(workload.body) }),
+    });
+    const answer = await response.text();
+    if (!response.ok || answer.includes('unmatched')) throw new Error(`${workload.name}: ${answer}`);
+    Object.assign(marks, { reference: values.reference });
+    if (workload.bare.variables.accountNumber) Object.assign(marks, { accountNumber: values.accountNumber });
+  }
+  const lines = readFileSync(scratchFile('seen'), 'utf8').slice(seen).trim().split('\n');
+  const used = Object.entries(marks).filter(
+    ([name]) => name in workload.bare.variables || name in workload.ranges,
+  );
+  return templateOf(
+    lines.map((line) => JSON.parse(line)),
+    Object.fromEntries(used),
+  );
+}
+
+/** The types that PostgreSQL gives the parameters. */
+async function typesOf(statements) {
+  const types = [];
+  for (const { text } of statements) {
+    if (!text.includes('$1')) {
+      types.push([]);
+      continue;
+    }
+    await database.query(`prepare asked as ${text}`);
+    const { rows } = await database.query(
+      `select parameter_types::text[] as types from pg_prepared_statements where name = 'asked'`,
+    );
+    await database.query('deallocate asked');
+    types.push(rows[0].types);
+  }
+  return types;
+}
+
+async function pgbench(script, defines, duration) {
+  const args = ['-n', '-M', 'prepared', '-c', connections, '-j', 2, '-T', duration, '-f', script];
+  // It cannot compute a check digit; nothing that the database does depends on it.
+  const texts = [...defines, 'accountNumber=ACC10000012'].flatMap((define) => ['-D', define]);
+  const { stdout } = await run('pgbench', [...args, ...texts, url].map(String)).catch(({ stderr }) => {
+    throw new Error(`pgbench: ${stderr.slice(0, 500)}`);
+  });
+  const failed = /number of failed transactions: (\d+)/.exec(stdout)?.[1];
+  if (failed !== '0') throw new Error(stdout);
+  return Number(/tps = ([\d.]+)/.exec(stdout)[1]);
+}
+
+async function startService(extra) {
+  const port = await freePort();
+  const program = start('../dist/server.js', {
+    ...{
+      NODE_ENV: 'production',
+      PORT: port,
+      HOST: '127.0.0.1',
+      DATABASE_URL: url,
+      JWT_SECRET: SECRET.repeat(2),
+    },
+    ...{ WEBHOOK_SECRET: SECRET, REGISTRATION: 'open', REGISTRATION_ROLE: 'admin', ACCESS_TOKEN_TTL: 86_400 },
+    ...{ RATE_LIMIT_AUTH: 1e9, RATE_LIMIT_BULK: 1e9, RATE_LIMIT_GENERAL: 1e9, RATE_LIMIT_WEBHOOK: 1e9 },
+    ...(process.env.BENCH_REDIS_URL && { REDIS_URL: process.env.BENCH_REDIS_URL }),
+    ...extra,
+  });
+  const base = `http://127.0.0.1:${port}`;
+  const readyMs = await answering(`${base}/readyz`);
+  await delay(2_000); // the first run of the minute job
+  return { program, base, readyMs };
+}
+
+async function startBare(chosen, templates) {
+  const port = await freePort();
+  // Each under a prefix of its own, since several workloads may have one path.
+  const routes = chosen.map(({ method, bare }, i) => ({
+    ...bare,
+    method,
+    path: `/${i}${bare.path}`,
+    statements: templates[i],
+  }));
+  writeFileSync(scratchFile('bare.json'), JSON.stringify({ routes, url, port }));
+  const program = start('bare.mjs', { NODE_ENV: 'production', BENCH_BARE: scratchFile('bare.json') });
+  const base = `http://127.0.0.1:${port}`;
+  await answering(base);
+  return { program, base };
+}
+
+/** The access log is written, to /dev/null: a file's disk would be busy with the database. */
+function start(script, environment) {
+  const program = spawn(process.execPath, [file(script)], {
+    env: {
+      PATH: process.env.PATH,
+      ...Object.fromEntries(Object.entries(environment).map(([k, v]) => [k, String(v)])),
+    },
+    cwd: scratch, // where no .env is
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  programs.push(program);
+  return program;
+}
+
+async function stop(program) {
+  if (program.exitCode !== null) return;
+  program.kill('SIGTERM');
+  await once(program, 'exit');
+}
+
+async function answering(address) {
+  const start = performance.now();
+  for (;;) {
+    const response = await fetch(address).catch(() => undefined);
+    if (response) return performance.now() - start;
+    if (performance.now() - start > 30_000) throw new Error(`${address} does not answer`);
+    await delay(20);
+  }
+}
+
+async function signIn(base) {
+  const user = {
+    email: 'bench@example.com',
+    password: 'a long enough password',
+    firstName: 'B',
+    lastName: 'M',
+  };
+  const response = await fetch(`${base}/api/auth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(user),
+  });
+  const { data } = await response.json();
+  return data.accessToken;
+}
+
+async function verify() {
+  const environment = { PATH: process.env.PATH, NODE_ENV: 'test', DATABASE_URL: url };
+  const taken = await timed(() =>
+    run(process.execPath, [file('../dist/cli/verify.js')], { env: environment, cwd: scratch }),
+  );
+  log(`the books are clean (npm run verify, ${Math.round(taken / 1000)} s)`);
+}
+
+/** CPU time of a process, write-ahead log and commands of Redis: since ever, or since an earlier answer. */
+async function resources(pid, before = { cpuMs: 0, walBytes: 0, redisCalls: 0 }) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  const ticksPerSecond = 100;
+  const { rows } = await database.query(`select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as bytes`);
+  // The limits are one script, whatever it calls inside.
+  const calls = /cmdstat_evalsha:calls=(\d+)/.exec((await redis?.info('commandstats')) ?? '')?.[1] ?? 0;
+  return {
+    cpuMs: ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond - before.cpuMs,
+    walBytes: Number(rows[0].bytes) - before.walBytes,
+    redisCalls: Number(calls) - before.redisCalls,
+  };
+}
+
+function perRequest(used, requests) {
+  return Object.fromEntries(Object.entries(used).map(([name, amount]) => [name, amount / requests]));
+}
+
+async function reportOf({ results, single, memoryMb, readyMs, connectionsOfService }) {
+  const { rows } = await database.query(
+    `select name, current_setting(name) as value
+    from unnest('{server_version,shared_buffers,fsync,synchronous_commit,max_wal_size}'::text[]) as name`,
+  );
+  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  }).trim();
+  const table = (head, lines) =>
+    [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return [
+    '# Results of `npm run bench`',
+    `At ${commit}, ${new Date().toISOString().slice(0, 10)}. ${cpus().length} × ${cpus()[0].model.trim()}, ` +
+      `${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}; PostgreSQL with ` +
+      `${rows.map(({ name, value }) => `${name} ${value}`).join(', ')}; ${redis ? 'Redis' : 'no Redis'}; all on this one machine, wrk too. ` +
+      `${size.payments.toLocaleString('en')} payments, ${size.accounts.toLocaleString('en')} accounts, ` +
+      `${size.customers.toLocaleString('en')} customers; ${connections} connections, ${rounds} rounds of ${seconds} s, medians.`,
+    'a: the service; b: `pgbench -M prepared` with the statements that the service was seen to send; c: Fastify and pg with ' +
+      'the same and nothing else. Requests a second say little about other machines; the ratios say more.',
+    table(
+      ['workload', 'a /s', 'b /s', 'c /s', 'a/b', 'a/c', 'p50 of a, ms', 'p99 of a, ms', 'p99 of c, ms'],
+      results.map((r) => [
+        r.name,
+        round(r.a),
+        round(r.b),
+        round(r.c),
+        r.ab.toFixed(2),
+        r.ac.toFixed(2),
+        r.p50.toFixed(1),
+        r.p99.toFixed(1),
+        r.bareP99.toFixed(1),
+      ]),
+    ),
+    'What one request costs:',
+    table(
+      [
+        'workload',
+        'statements',
+        'CPU of a, ms',
+        'CPU of c, ms',
+        'write-ahead log, bytes',
+        'scripts run by Redis',
+      ],
+      results.map((r) => [
+        r.name,
+        r.statements,
+        r.cpuMs.toFixed(2),
+        r.bareCpuMs.toFixed(2),
+        round(r.walBytes),
+        r.redisCalls.toFixed(1),
+      ]),
+    ),
+    'One caller, one request at a time; b: the same work without the service.',
+    table(
+      ['workload', 'a, ms', 'b, ms', 'b/a'],
+      single.map((r) => [r.name, round(r.a), r.b ? round(r.b) : '–', r.ab?.toFixed(2) ?? '–']),
+    ),
+    `The instance was ready ${round(readyMs)} ms after its start on the migrated database, used ${memoryMb} MB at most, and held ` +
+      `${connectionsOfService} connections of its pool.`,
+  ].join('\n\n');
+}
+
+function openAccounts() {
+  const step = Math.max(1, Math.floor((size.accounts - FIRST_OPEN_ACCOUNT) / 5_000));
+  const count = Math.floor((size.accounts - FIRST_OPEN_ACCOUNT) / step);
+  const ids = Array.from({ length: count }, (_, i) => FIRST_OPEN_ACCOUNT + i * step);
+  return ids.map((id) => `${id} ${formatAccountNumber(id)}\n`).join('');
+}
+
+function peakMemoryMb(pid) {
+  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024);
+}
+
+async function timed(work) {
+  const start = performance.now();
+  await work();
+  return performance.now() - start;
+}
+
+function medianOf(takes, figure) {
+  return takes.map(figure).toSorted((x, y) => x - y)[takes.length >> 1];
+}
+
+function round(value) {
+  return Math.round(value).toLocaleString('en');
+}
+
+function file(name) {
+  return join(import.meta.dirname, name);
+}
+
+function scratchFile(name) {
+  return join(scratch, name);
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function log(line) {
+  console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
+}

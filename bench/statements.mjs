@@ -1,0 +1,76 @@
+/**
+ * Recorded statements as templates: what varied between calls becomes a variable again, so that pgbench and the
+ * bare handler can run them for other accounts, under other references.
+ */
+
+/** What the recorded call was made with; unlikely enough to be found again among the parameters. */
+export const REFERENCE = 'QB7MARKED';
+
+/**
+ * @param marks name of a variable → the text that it had in the recorded call.
+ * @returns statements whose values are null or a list of texts and `{name}`, and what each inserted row is called.
+ */
+export function templateOf(recorded, marks) {
+  const names = new Map(Object.entries(marks).map(([name, text]) => [String(text), name]));
+  const statements = recorded.map(({ text, values, insertedId }, index) => {
+    const parts = values.map((value) => (value === null ? null : partsOf(String(value), names)));
+    if (insertedId !== undefined) names.set(String(insertedId), `row${index}_id`);
+    return { text, values: parts, row: insertedId === undefined ? undefined : `row${index}_` };
+  });
+  const used = new Set(
+    statements.flatMap(({ values }) => values.flatMap((parts) => parts ?? [])).map((part) => part.name),
+  );
+  return statements.map((statement) => ({
+    ...statement,
+    row: used.has(`${statement.row}id`) ? statement.row : undefined,
+  }));
+}
+
+function partsOf(text, names) {
+  const marks = [...names.keys()].map((mark) => mark.replace(/[^\w]/g, '\\$&'));
+  const pieces = text.split(new RegExp(`(?<![A-Za-z0-9])(${marks.join('|')})(?![A-Za-z0-9])`));
+  return pieces
+    .map((piece, i) => (i % 2 === 1 ? { name: names.get(piece) } : piece))
+    .filter((piece) => piece !== '');
+}
+
+export function isTransaction(statements) {
+  return statements[0]?.text === 'begin';
+}
+
+/** The values of one call; `variables` also receives the ids of rows inserted on the way. */
+export function valuesOf({ values }, variables) {
+  return values.map((parts) => {
+    if (parts === null) return null;
+    if (parts.length === 1 && parts[0].name) return variables[parts[0].name];
+    return parts.map((part) => (part.name ? variables[part.name] : part)).join('');
+  });
+}
+
+/**
+ * A script for pgbench, and the texts that it is given with -D: pgbench itself computes with numbers alone.
+ * @param types of the parameters of each statement, as PostgreSQL names them.
+ * @param ranges name of a variable → [lowest, highest].
+ */
+export function pgbenchScript(statements, types, ranges) {
+  const constants = [];
+  const lines = Object.entries(ranges).map(([name, [from, to]]) => `\\set ${name} random(${from}, ${to})`);
+  for (const [i, { text, values, row }] of statements.entries()) {
+    const sql = text.replace(/\s+/g, ' ').replace(/\$(\d+)/g, (_all, number) => {
+      const parts = values[Number(number) - 1];
+      if (parts === null) return 'null';
+      if (parts.length === 1 && parts[0].name) return `:${parts[0].name}`;
+      const terms = parts.map((part) => {
+        if (part.name) return `:${part.name}::text`;
+        constants.push(part);
+        return `:text${constants.length - 1}${parts.length > 1 ? '::text' : ''}`;
+      });
+      if (terms.length > 0)
+        return terms.length > 1 ? `(${terms.join(' || ')})::${types[i][Number(number) - 1]}` : terms[0];
+      constants.push(''); // the empty text
+      return `:text${constants.length - 1}`;
+    });
+    lines.push(row ? `${sql} \\gset ${row}` : `${sql};`);
+  }
+  return { script: `${lines.join('\n')}\n`, defines: constants.map((text, i) => `text${i}=${text}`) };
+}

@@ -1,0 +1,70 @@
+import { FIRST_OPEN_ACCOUNT, SEARCHED_NAME } from './load.mjs';
+
+/**
+ * What is asked of the service 32 times at once. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` stand
+ * for what varies between calls; `bare` tells the bare handler where to find them: in its path, query or body.
+ *
+ * @returns for each: name, method, path, body, headers, ranges of what is a number, and `bare`.
+ */
+export function workloads({ accounts, customers }) {
+  const account = [FIRST_OPEN_ACCOUNT, accounts];
+  const one = FIRST_OPEN_ACCOUNT + 1;
+  const reference = [1_000_000_000, 999_999_999_999_999];
+  const payment = {
+    method: 'POST',
+    path: '/payments',
+    headers: { 'idempotency-key': '{reference}' },
+    body: '{"accountId":{account},"amount":12.34,"paymentMethodId":2,"transactionRef":"{reference}"}',
+    bare: { path: '/api/payments', variables: { account: 'accountId', reference: 'transactionRef' } },
+  };
+  const fixed = (path) => ({
+    method: 'GET',
+    path,
+    ranges: {},
+    bare: { path: `/api${path}`.replace(/\?.*/, ''), variables: {} },
+  });
+
+  return [
+    {
+      name: 'GET /accounts/:id',
+      method: 'GET',
+      path: '/accounts/{account}',
+      ranges: { account },
+      bare: { path: '/api/accounts/:account', variables: { account: 'account' } },
+    },
+    {
+      name: 'GET /accounts?customerId=, page and exact total',
+      method: 'GET',
+      path: '/accounts?customerId={customer}',
+      ranges: { customer: [1, customers] },
+      bare: { path: '/api/accounts', variables: { customer: 'customerId' } },
+    },
+    {
+      name: 'GET /accounts?status=, of 70 % of the accounts',
+      ...fixed('/accounts?status=active&sort=createdAt:desc&limit=20'),
+    },
+    {
+      name: 'GET /accounts?status=, of 300 accounts',
+      ...fixed('/accounts?status=repossessed&sort=createdAt:desc&limit=20'),
+    },
+    {
+      name: 'GET /customers?search=, of 1 % of the customers',
+      ...fixed(`/customers?search=${SEARCHED_NAME}`),
+    },
+    { name: 'POST /payments with an Idempotency-Key', ...payment, ranges: { account, reference } },
+    {
+      name: 'POST webhook, matched by account number',
+      method: 'POST',
+      path: '/webhooks/payments/mobilemoney',
+      body:
+        '{"TransactionType":"Pay Bill","TransID":"{reference}","TransTime":"20260105101530","TransAmount":"12.34",' +
+        '"BusinessShortCode":"600638","BillRefNumber":"{accountNumber}","MSISDN":"254799999999","account":{account}}',
+      ranges: { account, reference },
+      bare: {
+        path: '/api/webhooks/payments/mobilemoney',
+        variables: { account: 'account', accountNumber: 'BillRefNumber', reference: 'TransID' },
+      },
+    },
+    { name: 'POST /payments, all on one account', ...payment, ranges: { account: [one, one], reference } },
+  ];
+}

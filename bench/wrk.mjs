@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/**
+ * One round of wrk: requests a second, latencies in ms, and how many answers were no success.
+ * @param prefix before the path, as the bare handler has it.
+ * @param numbers a file of `<account> <account number>` lines, for what the check digit makes hard to compute.
+ */
+export async function wrk({ base, workload, headers, seconds, connections, scratch, numbers, prefix = '' }) {
+  const script = `${scratch}/wrk.lua`;
+  writeFileSync(script, luaScript(workload, headers, numbers, prefix));
+  const args = ['-t2', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script, base];
+  const { stdout } = await run('wrk', args);
+  const result = /^RESULT (.*)$/m.exec(stdout)?.[1];
+  if (!result) throw new Error(`wrk said: ${stdout}`);
+  const { requests, us, p50, p99, failures } = JSON.parse(result);
+  return { perSecond: requests / (us / 1e6), requests, p50: p50 / 1000, p99: p99 / 1000, failures };
+}
+
+function luaScript({ method, path, body, headers: own = {}, ranges }, headers, numbers, prefix) {
+  const [from, to] = ranges.account ?? ranges.customer ?? [1, 1];
+  const entries = Object.entries({ 'content-type': 'application/json', ...own, ...headers });
+  return `
+local threads = 0
+function setup(thread)
+  thread:set("id", threads)
+  threads = threads + 1
+end
+function init(args)
+  math.randomseed(os.time() * 100 + id)
+  n, numbers = 0, {}
+  ${body?.includes('{accountNumber}') ? `for line in io.lines(${JSON.stringify(numbers)}) do numbers[#numbers + 1] = line end` : ''}
+end
+function request()
+  n = n + 1
+  local account, accountNumber = math.random(${from}, ${to}), ""
+  if #numbers > 0 then account, accountNumber = numbers[math.random(#numbers)]:match("(%S+) (%S+)") end
+  local customer = account
+  local reference = string.format("W${Date.now()}%d%d", id, n)
+  return wrk.format(${JSON.stringify(method)}, ${lua(`${prefix}/api${path}`)}, {
+    ${entries.map(([name, value]) => `[${JSON.stringify(name)}] = ${lua(value)}`).join(',\n    ')}
+  }, ${body === undefined ? 'nil' : lua(body)})
+end
+function done(summary, latency)
+  local e = summary.errors
+  io.write(string.format('RESULT {"requests":%d,"us":%d,"p50":%d,"p99":%d,"failures":%d}\\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    e.status + e.connect + e.read + e.write + e.timeout))
+end
+`;
+}
+
+/** A text with {names} as an expression that joins its parts. */
+function lua(text) {
+  const parts = text.split(/\{(account|accountNumber|customer|reference)\}/);
+  return parts.map((part, i) => (i % 2 === 1 ? part : JSON.stringify(part))).join(' .. ');
+}
