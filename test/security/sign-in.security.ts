@@ -9,7 +9,11 @@ import { send } from './wire.ts';
  * threads, and as long for the first sign-in of a process: src/users/password-threads.test.ts.
  */
 const service = useService();
-const PRODUCTION = { NODE_ENV: 'production', JWT_SECRET: 'x'.repeat(32), WEBHOOK_SECRET: 'sesame' };
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  JWT_SECRET: 'x'.repeat(32),
+  WEBHOOK_SECRET: 'sesame-and-more-of-it',
+};
 
 async function newUser(email: string): Promise<{ accessToken: string; user: { id: number } }> {
   const body = { email, password: PASSWORD, firstName: 'A', lastName: 'B' };
