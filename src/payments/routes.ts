@@ -154,7 +154,8 @@ export function paymentRoutes(api: Api, context: Context): void {
         tags: ['Payments'],
         summary: 'Give unmatched money to the account that it belongs to',
         description:
-          'Where the payer’s number is known exactly, the next notification with the same reference from the same payer matches by itself.',
+          'Where the payer’s number is known exactly, the next notification with the same reference from the same payer matches by itself; ' +
+          'not against a reference that is the number of another open account, which waits with both suggested.',
         params: UnmatchedParams,
         body: Assignment,
         response: { 200: Envelope(Payment, 'Payment assigned.') },
@@ -176,7 +177,8 @@ export function paymentRoutes(api: Api, context: Context): void {
         tags: ['Payments'],
         summary: 'Take a payment off the account that it was matched to',
         description:
-          'It is unmatched again and can be assigned elsewhere, also where it is reconciled. What was learned from the assignment is forgotten.',
+          'It is unmatched again and can be assigned elsewhere, also where it is reconciled. What was learned from the assignment is forgotten; ' +
+          'payments that it had matched by then stay where they are (`filter[matchMethod]=learned`).',
         params: UnmatchedParams,
         body: Unassignment,
         response: { 200: Envelope(Payment, 'Payment unassigned.') },

@@ -91,7 +91,10 @@ export const AccountSummary = Type.Object(
       },
     ),
     contractValue: Type.Number({ description: 'Totals of all accounts but the cancelled ones.' }),
-    collected: Type.Number({ description: 'Unreversed payments on accounts, dated in the period, to asOf.' }),
+    collected: Type.Number({
+      description:
+        'What came onto accounts, dated in the period, to asOf: unreversed payments, less credit that was refunded.',
+    }),
     outstanding: Type.Number({
       description:
         'Gross receivables: the balances of active, suspended, defaulted and repossessed accounts. The buckets add up to it.',

@@ -175,7 +175,7 @@ describe('a payment method', () => {
 });
 
 describe('an employee who is not active', () => {
-  it('sells no account, named or by who opens it', async () => {
+  it('sells no account when named, and none by opening one', async () => {
     const employee = (await service.call('POST', '/employees', { name: 'Gone' })).body.data;
     const token = await service.signInAs('agent');
     const me = (await service.call('GET', '/auth/me', undefined, { token })).body.data;

@@ -595,7 +595,7 @@ export interface paths {
         put?: never;
         /**
          * Give unmatched money to the account that it belongs to
-         * @description Where the payer’s number is known exactly, the next notification with the same reference from the same payer matches by itself.
+         * @description Where the payer’s number is known exactly, the next notification with the same reference from the same payer matches by itself; not against a reference that is the number of another open account, which waits with both suggested.
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -617,7 +617,7 @@ export interface paths {
         put?: never;
         /**
          * Take a payment off the account that it was matched to
-         * @description It is unmatched again and can be assigned elsewhere, also where it is reconciled. What was learned from the assignment is forgotten.
+         * @description It is unmatched again and can be assigned elsewhere, also where it is reconciled. What was learned from the assignment is forgotten; payments that it had matched by then stay where they are (`filter[matchMethod]=learned`).
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -1935,7 +1935,7 @@ export interface components {
             };
             /** @description Totals of all accounts but the cancelled ones. */
             contractValue: number;
-            /** @description Unreversed payments on accounts, dated in the period, to asOf. */
+            /** @description What came onto accounts, dated in the period, to asOf: unreversed payments, less credit that was refunded. */
             collected: number;
             /** @description Gross receivables: the balances of active, suspended, defaulted and repossessed accounts. The buckets add up to it. */
             outstanding: number;
