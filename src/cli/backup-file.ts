@@ -24,6 +24,11 @@ const LEFT_OUT = ['sessions', 'refresh_tokens', 'oauth_states', 'kysely_migratio
 interface Table {
   name: string;
   columns: string[];
+  /**
+   * The columns of its primary key, written for `order by`: only a named order, which is the same on every server,
+   * makes two readings alike.
+   */
+  key: string[];
 }
 
 interface Contents {
@@ -46,11 +51,11 @@ interface Foot {
 /** A backup that cannot be taken or read; its message is for whoever runs the service. */
 export class BackupError extends Error {}
 
-/** Both sides write values in the same way, whatever the server's settings are, and read a table from its beginning. */
+/** Both sides write values in the same way, whatever the server's settings are. */
 const SESSION = `
   set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
   set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'; set timezone = 'UTC'; set extra_float_digits = 3;
-  set client_encoding = 'UTF8'; set synchronize_seqscans = off; set search_path = public`;
+  set client_encoding = 'UTF8'; set search_path = public`;
 
 /**
  * The whole database as it was at one moment, while others go on writing.
@@ -76,7 +81,7 @@ export async function* readDatabase(
 
   const tables: Contents[] = [];
   for (const table of head.tables) {
-    const copy = client.query(copyTo(`copy ${target(table)} to stdout`));
+    const copy = client.query(copyTo(`copy (${inOrder(table)}) to stdout`));
     const hash = createHash('sha256');
     for await (const chunk of copy as AsyncIterable<Buffer>) {
       hash.update(chunk);
@@ -172,6 +177,9 @@ async function readTables(client: pg.ClientBase): Promise<Table[]> {
        array(select a.attname::text from pg_attribute a
          where a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped and a.attgenerated = ''
          order by a.attnum) as columns,
+       array(select quote_ident(a.attname) || case when a.attcollation <> 0 then ' collate "C"' else '' end
+         from pg_index i join pg_attribute a on a.attrelid = t.oid and a.attnum = any (i.indkey)
+         where i.indrelid = t.oid and i.indisprimary order by array_position(i.indkey::int2[], a.attnum)) as key,
        array(select f.relname::text from pg_constraint c join pg_class f on f.oid = c.confrelid
          where c.conrelid = t.oid and c.contype = 'f' and c.confrelid <> t.oid) as "refersTo"
      from pg_class t
@@ -184,8 +192,8 @@ async function readTables(client: pg.ClientBase): Promise<Table[]> {
   while (waiting.size > 0) {
     const ready = [...waiting.values()].filter(({ refersTo }) => !refersTo.some((name) => waiting.has(name)));
     if (ready.length === 0) throw new Error(`Tables refer to each other: ${[...waiting.keys()].join(', ')}.`);
-    for (const { name, columns } of ready) {
-      sorted.push({ name, columns });
+    for (const { name, columns, key } of ready) {
+      sorted.push({ name, columns, key });
       waiting.delete(name);
     }
   }
@@ -193,7 +201,7 @@ async function readTables(client: pg.ClientBase): Promise<Table[]> {
 }
 
 async function contentsOf(client: pg.ClientBase, table: Table): Promise<Contents> {
-  const copy = client.query(copyTo(`copy ${target(table)} to stdout`));
+  const copy = client.query(copyTo(`copy (${inOrder(table)}) to stdout`));
   const hash = createHash('sha256');
   for await (const chunk of copy as AsyncIterable<Buffer>) hash.update(chunk);
   return { rows: copy.rowCount, sha256: hash.digest('hex') };
@@ -280,6 +288,10 @@ function readJson<T>(line: string): T {
 
 function target({ name, columns }: Table): string {
   return `${quoted(name)} (${columns.map(quoted).join(', ')})`;
+}
+
+function inOrder({ name, columns, key }: Table): string {
+  return `select ${columns.map(quoted).join(', ')} from ${quoted(name)} order by ${key.join(', ')}`;
 }
 
 function quoted(name: string): string {

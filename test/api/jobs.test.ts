@@ -165,9 +165,8 @@ describe('the minute jobs', () => {
   });
 
   it('need no more connections than the smallest pool has', async () => {
-    const { connectionString } = service.parts.pool.options;
     const smallest = openDatabase({
-      connection: connectionString ?? '',
+      connection: service.connection,
       poolSize: 2,
       prepare: true,
       onConnectionLost: () => {},
