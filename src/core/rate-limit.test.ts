@@ -57,6 +57,7 @@ describe('a limiter whose Redis fails', () => {
   function brokenRedis(): { redis: SharedRedis; failures: () => number } {
     let failures = 0;
     const refuse = () => Promise.reject(new Error('Command timed out'));
+    // Of ioredis only what the limiter calls.
     const client = {
       status: 'ready',
       defineCommand: () => {},

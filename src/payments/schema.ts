@@ -20,8 +20,8 @@ import type {
 } from '../core/tables.ts';
 
 export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const satisfies PaymentStatus[];
-export const PAYMENT_SOURCES = ['manual', 'webhook', 'import'] as const satisfies PaymentSource[];
-export const MATCH_METHODS = [
+const PAYMENT_SOURCES = ['manual', 'webhook', 'import'] as const satisfies PaymentSource[];
+const MATCH_METHODS = [
   'account_number',
   'national_id',
   'phone',
@@ -180,12 +180,8 @@ export const UnmatchedPayment = Type.Object(
   },
 );
 
-export const NOTIFICATION_STATUSES = [
-  'pending',
-  'processed',
-  'rejected',
-] as const satisfies NotificationStatus[];
-export const NOTIFICATION_OUTCOMES = [
+const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const satisfies NotificationStatus[];
+const NOTIFICATION_OUTCOMES = [
   'matched',
   'unmatched',
   'linked',

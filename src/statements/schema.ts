@@ -34,7 +34,7 @@ const Cover = Type.Object({
   amount: Money,
 });
 
-export const StatementRow = Type.Object({
+const StatementRow = Type.Object({
   date: DateText,
   type: Type.Enum([...ROW_TYPES]),
   description: Type.String(),
