@@ -61,7 +61,7 @@ function statements({ payments, accounts, customers }) {
   return [
     `insert into customers (first_name, last_name, phone, phone_sha256, search_text, created_at)
     select first, last, phone, sha256(substr(phone, 2)::bytea), lower(first || ' ' || last || ' ' || phone),
-      now() - (${customers} - n) * interval '730 days' / ${customers}
+      now() - (${customers} - n)::float8 / ${customers} * interval '730 days'
     from generate_series(1, ${customers}) n,
       lateral (select (array['Amina', 'Baraka', 'Chloe', 'Daudi', 'Esther', 'Faraji', 'Grace'])[1 + n % 7] as first,
         (array['Wan', 'Kip', 'Oti', 'Muth', 'Nje', 'Aki', 'Che', 'Nya', 'Bar', 'Som'])[1 + n % 10]
@@ -75,7 +75,7 @@ function statements({ payments, accounts, customers }) {
       (case when n < ${FIRST_OPEN_ACCOUNT} then 'repossessed' when n % 10 < 7 then 'active' else 'suspended' end)
         ::account_status,
       p.deposit_minor, 40000, 1000, p.frequency, 7, 0,
-      now() - (${accounts} - n) * interval '730 days' / ${accounts}
+      now() - (${accounts} - n)::float8 / ${accounts} * interval '730 days'
     from generate_series(1, ${accounts}::bigint) n join pay_plans p on p.id = 1 + n % 3 order by n`,
     `insert into account_status_changes (account_id, to_status, changed_on)
     select id, status, activation_date from accounts order by id`,
@@ -90,7 +90,7 @@ function statements({ payments, accounts, customers }) {
       case n % 100 when 1 then null when 3 then 'assigned' else 'account_number' end::match_method,
       'mobilemoney', 'QK' || n, case n % 100 when 2 then now() end,
       case when n % 10 = 0 then 1 end, case when n % 10 = 0 then current_date end,
-      now() - (${payments} - n) * interval '364 days' / ${payments}
+      now() - (${payments} - n)::float8 / ${payments} * interval '364 days'
     from generate_series(1, ${payments}::bigint) n`,
     `update reconciliations set total_minor =
       coalesce((select sum(amount_minor) from payments where reconciliation_id = 1), 0)`,

@@ -1,9 +1,9 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import { compareDates, type PlainDate } from '../core/dates.ts';
-import { inTransaction, type Tx } from '../core/db.ts';
+import { inTransaction, type Statement, type Tx, together } from '../core/db.ts';
 import { invalidField, notFound } from '../core/errors.ts';
-import { type LedgerLine, postToLedger } from '../core/ledger.ts';
+import { insertEntries, type LedgerLine, postToLedger } from '../core/ledger.ts';
 import type { Minor } from '../core/money.ts';
 import type { AccountStatus, LedgerEvent, StatusCause } from '../core/tables.ts';
 import { findEmployee } from '../employees/store.ts';
@@ -23,6 +23,7 @@ import { nextItem, type Terms, totalMinor } from './schedule.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
 import {
   type AccountRow,
+  accountUpdate,
   booksOf,
   findCause,
   findCompletion,
@@ -176,31 +177,37 @@ export async function bookOnAccount(
   move: MoneyMove,
 ): Promise<AccountRow> {
   const { booking, contra, ...event } = move;
-  await postToLedger(tx, { ...event, accountId: account.id, lines: [contra, ...booking.lines] });
-  return settleAccount(tx, context, account, booking, move.event);
+  const entries = insertEntries({ ...event, accountId: account.id, lines: [contra, ...booking.lines] });
+  const settled = await settleAccount(tx, context, account, { booking, event: move.event }, entries);
+  return settled.account;
 }
 
 /**
- * What follows for a locked account from entries that were posted: the balances, the first unpaid date,
- * completion or its undoing, and the end of a suspension for non-payment, together.
+ * What follows for a locked account from entries: the balances, the first unpaid date, completion or its undoing,
+ * and the end of a suspension for non-payment, together.
+ *
+ * @param posting the statement that posts the entries, where that is still to be done.
+ * @returns the account, and the rows that the statement returned.
  */
-export async function settleAccount(
+export async function settleAccount<Row>(
   tx: Tx,
   context: Context,
   account: AccountRow,
-  { after }: Booking,
-  event: LedgerEvent,
-): Promise<AccountRow> {
+  { booking: { after }, event }: Pick<MoneyMove, 'booking' | 'event'>,
+  ...posting: Statement<Row>[]
+): Promise<{ account: AccountRow; posted: Row[] }> {
   const { status, reason, cause } = await statusAfter(tx, account, after.paidMinor, event);
-  const booked = await updateAccount(tx, account.id, {
+  const update = accountUpdate(tx, account.id, {
     books: after,
     nextDueDate: nextDueDateOf(account, status, after.paidMinor),
     ...(status !== account.status && { status, reason }),
   });
+  const [[booked], posted = []] = await together<[AccountRow, ...Row[]]>(tx, update, ...posting);
+  if (!booked) throw new Error(`Account ${account.id} was locked and is gone.`);
   if (status !== account.status) {
     await recordMove(tx, context, SYSTEM, account, { to: status, reason, cause });
   }
-  return reactivateIfPaid(tx, context, booked);
+  return { account: await reactivateIfPaid(tx, context, booked), posted };
 }
 
 async function termsFor(context: Context, body: NewAccount, day: PlainDate): Promise<Terms> {

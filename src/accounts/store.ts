@@ -1,7 +1,7 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { amountOf, type Context, type Currency, today } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
-import { type Db, type Tx, UNNAMED, violatedForeignKey } from '../core/db.ts';
+import { type Db, lookUp, type Tx, UNNAMED, violatedForeignKey } from '../core/db.ts';
 import { notFound } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
@@ -60,16 +60,23 @@ export async function insertAccount(tx: Tx, account: NewAccountRow): Promise<Acc
   }
 }
 
-export function findAccountRow(db: Db, id: number): Promise<AccountRow | undefined> {
-  return db.selectFrom('accounts').selectAll().where('id', '=', id).executeTakeFirst();
+export async function findAccountRow(db: Db, id: number): Promise<AccountRow | undefined> {
+  const [row] = await lookUp<AccountRow>(db, 'select * from accounts where id = $1', [id]);
+  return row;
 }
 
 /**
  * The account's row lock comes before that of any of its payments. Like every lock of accounts, payments and
  * notifications it lets their keys be referred to, so that a new row elsewhere waits for none of them.
  */
-export function lockAccount(tx: Tx, id: number): Promise<AccountRow | undefined> {
-  return tx.selectFrom('accounts').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+export async function lockAccount(tx: Tx, id: number): Promise<AccountRow | undefined> {
+  const { rows } = await accountLock(id).execute(tx);
+  return rows[0];
+}
+
+/** The statement of `lockAccount`, to be sent together with others. */
+export function accountLock(id: number): RawBuilder<AccountRow> {
+  return sql`select * from accounts where id = ${id} for no key update`;
 }
 
 export interface AccountUpdate {
@@ -82,11 +89,16 @@ export interface AccountUpdate {
 }
 
 /** Writes to an account that the transaction has locked. */
-export function updateAccount(
+export function updateAccount(tx: Tx, id: number, update: AccountUpdate): Promise<AccountRow> {
+  return accountUpdate(tx, id, update).executeTakeFirstOrThrow();
+}
+
+/** The statement of `updateAccount`, to be sent together with others. */
+export function accountUpdate(
   tx: Tx,
   id: number,
   { books, nextDueDate, status, reason, reprievedOn, writtenOffOn }: AccountUpdate,
-): Promise<AccountRow> {
+) {
   return tx
     .updateTable('accounts')
     .set({
@@ -104,8 +116,7 @@ export function updateAccount(
       updated_at: sql`now()`,
     })
     .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
+    .returningAll();
 }
 
 export interface StatusChangeRow {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, deleteInBatches, type Tx } from '../core/db.ts';
+import { type Db, deleteInBatches, lookUp, type Tx } from '../core/db.ts';
 import type { UserRow } from '../users/store.ts';
 
 /** Lets one registration at a time look whether it is the first: a table that is empty has no row to lock. */
@@ -23,17 +23,15 @@ export async function insertSession(
 }
 
 /** The user of a session that still lives; undefined when it was ended, has expired, or the user is disabled. */
-export function findLivingSession(db: Db, sessionId: string, userId: number, now: Date) {
-  return db
-    .selectFrom('sessions as s')
-    .innerJoin('users as u', 'u.id', 's.user_id')
-    .select(['u.id', 'u.email', 'u.role', 'u.employee_id'])
-    .where('s.id', '=', sessionId)
-    .where('s.user_id', '=', userId)
-    .where('s.revoked_at', 'is', null)
-    .where('s.expires_at', '>', now)
-    .where('u.active', '=', true)
-    .executeTakeFirst();
+export async function findLivingSession(db: Db, sessionId: string, userId: number, now: Date) {
+  const [user] = await lookUp<Pick<UserRow, 'id' | 'email' | 'role' | 'employee_id'>>(
+    db,
+    `select u.id, u.email, u.role, u.employee_id
+    from sessions s join users u on u.id = s.user_id
+    where s.id = $1 and s.user_id = $2 and s.revoked_at is null and s.expires_at > $3 and u.active`,
+    [sessionId, userId, now],
+  );
+  return user;
 }
 
 /** False when the session was ended before. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  CompiledQuery,
   Kysely,
   type PostgresCursor,
   PostgresDialect,
@@ -12,6 +13,7 @@ import {
 import pg from 'pg';
 import { AppError, unavailable } from './errors.ts';
 import { parseInt8 } from './int8.ts';
+import { type LookUps, openLookUps, sendTogether } from './look-ups.ts';
 import type { DB } from './tables.ts';
 
 export type Db = Kysely<DB>;
@@ -61,26 +63,77 @@ export function openDatabase(options: DatabaseOptions): Database {
   const target =
     typeof options.connection === 'string' ? { connectionString: options.connection } : options.connection;
   const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
-  const pool = new pg.Pool({
+  const settings: pg.ClientConfig = {
     ...target,
     application_name: 'account-management-service',
-    max: options.poolSize,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    idleTimeoutMillis: 30_000,
     keepAlive: true,
     statement_timeout: statementTimeoutMs,
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     query_timeout: statementTimeoutMs + QUERY_TIMEOUT_MARGIN_MS,
     types: columnTypes,
-  });
+    pipeline: true, // for `together`; whoever waits for each answer notices nothing of it
+  };
+  const pool = new pg.Pool({ ...settings, max: options.poolSize, idleTimeoutMillis: 30_000 });
   // Without these two listeners a restart of PostgreSQL would end the process: an `error` event
   // that nobody hears is thrown. A query in flight still rejects by itself.
   pool.on('error', options.onConnectionLost);
   pool.on('connect', (client) => client.on('error', options.onConnectionLost));
 
-  const dialect = new PostgresDialect({ pool: guardedPool(pool, options.prepare) });
-  return { db: new Kysely<DB>({ dialect }), pool, close: () => pool.end() };
+  const db = new Kysely<DB>({
+    dialect: new PostgresDialect({ pool: guardedPool(pool, options.prepare) }),
+  });
+  const shared = options.prepare ? openLookUps(settings, options.onConnectionLost) : undefined;
+  if (shared) lookUps.set(db, shared);
+  return {
+    db,
+    pool,
+    close: async () => {
+      await Promise.all([pool.end(), shared?.close()]);
+    },
+  };
+}
+
+const lookUps = new WeakMap<Db, LookUps>();
+
+/**
+ * Finds a few rows by their key. Outside a transaction the statement shares a connection with those of other
+ * requests, so it must be one that is always quick; see look-ups.ts.
+ *
+ * @param text always the same for the same statement, with $1, $2 … for what varies.
+ */
+export async function lookUp<Row>(db: Db | Tx, text: string, values: readonly unknown[]): Promise<Row[]> {
+  const shared = lookUps.get(db);
+  if (shared) return shared.find<Row>(text, values);
+  return (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+}
+
+/** What Kysely has built, before it is sent. */
+export interface Statement<Row> {
+  compile(db: Db): CompiledQuery<Row>;
+}
+
+/**
+ * Sends statements of a transaction one behind the other and then waits for all their answers: one round trip
+ * instead of one each. They run in their order, each seeing what was committed before it began.
+ *
+ * @returns the rows of each. @throws what the first of them failed with, once all have ended.
+ */
+export async function together<Rows extends readonly unknown[]>(
+  tx: Tx,
+  ...statements: { [K in keyof Rows]: Statement<Rows[K]> }
+): Promise<{ [K in keyof Rows]: Rows[K][] }> {
+  const outcomes = await tx.getExecutor().provideConnection((connection) =>
+    Promise.allSettled(
+      // Kysely's own `execute` would wait for each.
+      statements.map((statement) => connection.executeQuery(statement.compile(tx))),
+    ),
+  );
+  return outcomes.map((outcome) => {
+    if (outcome.status === 'rejected') throw outcome.reason;
+    return outcome.value.rows;
+  }) as { [K in keyof Rows]: Rows[K][] };
 }
 
 /**
@@ -259,6 +312,7 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
   function query(text: unknown, values: readonly unknown[] = []): unknown {
     if (typeof text !== 'string') throw new TypeError('Cursors are not used here.');
     const name = prepare && values.length > 0 ? nameOf(text, names) : undefined;
+    sendTogether(client.connection.stream, process.nextTick);
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
       broken ||= !(error instanceof pg.DatabaseError);
       throw error;

@@ -3,7 +3,7 @@ import { clientKey, createLimiter } from './rate-limit.ts';
 import type { SharedRedis } from './redis.ts';
 
 beforeEach(() => {
-  vi.useFakeTimers();
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout'] });
 });
 afterEach(() => {
   vi.useRealTimers();

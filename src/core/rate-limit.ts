@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import {
   type RateLimiterAbstract,
   RateLimiterMemory,
@@ -24,6 +25,13 @@ export interface Limiter {
   check(key: string): Promise<void>;
   /** Forgets the key's calls. */
   forget(key: string): Promise<void>;
+}
+
+/** The calls of one key that come in one turn of the event loop: one command counts them all. */
+interface Turn {
+  calls: number;
+  /** Once the turn is over. */
+  counted: Promise<RateLimiterRes>;
 }
 
 /**
@@ -54,18 +62,42 @@ export function createLimiter(
     return question(local);
   }
 
+  async function consume(key: string, calls: number): Promise<RateLimiterRes> {
+    try {
+      return await ask((limiter) => limiter.consume(key, calls));
+    } catch (refusal) {
+      if (refusal instanceof RateLimiterRes) return refusal;
+      throw refusal;
+    }
+  }
+
+  const turns = new Map<string, Turn>();
+
+  function nextTurn(key: string): Turn {
+    const turn: Turn = {
+      calls: 0,
+      counted: turnOfTheLoop().then(() => {
+        turns.delete(key);
+        return consume(key, turn.calls);
+      }),
+    };
+    turns.set(key, turn);
+    return turn;
+  }
+
   return {
     async count(key) {
-      try {
-        return stateOf(limit, await ask((limiter) => limiter.consume(key)));
-      } catch (refusal) {
-        if (!(refusal instanceof RateLimiterRes)) throw refusal;
-        return stateOf(limit, refusal);
-      }
+      const turn = turns.get(key) ?? nextTurn(key);
+      turn.calls += 1;
+      const place = turn.calls;
+      const { consumedPoints, msBeforeNext } = await turn.counted;
+      return stateOf(limit, consumedPoints - (turn.calls - place), msBeforeNext);
     },
     async check(key) {
       const state = await ask((limiter) => limiter.get(key));
-      if (state && state.consumedPoints >= limit) throw limited(stateOf(limit, state), windowSeconds);
+      if (state && state.consumedPoints >= limit) {
+        throw limited(stateOf(limit, state.consumedPoints, state.msBeforeNext), windowSeconds);
+      }
     },
     async forget(key) {
       await local.delete(key);
@@ -107,12 +139,12 @@ function pairsOf(ipv4: string): number[] {
   return [a * 256 + b, c * 256 + d];
 }
 
-function stateOf(limit: number, result: RateLimiterRes): LimitState {
+function stateOf(limit: number, consumed: number, msBeforeNext: number): LimitState {
   return {
     limit,
-    remaining: result.remainingPoints,
-    resetSeconds: Math.max(1, Math.ceil(result.msBeforeNext / 1000)),
-    exceeded: result.consumedPoints > limit,
+    remaining: Math.max(0, limit - consumed),
+    resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)),
+    exceeded: consumed > limit,
   };
 }
 

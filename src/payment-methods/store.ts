@@ -1,5 +1,5 @@
-import { type Selectable, sql } from 'kysely';
-import { type Db, type Tx, violatedUnique } from '../core/db.ts';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { type Db, lookUp, type Tx, violatedUnique } from '../core/db.ts';
 import { duplicate } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { PaymentMethods } from '../core/tables.ts';
@@ -45,17 +45,24 @@ export async function listPaymentMethods(db: Db, plan: ListPlan) {
   return { ...page, rows: page.rows.map(toPaymentMethod) };
 }
 
-export function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethodRow | undefined> {
-  return db.selectFrom('payment_methods').selectAll().where('id', '=', id).executeTakeFirst();
+export async function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethodRow | undefined> {
+  const [row] = await lookUp<PaymentMethodRow>(db, 'select * from payment_methods where id = $1', [id]);
+  return row;
 }
 
 export async function getMobileMoneyId(db: Db): Promise<number> {
-  const row = await db
-    .selectFrom('payment_methods')
-    .select('id')
-    .where('code', '=', MOBILE_MONEY)
-    .executeTakeFirstOrThrow();
-  return row.id;
+  const { rows } = await mobileMoneyMethod().execute(db);
+  return idOf(rows);
+}
+
+/** The statement of `getMobileMoneyId`, to be sent together with others; `idOf` reads its answer. */
+export function mobileMoneyMethod(): RawBuilder<{ id: number }> {
+  return sql`select id from payment_methods where code = ${MOBILE_MONEY}`;
+}
+
+export function idOf([method]: { id: number }[]): number {
+  if (!method) throw new Error('The method of the provider’s payments is part of every catalogue.');
+  return method.id;
 }
 
 function toPaymentMethod(row: PaymentMethodRow) {

@@ -6,7 +6,7 @@ import type { Tx } from '../core/db.ts';
 import { invalidField } from '../core/errors.ts';
 import { postToLedger } from '../core/ledger.ts';
 import type { Minor } from '../core/money.ts';
-import { insertPayment, type NewPaymentRow, type PaymentRow } from './store.ts';
+import { type NewPaymentRow, type PaymentRow, paymentInsert, whyRefused } from './store.ts';
 
 /** @throws AppError VALIDATION_ERROR when the account would hold more than an amount can express. */
 export function checkRoom(account: AccountRow, amountMinor: Minor, path: string): void {
@@ -21,6 +21,7 @@ export function checkRoom(account: AccountRow, amountMinor: Minor, path: string)
 /**
  * Puts received money into the books: the payment, its ledger entries and the account's balance.
  * @param account locked by the transaction; undefined when it is not known whose money it is.
+ * @throws AppError DUPLICATE_ENTRY when an unreversed payment of the method has the reference, NOT_FOUND for the method.
  */
 export async function bookPayment(
   tx: Tx,
@@ -29,17 +30,32 @@ export async function bookPayment(
   account: AccountRow | undefined,
   payment: Omit<NewPaymentRow, 'accountId'>,
 ): Promise<PaymentRow> {
+  const paid = { ...payment, accountId: account?.id ?? null };
+  const rows = await insertPayment(tx, context, actor, account, paid).catch((error: unknown) => {
+    throw whyRefused(error, paid);
+  });
+  const [row] = rows;
+  if (!row) throw new Error('An insert returns its row.');
+  return row;
+}
+
+async function insertPayment(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  account: AccountRow | undefined,
+  payment: NewPaymentRow,
+): Promise<PaymentRow[]> {
   const { amountMinor, paymentMethodId } = payment;
   const contra = { ledgerAccount: 'clearing' as const, amountMinor, paymentMethodId };
   if (!account) {
     const unmatched = { ledgerAccount: 'unmatched' as const, amountMinor: -amountMinor };
-    return insertPayment(tx, actor, { ...payment, accountId: null }, [contra, unmatched]);
+    return (await paymentInsert(actor, payment, [contra, unmatched]).execute(tx)).rows;
   }
   const booking = bookMoneyIn(booksOf(account), amountMinor);
-  const lines = [contra, ...booking.lines];
-  const row = await insertPayment(tx, actor, { ...payment, accountId: account.id }, lines);
-  await settleAccount(tx, context, account, booking, 'payment_received');
-  return row;
+  const entries = paymentInsert(actor, payment, [contra, ...booking.lines]);
+  const settling = { booking, event: 'payment_received' as const };
+  return (await settleAccount(tx, context, account, settling, entries)).posted;
 }
 
 /** Moves unmatched money onto the account that it belongs to. */

@@ -1,7 +1,7 @@
-import { type AccountRow, lockAccount } from '../accounts/store.ts';
+import { type AccountRow, accountLock, lockAccount } from '../accounts/store.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
-import { inTransaction, LostRace, type Tx } from '../core/db.ts';
+import { inTransaction, LostRace, type Tx, together } from '../core/db.ts';
 import { type AppError, duplicate, illegalMove, invalidField, notFound } from '../core/errors.ts';
 import { findPaymentMethodRow } from '../payment-methods/store.ts';
 import { bookAssignment, bookPayment, bookReversal, bookUnassignment, checkRoom } from './booking.ts';
@@ -10,10 +10,11 @@ import { forgetAssignment, learnAssignment } from './learning.ts';
 import type { NewPayment } from './schema.ts';
 import {
   findPaymentRow,
-  findProviderPaymentNamed,
   lockPayment,
   lockReference,
   type PaymentRow,
+  providerPaymentNamed,
+  referenceLock,
   setAssigned,
   setReversed,
   setUnassigned,
@@ -26,13 +27,10 @@ export async function recordPayment(context: Context, actor: Actor, body: NewPay
   if (!method) throw notFound('payment_method', body.paymentMethodId, 'paymentMethodId');
   if (!method.active) throw invalidField('paymentMethodId', 'must be a payment method that is active');
   return inTransaction(context.db, async (tx) => {
-    if (transactionRef !== null) await lockReference(tx, transactionRef);
-    const account = await lockAccount(tx, body.accountId);
+    const { account, isKnown } = await lockForPayment(tx, body.accountId, transactionRef);
     if (!account) throw notFound('account', body.accountId, 'accountId');
     checkRoom(account, amountMinor, 'amount');
-    if (transactionRef !== null && (await findProviderPaymentNamed(tx, transactionRef))) {
-      throw duplicate('payment', 'transactionRef');
-    }
+    if (isKnown) throw duplicate('payment', 'transactionRef');
     return bookPayment(tx, context, actor, account, {
       amountMinor,
       paymentMethodId: method.id,
@@ -43,6 +41,18 @@ export async function recordPayment(context: Context, actor: Actor, body: NewPay
       provider: null,
     });
   });
+}
+
+/** Locks the reference and then the account; `isKnown` says whether the provider told of the payment itself. */
+async function lockForPayment(tx: Tx, accountId: number, reference: string | null) {
+  if (reference === null) return { account: await lockAccount(tx, accountId), isKnown: false };
+  const [, [account], known] = await together(
+    tx,
+    referenceLock(reference),
+    accountLock(accountId),
+    providerPaymentNamed(reference),
+  );
+  return { account, isKnown: known.length > 0 };
 }
 
 /** Gives unmatched money to the account that it belongs to. */

@@ -1,4 +1,4 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { Db, Tx } from '../core/db.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
@@ -95,23 +95,13 @@ export async function settleNotification(tx: Tx, id: number, settlement: Settlem
     .execute();
 }
 
-/** Whether another notification of the same transaction counts: it came before, or led to something. */
-export async function hasOther(tx: Tx, row: NotificationRow): Promise<boolean> {
-  const other = await tx
-    .selectFrom('notifications')
-    .select('id')
-    .where('provider', '=', row.provider)
-    .where('trans_id', '=', row.trans_id)
-    .where('id', '!=', row.id)
-    .where((other) =>
-      other.or([
-        other.and([other('status', '=', 'processed'), other('outcome', '!=', 'differs')]),
-        other.and([other('status', '=', 'pending'), other('id', '<', row.id)]),
-      ]),
-    )
-    .limit(1)
-    .executeTakeFirst();
-  return other !== undefined;
+/** Another notification of the same transaction that counts: it came before, or led to something. */
+export function otherNotification(row: NotificationRow): RawBuilder<{ id: number }> {
+  return sql`
+    select id from notifications
+    where provider = ${row.provider} and trans_id = ${row.trans_id} and id <> ${row.id}
+      and (status = 'processed' and outcome <> 'differs' or status = 'pending' and id < ${row.id})
+    limit 1`;
 }
 
 /** Notifications that wait because of what staff entered by hand under their transaction's reference. */

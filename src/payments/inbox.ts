@@ -4,20 +4,20 @@ import { booksOf, lockAccount } from '../accounts/store.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM } from '../core/context.ts';
 import { businessDay } from '../core/dates.ts';
-import { type Db, inTransaction, LostRace, type Tx } from '../core/db.ts';
+import { type Db, inTransaction, LostRace, type Tx, together } from '../core/db.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { NotificationOutcome } from '../core/tables.ts';
-import { getMobileMoneyId } from '../payment-methods/store.ts';
+import { idOf, mobileMoneyMethod } from '../payment-methods/store.ts';
 import { bookPayment } from './booking.ts';
 import {
   findConflictsAbout,
   findPendingIds,
-  hasOther,
   insertNotification,
   lockConflictsAbout,
   lockPending,
   type NotificationRow,
+  otherNotification,
   type ReadNotification,
   recordFailure,
   type Settlement,
@@ -26,12 +26,12 @@ import {
 import { learnedReason, type Match } from './matching.ts';
 import { findMatch } from './matching-store.ts';
 import {
-  findProviderPayment,
+  handEntriesLock,
   linkToProvider,
-  lockHandEntries,
-  lockReference,
   type PaymentRow,
   type ProviderTransaction,
+  providerPayment,
+  referenceLock,
 } from './store.ts';
 
 /** What became of a notification: `repeated` for one that came before, `pending` for one to be tried again. */
@@ -67,9 +67,9 @@ export async function receiveNotification(
   }
 }
 
-async function repeated(tx: Tx, { provider, transId }: ReadNotification): Promise<Receipt> {
-  const booked = await findProviderPayment(tx, provider, transId);
-  return { outcome: 'repeated', paymentId: booked?.id ?? null };
+async function repeated(tx: Tx, { provider: name, transId }: ReadNotification): Promise<Receipt> {
+  const { rows } = await providerPayment({ name, transId }).execute(tx);
+  return { outcome: 'repeated', paymentId: rows[0]?.id ?? null };
 }
 
 /**
@@ -134,22 +134,34 @@ async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<R
   return { outcome: settlement.outcome, paymentId: settlement.paymentId };
 }
 
+/** What the provider told, and the method that its payments are booked under. */
+interface Told {
+  row: NotificationRow;
+  provider: ProviderTransaction;
+  methodId: number;
+}
+
 async function findSettlement(tx: Tx, context: Context, row: NotificationRow): Promise<Settlement> {
   const { trans_id: transId, amount_minor: amount } = row;
   if (transId === null || amount === null) throw new Error(`Notification ${row.id} was never readable.`);
   const provider = { name: row.provider, transId };
 
   // The reference's lock comes first: of all who tell of this transaction, one at a time looks further.
-  await lockReference(tx, transId);
-  const [handEntry, another] = await lockHandEntries(tx, transId, amount);
+  const [, [handEntry, another], [booked], others, methods] = await together(
+    tx,
+    referenceLock(transId),
+    handEntriesLock(transId, amount),
+    providerPayment(provider),
+    otherNotification(row),
+    mobileMoneyMethod(),
+  );
 
   // One payment per transaction, for ever: whatever comes later under its id credits nothing.
-  const booked = await findProviderPayment(tx, provider.name, transId);
   const isWaiting = row.outcome === 'conflict';
   if (booked && tellsTheSame(row, booked)) {
     return { outcome: 'repeated', paymentId: booked.id, flags: row.flags };
   }
-  if (booked || (!isWaiting && (await hasOther(tx, row)))) {
+  if (booked || (!isWaiting && others.length > 0)) {
     return { outcome: 'differs', paymentId: booked?.id ?? null, flags: [...row.flags, 'differs_from_first'] };
   }
   // One of two entries is money that nobody sent; which one, staff have to say by reversing it.
@@ -157,7 +169,8 @@ async function findSettlement(tx: Tx, context: Context, row: NotificationRow): P
   if (disputed) {
     return { outcome: 'conflict', paymentId: null, conflictPaymentId: disputed.id, flags: row.flags };
   }
-  return handEntry ? link(tx, context, row, handEntry, provider) : book(tx, context, row, provider);
+  const told = { row, provider, methodId: idOf(methods) };
+  return handEntry ? link(tx, context, handEntry, told) : book(tx, context, told);
 }
 
 /** The provider's statement and its notification spell the payer and the time differently; the amount decides. */
@@ -174,14 +187,13 @@ function tellsTheSame(row: NotificationRow, booked: PaymentRow): boolean {
 async function link(
   tx: Tx,
   context: Context,
-  row: NotificationRow,
   entry: PaymentRow,
-  provider: ProviderTransaction,
+  { row, provider, methodId }: Told,
 ): Promise<Settlement> {
   const match = await matchOf(tx, context, row);
   const otherAccount =
     match.accountId !== null && entry.account_id !== null && match.accountId !== entry.account_id;
-  const otherMethod = entry.payment_method_id !== (await getMobileMoneyId(tx));
+  const otherMethod = entry.payment_method_id !== methodId;
   await linkToProvider(tx, entry.id, provider);
   await audit(tx, providerActor(provider), {
     action: 'payment.link',
@@ -198,12 +210,7 @@ async function link(
   return { outcome: 'linked', paymentId: entry.id, flags };
 }
 
-async function book(
-  tx: Tx,
-  context: Context,
-  row: NotificationRow,
-  provider: ProviderTransaction,
-): Promise<Settlement> {
+async function book(tx: Tx, context: Context, { row, provider, methodId }: Told): Promise<Settlement> {
   const amountMinor = BigInt(row.amount_minor ?? 0);
   const match = await matchOf(tx, context, row);
   const found = match.accountId === null ? undefined : await lockAccount(tx, match.accountId);
@@ -211,7 +218,7 @@ async function book(
   const account = full ? undefined : found;
   const payment = await bookPayment(tx, context, providerActor(provider), account, {
     amountMinor,
-    paymentMethodId: await getMobileMoneyId(tx),
+    paymentMethodId: methodId,
     transactionRef: provider.transId,
     paymentDate: businessDay(row.trans_time ?? row.received_at, context.config.BUSINESS_TIMEZONE),
     source: row.source,

@@ -3,7 +3,7 @@ import { formatAccountNumber } from '../accounts/account-number.ts';
 import { insertAudit } from '../core/audit.ts';
 import { type Actor, amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
-import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
+import { type Db, lookUp, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
 import { duplicate, notFound } from '../core/errors.ts';
 import { insertEntries, type LedgerLine } from '../core/ledger.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
@@ -40,17 +40,14 @@ export interface NewPaymentRow {
 const NEW_PAYMENT_ID = sql<number>`(select id from payment)`;
 
 /**
- * Inserts a payment with its ledger entries and its audit row, in one statement, since each more is one more
- * round trip while the account is locked.
- *
- * @throws AppError DUPLICATE_ENTRY when an unreversed payment of the method has the reference, NOT_FOUND for the method.
+ * The statement that inserts a payment with its ledger entries and its audit row: one, since each more would be
+ * one more to wait for while the account is locked. What refuses it, `whyRefused` tells.
  */
-export async function insertPayment(
-  tx: Tx,
+export function paymentInsert(
   actor: Actor,
   payment: NewPaymentRow,
   lines: LedgerLine[],
-): Promise<PaymentRow> {
+): RawBuilder<PaymentRow> {
   const { accountId, amountMinor, paymentMethodId, transactionRef, paymentDate: valueDate } = payment;
   const entries = insertEntries({
     event: 'payment_received',
@@ -65,33 +62,32 @@ export async function insertPayment(
     resourceId: NEW_PAYMENT_ID,
     after: { accountId, amountMinor, paymentMethodId, transactionRef, valueDate },
   });
-  try {
-    const { rows } = await sql<PaymentRow>`
-      with payment as (
-        insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key,
-          payment_date, status, source, match_method, match_reason, provider, provider_trans_id, created_by)
-        values (${accountId}, ${amountMinor}, ${paymentMethodId}, ${transactionRef},
-          ${transactionRef === null ? null : referenceKey(transactionRef)}, ${valueDate},
-          ${accountId === null ? 'unmatched' : 'matched'}, ${payment.source}, ${payment.matchMethod},
-          ${payment.matchReason ?? null}, ${payment.provider?.name ?? null}, ${payment.provider?.transId ?? null},
-          ${actor.userId})
-        returning *
-      ), entries as (${entries}), audited as (${audited})
-      select * from payment`.execute(tx);
-    const [row] = rows;
-    if (!row) throw new Error('An insert returns its row.');
-    return row;
-  } catch (error) {
-    if (violatedUnique(error)?.startsWith('payments_trans')) throw duplicate('payment', 'transactionRef');
-    if (violatedForeignKey(error) === 'payments_payment_method_id_fkey') {
-      throw notFound('payment_method', paymentMethodId, 'paymentMethodId');
-    }
-    throw error;
-  }
+  return sql`
+    with payment as (
+      insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key,
+        payment_date, status, source, match_method, match_reason, provider, provider_trans_id, created_by)
+      values (${accountId}, ${amountMinor}, ${paymentMethodId}, ${transactionRef},
+        ${transactionRef === null ? null : referenceKey(transactionRef)}, ${valueDate},
+        ${accountId === null ? 'unmatched' : 'matched'}, ${payment.source}, ${payment.matchMethod},
+        ${payment.matchReason ?? null}, ${payment.provider?.name ?? null}, ${payment.provider?.transId ?? null},
+        ${actor.userId})
+      returning *
+    ), entries as (${entries}), audited as (${audited})
+    select * from payment`;
 }
 
-export function findPaymentRow(db: Db, id: number): Promise<PaymentRow | undefined> {
-  return db.selectFrom('payments').selectAll().where('id', '=', id).executeTakeFirst();
+/** DUPLICATE_ENTRY when an unreversed payment of the method has the reference, NOT_FOUND for the method. */
+export function whyRefused(error: unknown, { paymentMethodId }: NewPaymentRow): unknown {
+  if (violatedUnique(error)?.startsWith('payments_trans')) return duplicate('payment', 'transactionRef');
+  if (violatedForeignKey(error) === 'payments_payment_method_id_fkey') {
+    return notFound('payment_method', paymentMethodId, 'paymentMethodId');
+  }
+  return error;
+}
+
+export async function findPaymentRow(db: Db, id: number): Promise<PaymentRow | undefined> {
+  const [row] = await lookUp<PaymentRow>(db, 'select * from payments where id = $1', [id]);
+  return row;
 }
 
 /** Comes after the lock of the payment's account, if it has one. */
@@ -137,17 +133,8 @@ export function setReversed(tx: Tx, id: number, reason: string, reversedAt: Date
 }
 
 /** The provider's payment with a TransID, whatever became of it. */
-export function findProviderPayment(
-  db: Db,
-  provider: string,
-  transId: string,
-): Promise<PaymentRow | undefined> {
-  return db
-    .selectFrom('payments')
-    .selectAll()
-    .where('provider', '=', provider)
-    .where('provider_trans_id', '=', transId)
-    .executeTakeFirst();
+export function providerPayment({ name, transId }: ProviderTransaction): RawBuilder<PaymentRow> {
+  return sql`select * from payments where provider = ${name} and provider_trans_id = ${transId}`;
 }
 
 /**
@@ -156,38 +143,31 @@ export function findProviderPayment(
  * comes before every other lock.
  */
 export async function lockReference(tx: Tx, reference: string): Promise<void> {
+  await referenceLock(reference).execute(tx);
+}
+
+/** The statement of `lockReference`, to be sent together with others. */
+export function referenceLock(reference: string): RawBuilder<unknown> {
   const key = `payment reference ${referenceKey(reference)}`;
-  await sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`.execute(tx);
+  return sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
 }
 
 /** The provider's payment, not reversed, of the transaction that a reference names, however it is spelt. */
-export function findProviderPaymentNamed(tx: Tx, reference: string): Promise<PaymentRow | undefined> {
-  return tx
-    .selectFrom('payments')
-    .selectAll()
-    .where('reference_key', '=', referenceKey(reference))
-    .where(NOT_REVERSED)
-    .where('provider', 'is not', null)
-    .limit(1)
-    .executeTakeFirst();
+export function providerPaymentNamed(reference: string): RawBuilder<PaymentRow> {
+  return sql`
+    select * from payments
+    where reference_key = ${referenceKey(reference)} and ${NOT_REVERSED} and provider is not null limit 1`;
 }
 
 /**
  * Payments that staff entered by hand with the provider's transaction id, under whichever method, not
  * reversed; locked. At most two, since more than one is one too many; those of the same amount come first.
  */
-export function lockHandEntries(tx: Tx, transId: string, amountMinor: number): Promise<PaymentRow[]> {
-  return tx
-    .selectFrom('payments')
-    .selectAll()
-    .where('reference_key', '=', referenceKey(transId))
-    .where(NOT_REVERSED)
-    .where('provider', 'is', null)
-    .orderBy(sql`amount_minor = ${amountMinor}::bigint`, 'desc')
-    .orderBy('id')
-    .limit(2)
-    .forNoKeyUpdate()
-    .execute();
+export function handEntriesLock(transId: string, amountMinor: number): RawBuilder<PaymentRow> {
+  return sql`
+    select * from payments
+    where reference_key = ${referenceKey(transId)} and ${NOT_REVERSED} and provider is null
+    order by amount_minor = ${amountMinor}::bigint desc, id limit 2 for no key update`;
 }
 
 /** Makes a hand entry the one payment of the provider's transaction. */
