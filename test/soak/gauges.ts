@@ -63,7 +63,7 @@ export async function startGauged(environment: Environment): Promise<GaugedServi
     service,
     async loopDelay() {
       asked += 1;
-      process.kill(service.pid, 'SIGUSR2');
+      process.kill(service.pid, 'SIGWINCH');
       for (;;) {
         const line = linesOf(file)[asked - 1];
         if (line !== undefined) return JSON.parse(line) as LoopDelay;

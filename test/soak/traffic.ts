@@ -103,8 +103,8 @@ export interface Traffic {
   readonly tallies: readonly Tally[];
   /** What was not answered as it should be, in words; the first of them. */
   readonly wrong: readonly string[];
-  /** How many were not. */
-  wrongCount(): number;
+  /** How many were not, and how many of these with 5xx or not at all. */
+  readonly failures: { wrong: number; broken: number };
   /** Holds the journal against what the API shows, and says the figures. */
   compare(): Promise<string>;
 }
@@ -120,7 +120,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
   const byStaff: { ask: Ask; id: number; user: User }[] = [];
   const posted: { body: unknown; id: number }[] = [];
   const wrong: string[] = [];
-  let wrongCount = 0;
+  const failures = { wrong: 0, broken: 0 };
   let sent = 0;
   let number = 0;
 
@@ -131,6 +131,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
   });
   const [longPlan, shortPlan] = await inParallel(1, PLANS, (plan) => setUp(admin, 'POST', '/payplans', plan));
   const staff = await inParallel(2, STAFF, hire);
+  const renewable = [...staff];
   await inParallel(AT_ONCE, Array.from({ length: FIRST_ACCOUNTS }), async () => {
     const { data: customer } = await setUp(admin, 'POST', '/customers', newCustomer());
     const isLong = random(4) > 0;
@@ -231,8 +232,8 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
     reading('payment', 3, () => matched.length > 0 && `/payments/${pick(matched).id}`),
     reading('payments of a day', 3, () => `/payments?filter[paymentDate]=${today}&${page()}`),
     reading('payments above', 2, () => `/payments?filter[amount][gte]=${random(40)}&sort=amount:desc`),
-    reading('worklist', 1.5, () => `/payments/unmatched?limit=${pick([10, 25])}`),
-    reading('notifications', 1.5, () => `/notifications?filter[outcome]=unmatched&${page()}`),
+    reading('worklist', 1.5, () => `/payments/unmatched?limit=${pick([10, 25])}`, 'manager'),
+    reading('notifications', 1.5, () => `/notifications?filter[outcome]=unmatched&${page()}`, 'manager'),
     reading('invoices', 2, () => `/invoices?sort=total:desc&${page()}`),
     reading('invoice', 1, () => invoices.length > 0 && `/invoices/${pick(invoices)}`),
     reading('invoice as PDF', 0.15, () => invoices.length > 0 && `/invoices/${pick(invoices)}/pdf`),
@@ -400,14 +401,14 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
     }),
     writing('session renewed', 2, () => {
       // Away while it is renewed: a refresh token that comes twice ends the session.
-      const user = take(staff);
+      const user = take(renewable);
       if (!user) return undefined;
       return {
         as: user,
         path: '/auth/refresh',
         body: { refreshToken: user.refreshToken },
         done: ({ accessToken, refreshToken }) => {
-          staff.push(Object.assign(user, { token: accessToken, refreshToken }));
+          renewable.push(Object.assign(user, { token: accessToken, refreshToken }));
         },
       };
     }),
@@ -423,14 +424,14 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
     kinds.map(({ name, share }) => [name, { name, share, times: [] as number[] }] as const),
   );
 
-  function reading(name: string, weight: number, path: () => string | false): Kind {
+  function reading(name: string, weight: number, path: () => string | false, as: Asker = 'reader'): Kind {
     return {
       name,
       share: 'reads',
       weight,
       ask: () => {
         const made = path();
-        return made === false ? undefined : { as: 'reader', path: made };
+        return made === false ? undefined : { as, path: made };
       },
     };
   }
@@ -534,7 +535,8 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
       mustBe('the status', outcome.status, status);
       done?.(JSON.parse(outcome.body).data, user);
     } catch (error) {
-      wrongCount += 1;
+      failures.wrong += 1;
+      if (outcome.status === undefined || outcome.status >= 500) failures.broken += 1;
       const text = `${kind.name}: ${method} ${path}: ${error}; ${outcome.status} ${outcome.body.slice(0, 500)}`;
       if (wrong.length < MOST_WRONG_KEPT) wrong.push(text);
     }
@@ -575,7 +577,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
     );
   }
 
-  return { next, tallies: [...tallies.values()], wrong, wrongCount: () => wrongCount, compare };
+  return { next, tallies: [...tallies.values()], wrong, failures, compare };
 }
 
 function mustBe(what: string, is: unknown, should: unknown): void {
