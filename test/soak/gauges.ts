@@ -49,7 +49,10 @@ export interface Sample {
 const MB = 1_000_000;
 const PAGE_BYTES = 4_096;
 const PRELOAD = join(import.meta.dirname, 'loop-delay.mjs');
+const WARNING_LEVEL = 40;
 const ERROR_LEVEL = 50;
+/** More than an instance logs between two samples, in characters. */
+const LATEST_OUTPUT = 2_000_000;
 
 export async function startGauged(environment: Environment): Promise<GaugedService> {
   const file = join(await newFolder(), 'loop-delay');
@@ -73,17 +76,35 @@ export async function startGauged(environment: Environment): Promise<GaugedServi
   };
 }
 
-/** Reads all instances again and again, and keeps what they logged as errors. */
+/** A line of the log, as a cause that can be counted. */
+interface Trouble {
+  level: number;
+  cause: string;
+}
+
+/** Reads all instances again and again, and keeps what they logged of trouble. */
 export function createGauges(services: readonly RunningService[], url: string, metricsToken: string) {
-  const errors = new Set<string>();
+  /** By line, since one is read more than once. */
+  const troubles = new Map<string, Trouble>();
   let before = cpuTimes();
 
   return {
-    /** Lines of level 50 and above that any instance has written. */
-    errors,
+    /** What any instance logged as an error, and as a warning: cause by cause, with its number. */
+    troubles(): { errors: string[]; warnings: string[] } {
+      const all = [...troubles.values()];
+      return {
+        errors: countsOf(all.filter(({ level }) => level >= ERROR_LEVEL)),
+        warnings: countsOf(all.filter(({ level }) => level < ERROR_LEVEL)),
+      };
+    },
     async read(): Promise<Sample> {
       const instances = await Promise.all(services.map((service) => readInstance(service, metricsToken)));
-      for (const service of services) for (const line of errorsIn(service.output())) errors.add(line);
+      for (const { output } of services) {
+        for (const line of output().slice(-LATEST_OUTPUT).split('\n')) {
+          const trouble = readTrouble(line);
+          if (trouble) troubles.set(line, trouble);
+        }
+      }
       const { rows } = await runStatement(
         url,
         `select count(*)::int as connections from pg_stat_activity
@@ -129,8 +150,17 @@ async function memoryOfChildren(parent: number): Promise<number> {
   return bytes;
 }
 
-function errorsIn(output: string): string[] {
-  return output.split('\n').filter((line) => Number(/^{"level":(\d+)/.exec(line)?.[1] ?? 0) >= ERROR_LEVEL);
+function readTrouble(line: string): Trouble | undefined {
+  const level = Number(/^{"level":(\d+)/.exec(line)?.[1] ?? 0);
+  if (level < WARNING_LEVEL || !line.endsWith('}')) return undefined;
+  const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+  return { level, cause: err ? `${msg}: ${err.message}` : msg };
+}
+
+function countsOf(troubles: readonly Trouble[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { cause } of troubles) counts.set(cause, (counts.get(cause) ?? 0) + 1);
+  return [...counts].map(([cause, count]) => `${count} × ${cause}`);
 }
 
 function cpuTimes() {
