@@ -30,7 +30,7 @@ export interface RunningService {
   readyMs: number;
   /** Sends a request below /api. */
   call: ReturnType<typeof createCaller>;
-  /** What it has written so far. */
+  /** What it has written so far, the last millions of characters of it. */
   output(): string;
   /** Asks it to end, as a service manager does. */
   stop(signal?: NodeJS.Signals): Promise<Ended>;
@@ -50,6 +50,7 @@ const SERVER = join(ROOT, 'dist', 'server.js');
 const READY_TIMEOUT_MS = 60_000;
 const END_TIMEOUT_MS = 30_000;
 const GONE_TIMEOUT_MS = 10_000;
+const MOST_OUTPUT_KEPT = 4_000_000;
 
 const children = new Map<ChildProcess, Promise<Ended>>();
 const folders: string[] = [];
@@ -198,10 +199,10 @@ function launch([file = '', ...args]: string[], cwd: string, environment: Enviro
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
+    stdout = latest(stdout + text);
   });
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
+    stderr = latest(stderr + text);
   });
   const ended = new Promise<Ended>((resolve) => {
     child.once('error', (error) => {
@@ -214,6 +215,11 @@ function launch([file = '', ...args]: string[], cwd: string, environment: Enviro
   });
   children.set(child, ended);
   return { child, ended, output: () => stdout + stderr };
+}
+
+/** A service that runs for long logs more than is worth keeping. */
+function latest(text: string): string {
+  return text.length > 2 * MOST_OUTPUT_KEPT ? text.slice(-MOST_OUTPUT_KEPT) : text;
 }
 
 function killGroup({ pid }: ChildProcess): void {

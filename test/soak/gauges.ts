@@ -1,0 +1,181 @@
+import { readFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Environment, newFolder, type RunningService, startService } from '../acceptance/process.ts';
+import { send } from '../faults/clients.ts';
+import { runStatement } from '../faults/postgres.ts';
+
+/** An instance that tells of itself: on /metrics, in /proc and of its event loop. */
+export interface GaugedService {
+  service: RunningService;
+  /** The delays of its event loop since this was last asked. */
+  loopDelay(): Promise<LoopDelay>;
+}
+
+/** In ms, with the 10 ms of the timer that measures. */
+interface LoopDelay {
+  p50: number;
+  p99: number;
+  max: number;
+}
+
+/** What one instance was at one moment. */
+export interface InstanceSample {
+  /** Of the service and of the process that prints for it, in MB. */
+  memoryMb: number;
+  printerMb: number;
+  heapMb: number;
+  openFiles: number;
+  /** Seconds of CPU since the start of the service's own process. */
+  cpuSeconds: number;
+  /** Of the time since the sample before, in ms. */
+  loopP99: number;
+  /** Requests that wait for a connection of the pool. */
+  waiting: number;
+}
+
+export interface Sample {
+  /** By `performance.now()`. */
+  at: number;
+  instances: InstanceSample[];
+  /** All connections that PostgreSQL has with the instances. */
+  connections: number;
+  /** Share of the time since the sample before in which the machine was busy, from 0 to 1. */
+  busy: number;
+}
+
+const MB = 1_000_000;
+const PAGE_BYTES = 4_096;
+const PRELOAD = join(import.meta.dirname, 'loop-delay.mjs');
+const WARNING_LEVEL = 40;
+const ERROR_LEVEL = 50;
+/** More than an instance logs between two samples, in characters. */
+const LATEST_OUTPUT = 2_000_000;
+
+export async function startGauged(environment: Environment): Promise<GaugedService> {
+  const file = join(await newFolder(), 'loop-delay');
+  const service = await startService({
+    ...environment,
+    NODE_OPTIONS: `--import=${PRELOAD}`,
+    LOOP_DELAY_FILE: file,
+  });
+  let asked = 0;
+  return {
+    service,
+    async loopDelay() {
+      asked += 1;
+      process.kill(service.pid, 'SIGWINCH');
+      for (;;) {
+        const line = linesOf(file)[asked - 1];
+        if (line !== undefined) return JSON.parse(line) as LoopDelay;
+        await sleep(20);
+      }
+    },
+  };
+}
+
+/** A line of the log, as a cause that can be counted. */
+interface Trouble {
+  level: number;
+  cause: string;
+}
+
+/** Reads all instances again and again, and keeps what they logged of trouble. */
+export function createGauges(services: readonly RunningService[], url: string, metricsToken: string) {
+  /** By line, since one is read more than once. */
+  const troubles = new Map<string, Trouble>();
+  let before = cpuTimes();
+
+  return {
+    /** What any instance logged as an error, and as a warning: cause by cause, with its number. */
+    troubles(): { errors: string[]; warnings: string[] } {
+      const all = [...troubles.values()];
+      return {
+        errors: countsOf(all.filter(({ level }) => level >= ERROR_LEVEL)),
+        warnings: countsOf(all.filter(({ level }) => level < ERROR_LEVEL)),
+      };
+    },
+    async read(): Promise<Sample> {
+      const instances = await Promise.all(services.map((service) => readInstance(service, metricsToken)));
+      for (const { output } of services) {
+        for (const line of output().slice(-LATEST_OUTPUT).split('\n')) {
+          const trouble = readTrouble(line);
+          if (trouble) troubles.set(line, trouble);
+        }
+      }
+      const { rows } = await runStatement(
+        url,
+        `select count(*)::int as connections from pg_stat_activity
+          where application_name like 'account-management-service%'`,
+      );
+      const now = cpuTimes();
+      const busy = 1 - (now.idle - before.idle) / (now.all - before.all);
+      before = now;
+      return { at: performance.now(), instances, connections: rows[0].connections, busy };
+    },
+  };
+}
+
+async function readInstance({ origin, pid }: RunningService, token: string): Promise<InstanceSample> {
+  const { status, body } = await send(origin, 'GET', '/metrics', { token });
+  if (status !== 200) throw new Error(`/metrics answered ${status}: ${body}`);
+  const figure = (name: string) => {
+    const line = body.split('\n').find((text) => text.startsWith(`${name} `));
+    if (line === undefined) throw new Error(`/metrics has no ${name}.`);
+    return Number(line.slice(name.length + 1));
+  };
+  const printerMb = (await memoryOfChildren(pid)) / MB;
+  return {
+    memoryMb: figure('process_resident_memory_bytes') / MB + printerMb,
+    printerMb,
+    heapMb: figure('nodejs_heap_size_used_bytes') / MB,
+    openFiles: figure('process_open_fds'),
+    cpuSeconds: figure('process_cpu_seconds_total'),
+    loopP99: figure('nodejs_eventloop_lag_p99_seconds') * 1_000,
+    waiting: figure('database_connections{state="waiting"}'),
+  };
+}
+
+/** Resident bytes of the processes that a process has started. */
+async function memoryOfChildren(parent: number): Promise<number> {
+  let bytes = 0;
+  for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''); // It may just have ended.
+    // Behind the name in brackets, which may hold anything: the state, the parent, …, the resident pages.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    if (Number(fields[1]) === parent) bytes += Number(fields[21]) * PAGE_BYTES;
+  }
+  return bytes;
+}
+
+function readTrouble(line: string): Trouble | undefined {
+  const level = Number(/^{"level":(\d+)/.exec(line)?.[1] ?? 0);
+  if (level < WARNING_LEVEL || !line.endsWith('}')) return undefined;
+  const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+  return { level, cause: err ? `${msg}: ${err.message}` : msg };
+}
+
+function countsOf(troubles: readonly Trouble[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { cause } of troubles) counts.set(cause, (counts.get(cause) ?? 0) + 1);
+  return [...counts].map(([cause, count]) => `${count} × ${cause}`);
+}
+
+function cpuTimes() {
+  const times = { idle: 0, all: 0 };
+  for (const { times: cpu } of cpus()) {
+    times.idle += cpu.idle;
+    times.all += cpu.user + cpu.nice + cpu.sys + cpu.irq + cpu.idle;
+  }
+  return times;
+}
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n').slice(0, -1);
+  } catch {
+    return []; // It is there after the first signal.
+  }
+}
