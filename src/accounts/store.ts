@@ -247,6 +247,7 @@ export async function listAccounts(
     select: sql`select a.* from accounts a`,
     from: sql`from accounts a`,
     where,
+    byKey: customerId !== undefined || accountNumber !== undefined,
   });
   const day = today(context);
   return { ...page, rows: page.rows.map((row) => toAccount(row, context.currency, day)) };
@@ -269,6 +270,7 @@ export async function listStatusChanges(db: Db, plan: ListPlan, accountId: numbe
       from account_status_changes h left join users u on u.id = h.actor_user_id`,
     from: sql`from account_status_changes h`,
     where: [sql<boolean>`h.account_id = ${accountId}`],
+    byKey: true,
   });
   const rows = page.rows.map((row) => ({
     id: row.id,

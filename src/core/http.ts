@@ -156,6 +156,8 @@ function answerInTime(app: FastifyInstance): void {
       if (raw.complete === false) {
         timer = setTimeout(giveUp, answerTimeoutMs); // The body is still on its way.
       } else if (!reply.sent && !reply.raw.headersSent) {
+        // What the work comes to after that is nobody's answer any more.
+        reply.raw.once('finish', () => reply.hijack());
         reply.send(unavailable(new Error(`no answer within ${answerTimeoutMs} ms`)));
       }
     }

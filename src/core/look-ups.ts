@@ -3,6 +3,8 @@ import pg from 'pg';
 
 /** More would gain nothing: PostgreSQL answers what one connection asks about as fast as one process can ask. */
 const CONNECTIONS = 2;
+/** Of a connection: texts that are built from what a caller asks for could be any number. */
+const NAMED_STATEMENTS = 200;
 
 /**
  * Statements that find a few rows by their key, on connections that all requests share: each is sent without
@@ -45,8 +47,10 @@ export function openLookUps(settings: pg.ClientConfig, onConnectionLost: (error:
     return connected;
   }
 
-  function nameOf(text: string): string {
-    const name = names.get(text) ?? `l${names.size}`;
+  function nameOf(text: string): string | undefined {
+    const known = names.get(text);
+    if (known !== undefined || names.size >= NAMED_STATEMENTS) return known;
+    const name = `l${names.size}`;
     names.set(text, name);
     return name;
   }
@@ -59,7 +63,8 @@ export function openLookUps(settings: pg.ClientConfig, onConnectionLost: (error:
         line.client ??= connect(line);
         const client = await line.client;
         sendTogether(client.connection.stream, setImmediate);
-        const { rows } = await client.query({ name: nameOf(text), text, values: [...values] });
+        const name = nameOf(text);
+        const { rows } = await client.query({ text, values: [...values], ...(name && { name }) });
         return rows as Row[];
       } finally {
         line.waiting -= 1;

@@ -118,6 +118,8 @@ export function minorToNumber(m: Minor, decimals: number): number {
 
 /** As minorToNumber, but undefined where no number is exact. */
 export function exactNumber(m: Minor, decimals: number): number | undefined {
+  // The division gives the double that is nearest to the amount, and with 15 digits that one prints as it.
+  if (m <= LARGEST_EXACT_MINOR && m >= -LARGEST_EXACT_MINOR) return Number(m) / Number(scaleOf(decimals));
   const n = Number(minorToText(m, decimals));
   return minorFromNumber(n, decimals) === m ? n : undefined;
 }

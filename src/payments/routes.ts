@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { findAccountRow } from '../accounts/store.ts';
 import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
@@ -100,8 +99,7 @@ export function paymentRoutes(api: Api, context: Context): void {
       const { accountId } = request.params;
       const plan = paymentList.read(request.query, context);
       if (!(await findAccountRow(db, accountId))) throw notFound('account', accountId, 'accountId');
-      const page = await listPayments(db, currency, plan, [sql<boolean>`p.account_id = ${accountId}`]);
-      return okList(page, 'Payments found.');
+      return okList(await listPayments(db, currency, plan, accountId), 'Payments found.');
     },
   );
 

@@ -186,16 +186,12 @@ export async function linkToProvider(tx: Tx, id: number, provider: ProviderTrans
     .execute();
 }
 
-export async function listPayments(
-  db: Db,
-  currency: Currency,
-  plan: ListPlan,
-  where: RawBuilder<boolean>[] = [],
-) {
+/** All payments, or those of one account. */
+export async function listPayments(db: Db, currency: Currency, plan: ListPlan, accountId?: number) {
   const page = await fetchPage<PaymentRow>(db, plan, {
     select: sql`select p.* from payments p`,
     from: sql`from payments p`,
-    where,
+    ...(accountId !== undefined && { where: [sql<boolean>`p.account_id = ${accountId}`], byKey: true }),
   });
   return { ...page, rows: page.rows.map((row) => toPayment(row, currency)) };
 }
