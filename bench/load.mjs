@@ -32,6 +32,32 @@ export function sizes({ payments = 1_000_000, accounts = Math.ceil(payments / 10
   return { payments, accounts, customers: customers ?? Math.ceil(accounts / 10) };
 }
 
+/**
+ * The books that a bench runs on: those of a database that was loaded before, which is left with what the bench
+ * adds; or clean ones in a database of its own.
+ */
+export async function openBooks(name, { database, payments, accounts, customers }) {
+  if (database) return { url: database, size: await sizeOf(database), drop: async () => {} };
+  const books = await createDatabase(name);
+  const size = sizes({ payments, accounts, customers });
+  try {
+    await fill(books.url, size);
+  } catch (error) {
+    await books.drop();
+    throw error;
+  }
+  return { ...books, size };
+}
+
+async function sizeOf(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(`select (select count(*) from payments)::int as payments,
+    (select max(id) from accounts)::int as accounts, (select max(id) from customers)::int as customers`);
+  await client.end();
+  return rows[0];
+}
+
 /** The accounts from here on are open; the ones before are repossessed, the rare status. */
 export const FIRST_OPEN_ACCOUNT = 301;
 /** A part of the name of one customer in a hundred. */
