@@ -71,7 +71,7 @@ export async function answering(address, program) {
     if (response && response.status !== 503) return;
     if (program.exitCode !== null)
       throw new Error(`The program for ${address} ended with ${program.exitCode}`);
-    if (performance.now() - start > 30_000) throw new Error(`${address} does not answer`);
+    if (performance.now() - start > 90_000) throw new Error(`${address} does not answer`);
     await delay(10);
   }
 }
