@@ -12,6 +12,7 @@
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { formatAccountNumber } from '../dist/accounts/account-number.js';
 import { readConfig } from '../dist/config.js';
 import { currencyOf, prepareDatabase } from '../dist/database.js';
 
@@ -60,6 +61,15 @@ async function sizeOf(url) {
 
 /** The accounts from here on are open; the ones before are repossessed, the rare status. */
 export const FIRST_OPEN_ACCOUNT = 301;
+
+/** Some thousands of the open accounts with their numbers, one a line, as wrk.mjs reads them. */
+export function openAccounts({ accounts }) {
+  const step = Math.max(1, Math.floor((accounts - FIRST_OPEN_ACCOUNT) / 5_000));
+  const count = Math.floor((accounts - FIRST_OPEN_ACCOUNT) / step);
+  const ids = Array.from({ length: count }, (_, i) => FIRST_OPEN_ACCOUNT + i * step);
+  return ids.map((id) => `${id} ${formatAccountNumber(id)}\n`).join('');
+}
+
 /** A part of the name of one customer in a hundred. */
 export const SEARCHED_NAME = 'tieno';
 

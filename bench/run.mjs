@@ -20,7 +20,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { formatAccountNumber } from '../dist/accounts/account-number.js';
 import { paymentsCsv } from '../dist/reports/store.js';
-import { createDatabase, FIRST_OPEN_ACCOUNT, fill, sizes } from './load.mjs';
+import { createDatabase, FIRST_OPEN_ACCOUNT, fill, openAccounts, sizes } from './load.mjs';
 import { answering, cpuMsOf, freePort, memoryMbOf, openPrograms, SECRET, signIn, stop } from './programs.mjs';
 import { conditions, describeSize, log, medianOf, round, table } from './report.mjs';
 import { pgbenchScript, REFERENCE, templateOf } from './statements.mjs';
@@ -80,7 +80,7 @@ async function measure() {
 
   const service = await startService({});
   const bare = await startBare(chosen, templates);
-  writeFileSync(scratchFile('numbers'), openAccounts());
+  writeFileSync(scratchFile('numbers'), openAccounts(size));
   const results = [];
   for (const [i, workload] of chosen.entries()) {
     results.push(
@@ -393,13 +393,6 @@ async function reportOf({ results, single, memoryMb, readyMs, connectionsOfServi
     `The instance was ready ${round(readyMs)} ms after its start on the migrated database, used ${memoryMb} MB at most, and held ` +
       `${connectionsOfService} connections of its pool.`,
   ].join('\n\n');
-}
-
-function openAccounts() {
-  const step = Math.max(1, Math.floor((size.accounts - FIRST_OPEN_ACCOUNT) / 5_000));
-  const count = Math.floor((size.accounts - FIRST_OPEN_ACCOUNT) / step);
-  const ids = Array.from({ length: count }, (_, i) => FIRST_OPEN_ACCOUNT + i * step);
-  return ids.map((id) => `${id} ${formatAccountNumber(id)}\n`).join('');
 }
 
 async function timed(work) {
