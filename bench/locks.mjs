@@ -37,6 +37,25 @@ const [instances, seconds, everyMs] = [
 ];
 const CONNECTIONS = 6; // of each workload
 
+/**
+ * A look at all waits at once. Of one who waits for a row PostgreSQL says which transaction has it; the row's table
+ * is that of the place in the queue, if the waiter holds one.
+ */
+const LOCK_WAITS = `
+  select l.locktype, coalesce(l.relation, held.relation)::regclass::text as relation,
+    held.relation is not null or l.locktype = 'tuple' as on_row, a.query,
+    1000 * extract(epoch from clock_timestamp() - l.waitstart)::float8 as ms
+  from pg_locks l join pg_stat_activity a on a.pid = l.pid
+  left join lateral (
+    select h.relation from pg_locks h where h.pid = l.pid and h.locktype = 'tuple' and h.granted limit 1
+  ) held on l.locktype = 'transactionid'
+  where not l.granted and a.application_name = 'account-management-service' and a.datname = current_database()`;
+const OTHER_WAITS = `
+  select wait_event_type as type, wait_event as event, count(*)::int as n from pg_stat_activity
+  where application_name = 'account-management-service' and datname = current_database() and state = 'active'
+    and wait_event_type is distinct from 'Lock'
+  group by 1, 2`;
+
 const load = loadBefore();
 const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
 const programs = openPrograms(scratch);
@@ -62,9 +81,12 @@ try {
     numbers: join(scratch, 'numbers'),
   };
   await runAll({ ...call, seconds: 5 }); // warms up
-  const sampler = startSampling();
-  const lines = await runAll({ ...call, seconds });
-  const report = await reportOf(lines, await sampler.stop());
+  const over = new AbortController();
+  const [lines, seen] = await Promise.all([
+    runAll({ ...call, seconds }).finally(() => over.abort()),
+    sampleUntil(over.signal),
+  ]);
+  const report = await reportOf(lines, seen);
   console.log(`\n${report.text}`);
   if (options.write) writeFileSync(join(import.meta.dirname, 'LOCKS.md'), `${report.text}\n`);
   if (report.others > 0)
@@ -107,31 +129,10 @@ function mix() {
   ];
 }
 
-/**
- * A look at all waits at once. Of one who waits for a row PostgreSQL says which transaction has it; the row's table
- * is that of the place in the queue, which the waiter holds. One whose new row may turn out a double of another's
- * holds no such place.
- */
-const LOCK_WAITS = `
-  select l.locktype, coalesce(l.relation, held.relation)::regclass::text as relation,
-    held.relation is not null or l.locktype = 'tuple' as on_row, a.query,
-    1000 * extract(epoch from clock_timestamp() - l.waitstart)::float8 as ms
-  from pg_locks l join pg_stat_activity a on a.pid = l.pid
-  left join lateral (
-    select h.relation from pg_locks h where h.pid = l.pid and h.locktype = 'tuple' and h.granted limit 1
-  ) held on l.locktype = 'transactionid'
-  where not l.granted and a.application_name = 'account-management-service' and a.datname = current_database()`;
-const OTHER_WAITS = `
-  select wait_event_type as type, wait_event as event, count(*)::int as n from pg_stat_activity
-  where application_name = 'account-management-service' and datname = current_database() and state = 'active'
-    and wait_event_type is distinct from 'Lock'
-  group by 1, 2`;
-
-function startSampling() {
+async function sampleUntil(signal) {
   const waits = new Map();
   const others = new Map();
   const counted = { samples: 0, withWaits: 0 };
-  let going = true;
   async function sample() {
     const { rows } = await database.query(LOCK_WAITS);
     counted.samples += 1;
@@ -149,38 +150,37 @@ function startSampling() {
       others.set(name, (others.get(name) ?? 0) + n);
     }
   }
-  const ended = (async () => {
-    while (going) {
-      const next = performance.now() + everyMs;
-      await sample();
-      await delay(Math.max(0, next - performance.now()));
-    }
-  })();
+  while (!signal.aborted) {
+    const next = performance.now() + everyMs;
+    await sample();
+    await delay(Math.max(0, next - performance.now()));
+  }
+  const bySeen = (a, b) => b[1].seen - a[1].seen;
   return {
-    async stop() {
-      going = false;
-      await ended;
-      const bySeen = (a, b) => b[1].seen - a[1].seen;
-      return {
-        ...counted,
-        waits: [...waits].sort(bySeen).map(([, wait]) => wait),
-        others: [...others].sort((a, b) => b[1] - a[1]),
-      };
-    },
+    ...counted,
+    waits: [...waits].sort(bySeen).map(([, wait]) => wait),
+    others: [...others].sort((a, b) => b[1] - a[1]),
   };
 }
 
 /** @returns what is waited for, and whether that is meant to be. */
 function reasonOf({ locktype, relation, on_row: onRow, query }) {
-  if (onRow && relation === 'accounts') return { what: "the account's own row", meant: true };
-  if (onRow && relation === 'invoice_numbers') return { what: "the year's counter of invoices", meant: true };
-  const isDouble = locktype === 'transactionid' || locktype === 'spectoken';
-  if (isDouble && !onRow && /^insert into "?idempotency_keys/.test(query.trim()))
-    return { what: 'the idempotency key that it repeats', meant: true };
+  const row = onRow ? relation : locktype === 'transactionid' ? lockedBy(query) : undefined;
+  if (row === 'accounts') return { what: "the account's own row", meant: true };
+  if (row === 'invoice_numbers') return { what: "the year's counter of invoices", meant: true };
+  if (row === 'idempotency_keys') return { what: 'the idempotency key that it repeats', meant: true };
   // A file that grows is PostgreSQL's own matter, of any table that many write to.
   if (locktype === 'extend') return { what: `PostgreSQL's own: the file of ${relation} grows`, meant: true };
   const where = relation ? ` of ${relation}` : '';
   return { what: `${onRow ? 'a row' : locktype}${where}`, meant: false };
+}
+
+/** Who comes to a row behind nobody else has no place in a queue; but these statements wait for one table alone. */
+function lockedBy(query) {
+  if (/^\s*select \* from "accounts" where "id" = \$1 for no key update\s*$/.test(query)) return 'accounts';
+  if (/^\s*with taken as \(\s*insert into invoice_numbers\b/.test(query)) return 'invoice_numbers';
+  if (/^\s*insert into "idempotency_keys"/.test(query)) return 'idempotency_keys';
+  return undefined;
 }
 
 function shorten(query) {
