@@ -28,21 +28,22 @@ export function openPrograms(scratch) {
     return program;
   }
 
-  const startScript = (script, environment) =>
-    start(process.execPath, [join(import.meta.dirname, script)], environment);
+  const startScript = (script, environment, nodeOptions = []) =>
+    start(process.execPath, [...nodeOptions, join(import.meta.dirname, script)], environment);
 
   /** An instance at its defaults for production, its limits counted but never reached; ready when this resolves. */
-  async function startService(url, extra = {}) {
+  async function startService(url, extra = {}, nodeOptions = []) {
     const port = await freePort();
     const started = performance.now();
-    const program = startScript('../dist/server.js', {
+    const environment = {
       ...{ NODE_ENV: 'production', PORT: port, HOST: '127.0.0.1', DATABASE_URL: url },
       ...{ JWT_SECRET: SECRET.repeat(2), WEBHOOK_SECRET: SECRET, ACCESS_TOKEN_TTL: 86_400 },
       ...{ REGISTRATION: 'open', REGISTRATION_ROLE: 'admin' },
       ...{ RATE_LIMIT_AUTH: 1e9, RATE_LIMIT_BULK: 1e9, RATE_LIMIT_GENERAL: 1e9, RATE_LIMIT_WEBHOOK: 1e9 },
       ...(process.env.BENCH_REDIS_URL && { REDIS_URL: process.env.BENCH_REDIS_URL }),
       ...extra,
-    });
+    };
+    const program = startScript('../dist/server.js', environment, nodeOptions);
     const base = `http://127.0.0.1:${port}`;
     await answering(`${base}/readyz`, program);
     return { program, base, port, readyMs: performance.now() - started };

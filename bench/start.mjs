@@ -69,9 +69,8 @@ async function measure() {
 
 /** @returns ms until it was ready under the profiler, by package. */
 async function profile() {
-  const service = await programs.startService(url, {
-    NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${scratch} --cpu-prof-interval=500`,
-  });
+  const profiler = ['--cpu-prof', `--cpu-prof-dir=${scratch}`, '--cpu-prof-interval=500'];
+  const service = await programs.startService(url, {}, profiler);
   const readyAtUs = Number(process.hrtime.bigint() / 1000n); // the profiler's clock is the same
   await stop(service.program);
   const profiles = readdirSync(scratch)
