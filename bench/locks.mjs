@@ -177,7 +177,8 @@ function reasonOf({ locktype, relation, on_row: onRow, query }) {
 
 /** Who comes to a row behind nobody else has no place in a queue; but these statements wait for one table alone. */
 function lockedBy(query) {
-  if (/^\s*select \* from "accounts" where "id" = \$1 for no key update\s*$/.test(query)) return 'accounts';
+  if (/^\s*select \* from "?accounts"? where "?id"? = \$1 for no key update\s*$/.test(query))
+    return 'accounts';
   if (/^\s*with taken as \(\s*insert into invoice_numbers\b/.test(query)) return 'invoice_numbers';
   if (/^\s*insert into "idempotency_keys"/.test(query)) return 'idempotency_keys';
   return undefined;
