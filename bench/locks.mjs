@@ -49,7 +49,8 @@ const LOCK_WAITS = `
   left join lateral (
     select h.relation from pg_locks h where h.pid = l.pid and h.locktype = 'tuple' and h.granted limit 1
   ) held on l.locktype = 'transactionid'
-  where not l.granted and a.application_name = 'account-management-service' and a.datname = current_database()`;
+  where not l.granted and a.wait_event_type = 'Lock' -- else it went on between the two looks, to another statement
+    and a.application_name = 'account-management-service' and a.datname = current_database()`;
 const OTHER_WAITS = `
   select wait_event_type as type, wait_event as event, count(*)::int as n from pg_stat_activity
   where application_name = 'account-management-service' and datname = current_database() and state = 'active'
