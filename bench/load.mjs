@@ -12,6 +12,7 @@
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { formatAccountNumber } from '../dist/accounts/account-number.js';
 import { readConfig } from '../dist/config.js';
 import { currencyOf, prepareDatabase } from '../dist/database.js';
 
@@ -32,8 +33,43 @@ export function sizes({ payments = 1_000_000, accounts = Math.ceil(payments / 10
   return { payments, accounts, customers: customers ?? Math.ceil(accounts / 10) };
 }
 
+/**
+ * The books that a bench runs on: those of a database that was loaded before, which is left with what the bench
+ * adds; or clean ones in a database of its own.
+ */
+export async function openBooks(name, { database, payments, accounts, customers }) {
+  if (database) return { url: database, size: await sizeOf(database), drop: async () => {} };
+  const books = await createDatabase(name);
+  const size = sizes({ payments, accounts, customers });
+  try {
+    await fill(books.url, size);
+  } catch (error) {
+    await books.drop();
+    throw error;
+  }
+  return { ...books, size };
+}
+
+async function sizeOf(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(`select (select count(*) from payments)::int as payments,
+    (select max(id) from accounts)::int as accounts, (select max(id) from customers)::int as customers`);
+  await client.end();
+  return rows[0];
+}
+
 /** The accounts from here on are open; the ones before are repossessed, the rare status. */
 export const FIRST_OPEN_ACCOUNT = 301;
+
+/** Some thousands of the open accounts with their numbers, one a line, as wrk.mjs reads them. */
+export function openAccounts({ accounts }) {
+  const step = Math.max(1, Math.floor((accounts - FIRST_OPEN_ACCOUNT) / 5_000));
+  const count = Math.floor((accounts - FIRST_OPEN_ACCOUNT) / step);
+  const ids = Array.from({ length: count }, (_, i) => FIRST_OPEN_ACCOUNT + i * step);
+  return ids.map((id) => `${id} ${formatAccountNumber(id)}\n`).join('');
+}
+
 /** A part of the name of one customer in a hundred. */
 export const SEARCHED_NAME = 'tieno';
 

@@ -10,11 +10,9 @@
  * postgres://postgres@localhost:55432/postgres), which nobody else should be using; and Redis if BENCH_REDIS_URL
  * names one.
  */
-import { execFile, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
@@ -22,7 +20,9 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { formatAccountNumber } from '../dist/accounts/account-number.js';
 import { paymentsCsv } from '../dist/reports/store.js';
-import { createDatabase, FIRST_OPEN_ACCOUNT, fill, sizes } from './load.mjs';
+import { createDatabase, FIRST_OPEN_ACCOUNT, fill, openAccounts, sizes } from './load.mjs';
+import { answering, cpuMsOf, freePort, memoryMbOf, openPrograms, SECRET, signIn, stop } from './programs.mjs';
+import { conditions, describeSize, log, medianOf, round, table } from './report.mjs';
 import { pgbenchScript, REFERENCE, templateOf } from './statements.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
@@ -43,9 +43,8 @@ const size = sizes({
   customers: number('customers'),
 });
 
-const SECRET = 'a secret of the bench only';
 const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
-const programs = [];
+const programs = openPrograms(scratch);
 const redis = process.env.BENCH_REDIS_URL ? new Redis(process.env.BENCH_REDIS_URL) : undefined;
 const { url, drop } = await createDatabase('run');
 const database = new pg.Client({ connectionString: url });
@@ -61,7 +60,7 @@ try {
   console.log(`\n${report}`);
   if (options.write) writeFileSync(join(import.meta.dirname, 'RESULTS.md'), `${report}\n`);
 } finally {
-  for (const program of programs) await stop(program);
+  await programs.stopAll();
   await database.end();
   redis?.disconnect();
   await drop();
@@ -81,7 +80,7 @@ async function measure() {
 
   const service = await startService({});
   const bare = await startBare(chosen, templates);
-  writeFileSync(scratchFile('numbers'), openAccounts());
+  writeFileSync(scratchFile('numbers'), openAccounts(size));
   const results = [];
   for (const [i, workload] of chosen.entries()) {
     results.push(
@@ -89,7 +88,7 @@ async function measure() {
     );
   }
   const single = await measureSingle(service, headers);
-  const memoryMb = peakMemoryMb(service.program.pid);
+  const memoryMb = memoryMbOf(service.program.pid).most;
   const { rows } = await database.query(
     `select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
       and application_name = 'account-management-service'`,
@@ -298,24 +297,9 @@ async function pgbench(script, defines, duration) {
 }
 
 async function startService(extra) {
-  const port = await freePort();
-  const program = start('../dist/server.js', {
-    ...{
-      NODE_ENV: 'production',
-      PORT: port,
-      HOST: '127.0.0.1',
-      DATABASE_URL: url,
-      JWT_SECRET: SECRET.repeat(2),
-    },
-    ...{ WEBHOOK_SECRET: SECRET, REGISTRATION: 'open', REGISTRATION_ROLE: 'admin', ACCESS_TOKEN_TTL: 86_400 },
-    ...{ RATE_LIMIT_AUTH: 1e9, RATE_LIMIT_BULK: 1e9, RATE_LIMIT_GENERAL: 1e9, RATE_LIMIT_WEBHOOK: 1e9 },
-    ...(process.env.BENCH_REDIS_URL && { REDIS_URL: process.env.BENCH_REDIS_URL }),
-    ...extra,
-  });
-  const base = `http://127.0.0.1:${port}`;
-  const readyMs = await answering(`${base}/readyz`);
+  const service = await programs.startService(url, extra);
   await delay(2_000); // the first run of the minute job
-  return { program, base, readyMs };
+  return service;
 }
 
 async function startBare(chosen, templates) {
@@ -328,56 +312,13 @@ async function startBare(chosen, templates) {
     statements: templates[i],
   }));
   writeFileSync(scratchFile('bare.json'), JSON.stringify({ routes, url, port }));
-  const program = start('bare.mjs', { NODE_ENV: 'production', BENCH_BARE: scratchFile('bare.json') });
+  const program = programs.startScript('bare.mjs', {
+    NODE_ENV: 'production',
+    BENCH_BARE: scratchFile('bare.json'),
+  });
   const base = `http://127.0.0.1:${port}`;
-  await answering(base);
+  await answering(base, program);
   return { program, base };
-}
-
-/** The access log is written, to /dev/null: a file's disk would be busy with the database. */
-function start(script, environment) {
-  const program = spawn(process.execPath, [file(script)], {
-    env: {
-      PATH: process.env.PATH,
-      ...Object.fromEntries(Object.entries(environment).map(([k, v]) => [k, String(v)])),
-    },
-    cwd: scratch, // where no .env is
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  programs.push(program);
-  return program;
-}
-
-async function stop(program) {
-  if (program.exitCode !== null) return;
-  program.kill('SIGTERM');
-  await once(program, 'exit');
-}
-
-async function answering(address) {
-  const start = performance.now();
-  for (;;) {
-    const response = await fetch(address).catch(() => undefined);
-    if (response) return performance.now() - start;
-    if (performance.now() - start > 30_000) throw new Error(`${address} does not answer`);
-    await delay(20);
-  }
-}
-
-async function signIn(base) {
-  const user = {
-    email: 'bench@example.com',
-    password: 'a long enough password',
-    firstName: 'B',
-    lastName: 'M',
-  };
-  const response = await fetch(`${base}/api/auth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(user),
-  });
-  const { data } = await response.json();
-  return data.accessToken;
 }
 
 async function verify() {
@@ -390,13 +331,11 @@ async function verify() {
 
 /** CPU time of a process, write-ahead log and commands of Redis: since ever, or since an earlier answer. */
 async function resources(pid, before = { cpuMs: 0, walBytes: 0, redisCalls: 0 }) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  const ticksPerSecond = 100;
   const { rows } = await database.query(`select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as bytes`);
   // The limits are one script, whatever it calls inside.
   const calls = /cmdstat_evalsha:calls=(\d+)/.exec((await redis?.info('commandstats')) ?? '')?.[1] ?? 0;
   return {
-    cpuMs: ((Number(fields[11]) + Number(fields[12])) * 1000) / ticksPerSecond - before.cpuMs,
+    cpuMs: cpuMsOf(pid) - before.cpuMs,
     walBytes: Number(rows[0].bytes) - before.walBytes,
     redisCalls: Number(calls) - before.redisCalls,
   };
@@ -407,23 +346,10 @@ function perRequest(used, requests) {
 }
 
 async function reportOf({ results, single, memoryMb, readyMs, connectionsOfService }) {
-  const { rows } = await database.query(
-    `select name, current_setting(name) as value
-    from unnest('{server_version,shared_buffers,fsync,synchronous_commit,max_wal_size}'::text[]) as name`,
-  );
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
-    cwd: import.meta.dirname,
-    encoding: 'utf8',
-  }).trim();
-  const table = (head, lines) =>
-    [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
   return [
     '# Results of `npm run bench`',
-    `At ${commit}, ${new Date().toISOString().slice(0, 10)}. ${cpus().length} × ${cpus()[0].model.trim()}, ` +
-      `${Math.round(totalmem() / 2 ** 30)} GB, Node ${process.version}; PostgreSQL with ` +
-      `${rows.map(({ name, value }) => `${name} ${value}`).join(', ')}; ${redis ? 'Redis' : 'no Redis'}; all on this one machine, wrk too. ` +
-      `${size.payments.toLocaleString('en')} payments, ${size.accounts.toLocaleString('en')} accounts, ` +
-      `${size.customers.toLocaleString('en')} customers; ${connections} connections, ${rounds} rounds of ${seconds} s, medians.`,
+    `${await conditions(database)}; ${redis ? 'Redis' : 'no Redis'}; all on this one machine, wrk too. ` +
+      `${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s, medians.`,
     'a: the service; b: `pgbench -M prepared` with the statements that the service was seen to send; c: Fastify and pg with ' +
       'the same and nothing else. Requests a second say little about other machines; the ratios say more.',
     table(
@@ -469,29 +395,10 @@ async function reportOf({ results, single, memoryMb, readyMs, connectionsOfServi
   ].join('\n\n');
 }
 
-function openAccounts() {
-  const step = Math.max(1, Math.floor((size.accounts - FIRST_OPEN_ACCOUNT) / 5_000));
-  const count = Math.floor((size.accounts - FIRST_OPEN_ACCOUNT) / step);
-  const ids = Array.from({ length: count }, (_, i) => FIRST_OPEN_ACCOUNT + i * step);
-  return ids.map((id) => `${id} ${formatAccountNumber(id)}\n`).join('');
-}
-
-function peakMemoryMb(pid) {
-  return Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024);
-}
-
 async function timed(work) {
   const start = performance.now();
   await work();
   return performance.now() - start;
-}
-
-function medianOf(takes, figure) {
-  return takes.map(figure).toSorted((x, y) => x - y)[takes.length >> 1];
-}
-
-function round(value) {
-  return Math.round(value).toLocaleString('en');
 }
 
 function file(name) {
@@ -500,17 +407,4 @@ function file(name) {
 
 function scratchFile(name) {
   return join(scratch, name);
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-function log(line) {
-  console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
 }

@@ -3,14 +3,16 @@ import { writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
+let scripts = 0;
 
 /**
  * One round of wrk: requests a second, latencies in ms, and how many answers were no success.
  * @param prefix before the path, as the bare handler has it.
+ * `{second}` in a path, header or body is the same for all calls of a second.
  * @param numbers a file of `<account> <account number>` lines, for what the check digit makes hard to compute.
  */
 export async function wrk({ base, workload, headers, seconds, connections, scratch, numbers, prefix = '' }) {
-  const script = `${scratch}/wrk.lua`;
+  const script = `${scratch}/wrk-${scripts++}.lua`; // several may run at once
   writeFileSync(script, luaScript(workload, headers, numbers, prefix));
   const args = ['-t2', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script, base];
   const { stdout } = await run('wrk', args);
@@ -39,6 +41,7 @@ function request()
   local account, accountNumber = math.random(${from}, ${to}), ""
   if #numbers > 0 then account, accountNumber = numbers[math.random(#numbers)]:match("(%S+) (%S+)") end
   local customer = account
+  local second = tostring(os.time())
   local reference = string.format("W${Date.now()}%d%d", id, n)
   return wrk.format(${JSON.stringify(method)}, ${lua(`${prefix}/api${path}`)}, {
     ${entries.map(([name, value]) => `[${JSON.stringify(name)}] = ${lua(value)}`).join(',\n    ')}
@@ -55,6 +58,6 @@ end
 
 /** A text with {names} as an expression that joins its parts. */
 function lua(text) {
-  const parts = text.split(/\{(account|accountNumber|customer|reference)\}/);
+  const parts = text.split(/\{(account|accountNumber|customer|reference|second)\}/);
   return parts.map((part, i) => (i % 2 === 1 ? part : JSON.stringify(part))).join(' .. ');
 }

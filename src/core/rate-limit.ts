@@ -7,7 +7,7 @@ import {
   RateLimiterRes,
 } from 'rate-limiter-flexible';
 import { AppError } from './errors.ts';
-import type { SharedRedis } from './redis.ts';
+import { inTime, type SharedRedis } from './redis.ts';
 
 export interface LimitState {
   limit: number;
@@ -36,7 +36,7 @@ interface Turn {
 
 /**
  * Counts in Redis where there is one that answers, else in this process. A call never waits on Redis
- * for longer than the client's command time-out, and not at all for a while after a failure.
+ * for longer than its time-out, and not at all for a while after a failure.
  */
 export function createLimiter(
   name: string,
@@ -53,7 +53,7 @@ export function createLimiter(
   async function ask<T>(question: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> {
     if (redis?.usable() && shared) {
       try {
-        return await question(shared);
+        return await inTime(question(shared));
       } catch (refusal) {
         if (refusal instanceof RateLimiterRes) throw refusal;
         redis.failed();

@@ -18,7 +18,6 @@ export interface SharedRedis {
 export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedRedis {
   const client = new Redis(url, {
     enableOfflineQueue: false, // while it is down, commands fail at once instead of piling up
-    commandTimeout: REDIS_TIMEOUT_MS,
     connectTimeout: 1_000,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 100, 1_000),
@@ -44,11 +43,24 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
     async ping() {
       if (client.status !== 'ready') return false;
       try {
-        return (await client.ping()) === 'PONG';
+        return (await inTime(client.ping())) === 'PONG';
       } catch {
         return false; // The answer to "is it there?" is no; why does not matter here.
       }
     },
     close: () => client.disconnect(),
   };
+}
+
+/**
+ * The answer of Redis, if it comes within 200 ms. After a while in which this process was busy, Node runs timers
+ * before it reads what has arrived meanwhile; one turn later says whether Redis was late or only we were.
+ */
+export function inTime<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      setImmediate(() => reject(new Error('Redis did not answer in time.')));
+    }, REDIS_TIMEOUT_MS);
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
