@@ -18,6 +18,7 @@ import { AppError, type ErrorCode, type FieldProblem, invalid, unavailable } fro
 import { parseQueryString } from './list-query.ts';
 import type { Log } from './log.ts';
 import { pathOf } from './path.ts';
+import { buildSerializer } from './serialization.ts';
 import { type Checked, type CompanyFormats, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
@@ -59,6 +60,7 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
       sendError(error, request as FastifyRequest, reply as FastifyReply);
     },
     clientErrorHandler: answerUnreadable,
+    schemaController: { compilersFactory: { buildSerializer } },
     // Answers are written, not checked: the serializer only has to know that these formats exist.
     serializerOpts: {
       ajv: { formats: Object.fromEntries(FORMAT_NAMES.map((name) => [name, true])) },

@@ -124,7 +124,7 @@ export function createValidatorCompiler(company: CompanyFormats) {
   const formats = { ...FORMATS, ...companyFormats(company) };
   const bodies = newAjv(company, formats);
   const urlParts = newAjv(company, formats);
-  // The same routes stand under two addresses; compiling is most of what a start costs.
+  // The same routes stand under two addresses. Each is compiled when it is first asked, not when the service starts.
   const known = { body: new Map<unknown, Checker>(), urlPart: new Map<unknown, Checker>() };
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
     const isBody = httpPart === 'body';
@@ -133,8 +133,16 @@ export function createValidatorCompiler(company: CompanyFormats) {
     if (!check) {
       const whole = closed(schema);
       check = isBody
-        ? checker(bodies.compile(whole), (value) => value ?? {}, formats)
-        : checker(urlParts.compile(whole), (value) => readText(value, whole), formats);
+        ? checker(
+            () => bodies.compile(whole),
+            (value) => value ?? {},
+            formats,
+          )
+        : checker(
+            () => urlParts.compile(whole),
+            (value) => readText(value, whole),
+            formats,
+          );
       checkers.set(schema, check);
     }
     return check;
@@ -147,12 +155,14 @@ export type Checked = { value: unknown } | { error: AppError };
 type Checker = (given: unknown) => Checked;
 
 function checker(
-  validate: ValidateFunction,
+  compile: () => ValidateFunction,
   read: (value: unknown) => unknown,
   formats: Record<string, TextFormat>,
 ): Checker {
+  let validate: ValidateFunction | undefined;
   return (given) => {
     const value = read(given);
+    validate ??= compile();
     if (validate(value)) return { value };
     return { error: invalid(problemsOf(validate.errors ?? [], formats)) };
   };
