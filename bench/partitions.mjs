@@ -30,8 +30,8 @@ import { currencyOf } from '../dist/database.js';
 import {
   findConflictsAbout,
   findNotificationOf,
-  hasOther,
   insertNotification,
+  otherNotification,
   settleNotification,
 } from '../dist/payments/inbox-store.js';
 import { LAWS } from '../dist/proof/laws.js';
@@ -80,7 +80,7 @@ const WORK = [
     name: 'notifications of a transaction',
     async run(db, { payment }) {
       const { rows } = await database.query('select * from public.notifications where id = $1', [payment]);
-      await hasOther(db, { ...rows[0], trans_id: `QK${payment}` });
+      await otherNotification({ ...rows[0], trans_id: `QK${payment}` }).execute(db);
     },
   },
   {
