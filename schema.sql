@@ -90,6 +90,7 @@ create table accounts (
   constraint accounts_pkey PRIMARY KEY (id)
 );
 CREATE INDEX accounts_created ON public.accounts USING btree (created_at, id);
+CREATE INDEX accounts_credit ON public.accounts USING btree (credit_minor, id) WHERE (credit_minor > 0);
 CREATE INDEX accounts_customer ON public.accounts USING btree (customer_id, id);
 CREATE INDEX accounts_employee ON public.accounts USING btree (employee_id, activation_date) WHERE (employee_id IS NOT NULL);
 CREATE INDEX accounts_grace ON public.accounts USING btree (payplan_id, ((GREATEST(next_due_date, reprieved_on) + grace_days))) WHERE (status = 'active'::account_status);
@@ -114,6 +115,7 @@ create table audit_entries (
 );
 CREATE INDEX audit_entries_created ON public.audit_entries USING btree (created_at, id);
 CREATE INDEX audit_entries_resource ON public.audit_entries USING btree (resource, resource_id, id);
+CREATE INDEX audit_entries_user ON public.audit_entries USING btree (actor_user_id, created_at, id) WHERE (actor_user_id IS NOT NULL);
 
 create table commission_lines (
   commission_id bigint not null,
@@ -389,12 +391,14 @@ create table notifications (
   constraint notifications_conflict_payment_id_fkey FOREIGN KEY (conflict_payment_id) REFERENCES payments(id),
   constraint notifications_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
   constraint notifications_pkey PRIMARY KEY (id),
-  constraint notifications_content_unique UNIQUE (provider, trans_id, content_hash)
+  constraint notifications_content_unique UNIQUE (trans_id, provider, content_hash)
 );
 CREATE INDEX notifications_conflict ON public.notifications USING btree (trans_id) WHERE (outcome = 'conflict'::notification_outcome);
+CREATE INDEX notifications_differs ON public.notifications USING btree (received_at, id) WHERE (outcome = 'differs'::notification_outcome);
 CREATE INDEX notifications_payment ON public.notifications USING btree (payment_id);
 CREATE INDEX notifications_pending ON public.notifications USING btree (id) WHERE (status = 'pending'::notification_status);
 CREATE INDEX notifications_received ON public.notifications USING btree (received_at, id);
+CREATE INDEX notifications_rejected ON public.notifications USING btree (received_at, id) WHERE (status = 'rejected'::notification_status);
 
 create table oauth_states (
   state_hash bytea not null,
@@ -479,9 +483,11 @@ create table payments (
 CREATE INDEX payments_account ON public.payments USING btree (account_id, payment_date, id);
 CREATE INDEX payments_created ON public.payments USING btree (created_at, id);
 CREATE INDEX payments_date ON public.payments USING btree (payment_date, id);
+CREATE INDEX payments_match_method ON public.payments USING btree (match_method, created_at, id) WHERE (match_method <> 'account_number'::match_method);
 CREATE INDEX payments_reconciled_reversed ON public.payments USING btree (reconciliation_id) WHERE ((status = 'reversed'::payment_status) AND (reconciliation_id IS NOT NULL));
 CREATE INDEX payments_reconciliation ON public.payments USING btree (reconciliation_id) WHERE (reconciliation_id IS NOT NULL);
-CREATE INDEX payments_reference_key ON public.payments USING btree (reference_key) WHERE ((status <> 'reversed'::payment_status) AND (reference_key IS NOT NULL));
+CREATE INDEX payments_reference_key ON public.payments USING btree (reference_key) WHERE (reference_key IS NOT NULL);
+CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
 CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (payment_method_id, upper(transaction_ref)) WHERE ((status <> 'reversed'::payment_status) AND (transaction_ref IS NOT NULL));
 

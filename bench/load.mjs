@@ -73,6 +73,14 @@ export function openAccounts({ accounts }) {
 /** A part of the name of one customer in a hundred. */
 export const SEARCHED_NAME = 'tieno';
 
+/** What the loader leaves out: an audit row for each payment, in the order of the columns. */
+export const AUDIT_OF_PAYMENTS = `
+  select id, null::bigint, 'mobilemoney', 'payment.record', 'payment', id, null::jsonb,
+    jsonb_build_object('accountId', account_id, 'amountMinor', amount_minor, 'paymentMethodId', payment_method_id,
+      'transactionRef', transaction_ref, 'valueDate', payment_date),
+    gen_random_uuid()::text, created_at
+  from public.payments order by id`;
+
 /**
  * Of ten accounts seven are active and three suspended, but for the few that are repossessed. Each payment has its
  * notification and its entries; of a hundred, one is unmatched, one was assigned and one is reversed. A tenth is

@@ -23,7 +23,7 @@ import { paymentsCsv } from '../dist/reports/store.js';
 import { createDatabase, FIRST_OPEN_ACCOUNT, fill, openAccounts, sizes } from './load.mjs';
 import { answering, cpuMsOf, freePort, memoryMbOf, openPrograms, SECRET, signIn, stop } from './programs.mjs';
 import { conditions, describeSize, log, medianOf, round, table } from './report.mjs';
-import { pgbenchScript, REFERENCE, templateOf } from './statements.mjs';
+import { pgbenchScript, REFERENCE, templateOf, typesOf } from './statements.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
 
@@ -97,7 +97,7 @@ async function measure() {
 }
 
 async function measureOne(workload, statements, { service, bare, headers }) {
-  const { script, defines } = pgbenchScript(statements, await typesOf(statements), workload.ranges);
+  const { script, defines } = pgbenchScript(statements, await typesOf(database, statements), workload.ranges);
   writeFileSync(scratchFile('pgbench.sql'), script);
   const shared = { workload, connections, scratch, numbers: scratchFile('numbers') };
   const takes = [];
@@ -264,24 +264,6 @@ async function record({ base }, workload, headers) {
     lines.map((line) => JSON.parse(line)),
     Object.fromEntries(used),
   );
-}
-
-/** The types that PostgreSQL gives the parameters. */
-async function typesOf(statements) {
-  const types = [];
-  for (const { text } of statements) {
-    if (!text.includes('$1')) {
-      types.push([]);
-      continue;
-    }
-    await database.query(`prepare asked as ${text}`);
-    const { rows } = await database.query(
-      `select parameter_types::text[] as types from pg_prepared_statements where name = 'asked'`,
-    );
-    await database.query('deallocate asked');
-    types.push(rows[0].types);
-  }
-  return types;
 }
 
 async function pgbench(script, defines, duration) {

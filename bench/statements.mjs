@@ -47,6 +47,24 @@ export function valuesOf({ values }, variables) {
   });
 }
 
+/** The types that PostgreSQL gives the parameters. */
+export async function typesOf(database, statements) {
+  const types = [];
+  for (const { text } of statements) {
+    if (!text.includes('$1')) {
+      types.push([]);
+      continue;
+    }
+    await database.query(`prepare asked as ${text}`);
+    const { rows } = await database.query(
+      `select parameter_types::text[] as types from pg_prepared_statements where name = 'asked'`,
+    );
+    await database.query('deallocate asked');
+    types.push(rows[0].types);
+  }
+  return types;
+}
+
 /**
  * A script for pgbench, and the texts that it is given with -D: pgbench itself computes with numbers alone.
  * @param types of the parameters of each statement, as PostgreSQL names them.

@@ -82,6 +82,8 @@ export interface ListField {
   nullable?: boolean;
   /** For kind integer: a comparison in words that an index serves, where one with the column has none. */
   compare?: (operator: Comparison, value: number, day: PlainDate) => RawBuilder<boolean>;
+  /** For kind text: the indexed column that holds the key of the text, where the text itself has no index. */
+  lookup?: { column: RawBuilder<unknown>; key: (text: string) => string };
   /** For kind enum: the allowed values and the SQL type that they have. */
   values?: readonly string[];
   sqlType?: string;
@@ -239,7 +241,7 @@ function readCondition(
     }
     const test = sql<boolean>`${target} = any(${values}::${type}[])`;
     // Like ne, nin holds where there is no value at all.
-    return { sql: operator === 'in' ? test : sql`(${test}) is not true` };
+    return { sql: operator === 'in' ? lookedUp(field, values, test) : sql`(${test}) is not true` };
   }
   if (field.kind === 'timestamp' && parsePlainDate(text)) {
     return { sql: dayCondition(target, operator, text as PlainDate, context.config.BUSINESS_TIMEZONE) };
@@ -251,7 +253,15 @@ function readCondition(
   const byBytes = sql.raw(
     field.kind === 'text' && operator !== 'eq' && operator !== 'ne' ? ' collate "C"' : '',
   );
-  return { sql: sql`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}` };
+  const test = sql<boolean>`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}`;
+  return { sql: operator === 'eq' ? lookedUp(field, [read.value], test) : test };
+}
+
+/** Equal texts have equal keys, by which an index finds the few rows to test. */
+function lookedUp({ lookup }: ListField, values: unknown[], test: RawBuilder<boolean>): RawBuilder<boolean> {
+  if (!lookup) return test;
+  const keys = values.map((value) => lookup.key(String(value)));
+  return sql<boolean>`(${lookup.column} = any(${keys}::text[]) and ${test})`;
 }
 
 const COMPARISON: Record<Comparison, string> = {

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox';
+import { emailKey } from '../core/email.ts';
 import { Email, Id, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 import type { VerificationStatus } from '../core/tables.ts';
+import { nationalIdKey } from './rules.ts';
 
 export const VERIFICATION_STATUSES = [
   'pending',
@@ -81,9 +83,19 @@ export const customerList = defineList(
     id: { kind: 'id', column: column('c.id') },
     firstName: { kind: 'text', column: column('c.first_name') },
     lastName: { kind: 'text', column: column('c.last_name') },
-    email: { kind: 'text', column: column('c.email'), nullable: true },
+    email: {
+      kind: 'text',
+      column: column('c.email'),
+      lookup: { column: column('c.email_key'), key: emailKey },
+      nullable: true,
+    },
     phone: { kind: 'text', column: column('c.phone') },
-    nationalId: { kind: 'text', column: column('c.national_id'), nullable: true },
+    nationalId: {
+      kind: 'text',
+      column: column('c.national_id'),
+      lookup: { column: column('c.national_id_key'), key: nationalIdKey },
+      nullable: true,
+    },
     kycStatus: {
       kind: 'enum',
       column: column('c.kyc_status'),

@@ -18,6 +18,7 @@ import type {
   PaymentSource,
   PaymentStatus,
 } from '../core/tables.ts';
+import { referenceKey } from './rules.ts';
 
 export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const satisfies PaymentStatus[];
 const PAYMENT_SOURCES = ['manual', 'webhook', 'import'] as const satisfies PaymentSource[];
@@ -242,7 +243,12 @@ export const paymentList = defineList(
     accountId: { kind: 'id', column: column('p.account_id'), nullable: true },
     amount: { kind: 'money', column: column('p.amount_minor') },
     paymentMethodId: { kind: 'id', column: column('p.payment_method_id') },
-    transactionRef: { kind: 'text', column: column('p.transaction_ref'), nullable: true },
+    transactionRef: {
+      kind: 'text',
+      column: column('p.transaction_ref'),
+      lookup: { column: column('p.reference_key'), key: referenceKey },
+      nullable: true,
+    },
     paymentDate: { kind: 'date', column: column('p.payment_date') },
     status: { kind: 'enum', column: column('p.status'), values: PAYMENT_STATUSES, sqlType: 'payment_status' },
     source: { kind: 'enum', column: column('p.source'), values: PAYMENT_SOURCES, sqlType: 'payment_source' },

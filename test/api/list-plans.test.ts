@@ -17,7 +17,7 @@ import { configurationList, productList } from '../../src/products/schema.ts';
 import { providerStatementLineList, providerStatementList } from '../../src/provider-statements/schema.ts';
 import { reconciliationList } from '../../src/reconciliations/schema.ts';
 import { userList } from '../../src/users/schema.ts';
-import { newAccount, newCustomer, setToday, useService } from '../harness.ts';
+import { newAccount, newCustomer, pay, reverse, setToday, useService } from '../harness.ts';
 
 /** How PostgreSQL finds what lists ask for, once a table is large. */
 const service = useService();
@@ -31,6 +31,11 @@ const read = (list: List, query: string): ListPlan =>
   list.read(parseQueryString(query) as Parameters<List['read']>[0], service.context);
 
 const compiled = (part: RawBuilder<unknown>) => part.compile(service.context.db).sql;
+
+async function explain(query: RawBuilder<unknown>): Promise<string> {
+  const { rows } = await sql<{ 'QUERY PLAN': string }>`explain ${query}`.execute(service.context.db);
+  return rows.map((row) => row['QUERY PLAN']).join('\n');
+}
 
 describe('a field that may have no value', () => {
   /** Each list with its table, then those that lend it a column. */
@@ -98,10 +103,6 @@ describe('among 50,000 accounts', () => {
     await sql`analyze accounts`.execute(db);
   }, 60_000);
 
-  async function explain(query: RawBuilder<unknown>): Promise<string> {
-    const { rows } = await sql<{ 'QUERY PLAN': string }>`explain ${query}`.execute(service.context.db);
-    return rows.map((row) => row['QUERY PLAN']).join('\n');
-  }
   const page = ({ conditions, orderBy }: ListPlan) => {
     const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
     return sql`select a.* from accounts a ${where} order by ${orderBy} limit 20`;
@@ -177,5 +178,73 @@ describe('among 50,000 accounts', () => {
         expect(answer.body.pagination.total, query).toBe(expected);
       }
     }
+  });
+});
+
+describe('among 50,000 payments, their notifications, customers and an audit', () => {
+  beforeAll(async () => {
+    const { db } = service.context;
+    for (const statement of [
+      sql`insert into payments (amount_minor, payment_method_id, transaction_ref, reference_key, payment_date, status,
+          source, provider, provider_trans_id)
+        select 100, 1, 'PLAN' || n, 'PLAN' || n, '2026-06-15', 'unmatched', 'webhook', 'mobilemoney', 'PLAN' || n
+        from generate_series(1, ${ROWS}) n`,
+      sql`insert into notifications (provider, raw_body, trans_id, content_hash, amount_minor, status, outcome, payment_id)
+        select 'mobilemoney', '{}', provider_trans_id, '', 100, 'processed', 'unmatched', id from payments
+        where provider_trans_id like 'PLAN%'`,
+      sql`insert into customers (first_name, last_name, phone, phone_sha256, search_text, email, email_key, national_id,
+          national_id_key)
+        select 'A', 'B', '+2547', '', '', 'Plan' || n || '@example.com', 'plan' || n || '@example.com', 'P-' || n, 'P' || n
+        from generate_series(1, ${ROWS}) n`,
+      sql`insert into audit_entries (actor, action, resource, resource_id)
+        select 'provider', 'payment.record', 'payment', n from generate_series(1, ${ROWS}) n`,
+    ]) {
+      await statement.execute(db);
+    }
+    await sql`analyze payments, notifications, customers, audit_entries, accounts`.execute(db);
+  }, 60_000);
+
+  const FOUND: [List, string, string, string][] = [
+    [paymentList, 'payments p', 'filter[transactionRef]=PLAN7', 'payments_reference_key'],
+    [paymentList, 'payments p', 'filter[transactionRef][in]=PLAN7,PLAN8', 'payments_reference_key'],
+    [paymentList, 'payments p', 'filter[status]=reversed', 'payments_reversed'],
+    [paymentList, 'payments p', 'filter[matchMethod]=learned', 'payments_match_method'],
+    [notificationList, 'notifications n', 'filter[transactionRef]=PLAN7', 'notifications_content_unique'],
+    [notificationList, 'notifications n', 'filter[outcome]=differs', 'notifications_differs'],
+    [notificationList, 'notifications n', 'filter[outcome]=conflict', 'notifications_conflict'],
+    [notificationList, 'notifications n', 'filter[status]=rejected', 'notifications_rejected'],
+    [customerList, 'customers c', 'filter[email]=Plan7@example.com', 'customers_email_unique'],
+    [customerList, 'customers c', 'filter[nationalId]=P-7', 'customers_national_id_unique'],
+    [accountList, 'accounts a', 'filter[credit][gt]=0', 'accounts_credit'],
+    [auditList, 'audit_entries a', 'filter[userId]=7', 'audit_entries_user'],
+    [auditList, 'audit_entries a', 'filter[resource]=payment&filter[resourceId]=7', 'audit_entries_resource'],
+  ];
+
+  it.each(FOUND.map(([list, from, query, index]) => ({ list, from, query, index })))(
+    '$query is found by $index',
+    async ({ list, from, query, index }) => {
+      // The statement of the page: the service sends its values beside it, planned for these alone.
+      const { conditions, orderBy } = read(list, query);
+      const plan = await explain(
+        sql`select * from ${sql.raw(from)} where ${sql.join(conditions, sql` and `)} order by ${orderBy} limit 20`,
+      );
+      expect(plan, query).toContain(index);
+      expect(plan, query).not.toContain('Seq Scan');
+    },
+  );
+
+  it('finds a payment by its reference as it was given, reversed or not', async () => {
+    const { id } = await newAccount(service);
+    const paid = await pay(service, id, 10, { transactionRef: 'Spelt So' });
+    const found = async (reference: string) =>
+      (
+        await service.call('GET', `/payments?filter[transactionRef]=${encodeURIComponent(reference)}`)
+      ).body.data.map((row: { id: number }) => row.id);
+    expect(await found('Spelt So')).toEqual([paid.id]);
+    expect(await found('SPELTSO')).toEqual([]);
+    await reverse(service, paid.id);
+    expect(await found('Spelt So')).toEqual([paid.id]);
+    const others = await service.call('GET', '/payments?filter[transactionRef][nin]=Spelt So&limit=1');
+    expect(others.body.pagination.total).toBe(ROWS);
   });
 });
