@@ -78,7 +78,6 @@ describe('a value', () => {
     ['PHONE_REGION', 'Kenya'],
     ['DATABASE_URL', 'mysql://localhost/db'],
     ['DATABASE_URL', 'localhost'],
-    ['DATABASE_DIRECT_URL', 'localhost'],
     ['DATABASE_DIRECT_URL', 'postgres://localhost/db'],
     ['REDIS_URL', 'http://localhost'],
     ['JWT_SECRET', 'too short'],
@@ -122,6 +121,9 @@ describe('the address of the database', () => {
       directUrl: DATABASE_DIRECT_URL,
       namedStatements: false,
     });
+    expect(problems({ DATABASE_URL, DATABASE_DIRECT_URL: 'localhost' })).toEqual([
+      'DATABASE_DIRECT_URL must start with postgres:// or postgresql://',
+    ]);
   });
 });
 
