@@ -257,7 +257,6 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     instances[0] = await startService(environment);
     await instance(0).kill();
     instances[0] = await startService(environment);
-    report(`pooler: ready ${instance(0).readyMs} ms after the start that followed kill -9`);
     await paying.stop();
     expect(strangeOf(paying.outcomes)).toEqual([]);
     await paying.compare(instance(0));
