@@ -78,6 +78,7 @@ describe('a value', () => {
     ['PHONE_REGION', 'Kenya'],
     ['DATABASE_URL', 'mysql://localhost/db'],
     ['DATABASE_URL', 'localhost'],
+    ['DATABASE_DIRECT_URL', 'postgres://localhost/db'],
     ['REDIS_URL', 'http://localhost'],
     ['JWT_SECRET', 'too short'],
     ['ACCESS_TOKEN_TTL', '59'],
@@ -97,6 +98,32 @@ describe('a value', () => {
     const wrong = { JWT_SECRET: 'hunter2', DATABASE_URL: 'hunter2://x', REDIS_URL: 'hunter2' };
     expect(problems(wrong)).toHaveLength(3);
     expect(problems(wrong).join()).not.toContain('hunter2');
+  });
+});
+
+describe('the address of the database', () => {
+  const DATABASE_URL = 'postgres://db/ams';
+
+  it('is one for everything, with named statements unless they are off', () => {
+    expect(readConfig({ DATABASE_URL })).toMatchObject({
+      pooled: false,
+      directUrl: DATABASE_URL,
+      namedStatements: true,
+    });
+    expect(readConfig({ DATABASE_URL, DATABASE_PREPARE: 'off' }).namedStatements).toBe(false);
+  });
+
+  it('is two where there is a pooler, which never sees a named statement', () => {
+    const DATABASE_DIRECT_URL = 'postgres://db:5432/ams';
+    expect(readConfig({ DATABASE_URL, DATABASE_DIRECT_URL, DATABASE_PREPARE: 'on' })).toMatchObject({
+      DATABASE_URL,
+      pooled: true,
+      directUrl: DATABASE_DIRECT_URL,
+      namedStatements: false,
+    });
+    expect(problems({ DATABASE_URL, DATABASE_DIRECT_URL: 'localhost' })).toEqual([
+      'DATABASE_DIRECT_URL must start with postgres:// or postgresql://',
+    ]);
   });
 });
 

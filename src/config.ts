@@ -43,6 +43,11 @@ export const settingsSchema = Type.Object({
     '',
     'PostgreSQL 15 or newer; empty: the embedded PostgreSQL below DATA_DIR.',
   ),
+  DATABASE_DIRECT_URL: setting(
+    Type.String(),
+    '',
+    'Where DATABASE_URL leads through a pooler in transaction mode: PostgreSQL itself, for migrations, exports, uploads, the proof, summaries and commands; empty: there is no pooler.',
+  ),
   DATABASE_POOL_SIZE: setting(
     Type.Integer({ minimum: 2, maximum: 100 }),
     8,
@@ -51,7 +56,7 @@ export const settingsSchema = Type.Object({
   DATABASE_PREPARE: setting(
     Type.Enum(['on', 'off']),
     'on',
-    'Named prepared statements; off behind a pooler in transaction mode.',
+    'Named prepared statements; never used where DATABASE_DIRECT_URL is set.',
   ),
   DATA_DIR: setting(Type.String({ minLength: 1 }), 'data', 'Folder of the embedded PostgreSQL.'),
   REDIS_URL: setting(
@@ -197,6 +202,12 @@ export interface Config extends Settings {
   /** Without a slash at its end; undefined: take the request's own host. */
   readonly publicUrl: string | undefined;
   readonly production: boolean;
+  /** DATABASE_URL leads through a pooler in transaction mode, where no statement has a session of its own. */
+  readonly pooled: boolean;
+  /** The address for what needs a session; empty: the embedded PostgreSQL. */
+  readonly directUrl: string;
+  /** Names of statements belong to a session: behind a pooler they would be those of others. */
+  readonly namedStatements: boolean;
   readonly registration: { readonly open: boolean; readonly role: UserRole };
   /** CIDR list for Fastify; undefined trusts nobody. */
   readonly trustedProxies: string[] | undefined;
@@ -230,6 +241,10 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   const proxies = networks('TRUST_PROXY', settings.TRUST_PROXY, problems);
   const webhook = networks('WEBHOOK_ALLOWED_IPS', settings.WEBHOOK_ALLOWED_IPS, problems);
   checkUrl('DATABASE_URL', settings.DATABASE_URL, ['postgres:', 'postgresql:'], problems);
+  checkUrl('DATABASE_DIRECT_URL', settings.DATABASE_DIRECT_URL, ['postgres:', 'postgresql:'], problems);
+  const pooled = settings.DATABASE_DIRECT_URL !== '';
+  if (pooled && settings.DATABASE_URL === '')
+    problems.push('DATABASE_DIRECT_URL goes beside DATABASE_URL, the address of the pooler');
   checkUrl('REDIS_URL', settings.REDIS_URL, ['redis:', 'rediss:'], problems);
   checkWebAddress('PUBLIC_URL', settings.PUBLIC_URL, production, problems);
   const identityProviders = readProviders(providerValues, production, problems);
@@ -248,6 +263,9 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   return Object.freeze({
     ...settings,
     production,
+    pooled,
+    directUrl: pooled ? settings.DATABASE_DIRECT_URL : settings.DATABASE_URL,
+    namedStatements: settings.DATABASE_PREPARE === 'on' && !pooled,
     identityProviders,
     publicUrl: settings.PUBLIC_URL === '' ? undefined : settings.PUBLIC_URL.replace(/\/+$/, ''),
     registration: {

@@ -5,7 +5,7 @@ import { Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Config } from './config.ts';
 import type { Currency } from './core/context.ts';
-import type { Connection, Db, Tx } from './core/db.ts';
+import { type Connection, type Db, SESSION_TIMEOUTS_MS, type Tx } from './core/db.ts';
 import { currencyDecimals } from './core/money.ts';
 import type { DB } from './core/tables.ts';
 import { addDemoCatalogue } from './demo.ts';
@@ -14,6 +14,9 @@ const MIGRATIONS = join(import.meta.dirname, '..', 'migrations');
 const OLDEST_SERVER_VERSION = 150_000;
 /** Any number that no other program uses on the same database. */
 const PREPARATION_LOCK = 7_203_160_418;
+/** Longer than any migration, and any wait for one. The role's own may be short: they are made for requests. */
+const PREPARATION_TIMEOUT_MS = 24 * 3_600_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 export interface Preparation {
   migrations: string[];
@@ -27,13 +30,17 @@ export class PreparationError extends Error {}
 /**
  * Brings the database to the state that this version needs: migrations, the books' currency and, in a
  * new one outside production, the demo catalogue. Instances that start at once do this one by one.
+ *
+ * @param pooler the address through which requests will come to the same database; checked before anything is done.
  */
 export async function prepareDatabase(
   connection: Connection,
   config: Config,
   currency: Currency,
+  pooler?: string,
 ): Promise<Preparation> {
-  return whileNobodyPrepares(connection, async (db) => {
+  return whileNobodyPrepares(connection, config, async (db) => {
+    if (pooler !== undefined) await checkPooler(pooler);
     const migrations = await migrate(db);
     const isNew = await db.transaction().execute((tx) => openBooks(tx, config, currency));
     return { migrations, isNew };
@@ -43,22 +50,50 @@ export async function prepareDatabase(
 /** Works on the database alone but for instances that run already: those that start meanwhile wait. */
 export async function whileNobodyPrepares<T>(
   connection: Connection,
+  config: Config,
   work: (db: Kysely<DB>, client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
-  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
-  const pool = new pg.Pool({ ...target, max: 2, connectionTimeoutMillis: 10_000 });
-  pool.on('error', () => {}); // An idle connection that breaks here is reported by the next query.
+  const { pool, client, close } = await connectDirectly(connection, config);
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
-  const lock = await pool.connect().catch((error: unknown) => {
-    throw typeof connection === 'string' ? cannotConnect(error) : error;
-  });
   try {
-    await checkServerVersion(lock);
-    await lock.query('select pg_advisory_lock($1)', [PREPARATION_LOCK]);
-    return await work(db, lock);
+    await client.query('select pg_advisory_lock($1)', [PREPARATION_LOCK]);
+    return await work(db, client);
   } finally {
-    lock.release(true); // Closing the connection gives the lock back, whatever happened.
-    await db.destroy();
+    await close(); // Closing the connection gives the lock back, whatever happened.
+  }
+}
+
+/**
+ * A connection with a session of its own, and a second one beside it for transactions.
+ * @throws PreparationError where a pooler is between, or the server is too old.
+ */
+export async function connectDirectly(connection: Connection, config: Config) {
+  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
+  const pool = new pg.Pool({
+    ...target,
+    max: 2,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: PREPARATION_TIMEOUT_MS,
+    lock_timeout: PREPARATION_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: PREPARATION_TIMEOUT_MS,
+  });
+  // A connection that breaks here is reported by its query, or the next.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  const variable = config.pooled ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
+  const client = await pool.connect().catch((error: unknown) => {
+    throw typeof connection === 'string' ? cannotConnect(error, variable) : error;
+  });
+  async function close(): Promise<void> {
+    client.release(true);
+    await pool.end();
+  }
+  try {
+    await checkServer(client, variable);
+    return { pool, client, close };
+  } catch (error) {
+    await close();
+    throw error;
   }
 }
 
@@ -78,24 +113,82 @@ export async function getJwtSecret(db: Db, config: Config): Promise<string> {
   return row.value;
 }
 
-/** Server, database, user and password all come from DATABASE_URL, so the operator can put it right there. */
-function cannotConnect(cause: unknown): PreparationError {
+type AddressVariable = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
+
+/** Server, database, user and password all come from the address, so the operator can put it right there. */
+function cannotConnect(cause: unknown, variable: AddressVariable): PreparationError {
   const causes = cause instanceof AggregateError ? cause.errors : [cause];
   const reasons = causes.map((each) => (each instanceof Error ? each.message : String(each)));
-  return new PreparationError(`The database of DATABASE_URL cannot be reached: ${reasons.join('; ')}.`, {
+  // A pooler refuses the time-outs that a connection of its own would be given.
+  if (reasons.some((reason) => /startup parameter/i.test(reason))) return leadsThroughPooler(variable, cause);
+  return new PreparationError(`The database of ${variable} cannot be reached: ${reasons.join('; ')}.`, {
     cause,
   });
 }
 
-async function checkServerVersion(client: pg.PoolClient): Promise<void> {
-  const { rows } = await client.query<{ version: number }>(
-    `select current_setting('server_version_num')::int as version`,
+function leadsThroughPooler(variable: AddressVariable, cause?: unknown): PreparationError {
+  return new PreparationError(
+    `${variable} leads through a pooler, which takes no time-outs from this service and gives it no session: set DATABASE_DIRECT_URL to the address of PostgreSQL itself, and DATABASE_URL to that of the pooler.`,
+    { cause },
+  );
+}
+
+async function checkServer(client: pg.PoolClient, variable: AddressVariable): Promise<void> {
+  const { rows } = await client.query<{ version: number; timeoutMs: number }>(
+    `select current_setting('server_version_num')::int as version, setting::int as "timeoutMs"
+     from pg_settings where name = 'statement_timeout'`,
   );
   if ((rows[0]?.version ?? 0) < OLDEST_SERVER_VERSION) {
     throw new PreparationError(
-      'DATABASE_URL leads to a PostgreSQL older than 15; this service needs 15 or newer.',
+      `${variable} leads to a PostgreSQL older than 15; this service needs 15 or newer.`,
     );
   }
+  // Some poolers drop what they do not know without a word.
+  if (rows[0]?.timeoutMs !== PREPARATION_TIMEOUT_MS) throw leadsThroughPooler(variable);
+}
+
+/**
+ * Asks through the pooler whether requests would be held to their time-outs, and be answered from the database
+ * that is being prepared: there the lock is taken at this moment.
+ */
+async function checkPooler(url: string): Promise<void> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => {}); // Told to the query, too.
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ isFree: boolean; role: string; timeouts: Record<string, number> }>(
+      `select pg_try_advisory_xact_lock($1) as "isFree", quote_ident(current_user) as role,
+         (select json_object_agg(name, setting::int) from pg_settings where name = any ($2)) as timeouts`,
+      [PREPARATION_LOCK, Object.keys(SESSION_TIMEOUTS_MS)],
+    );
+    const { isFree = true, role = '', timeouts = {} } = rows[0] ?? {};
+    if (isFree) {
+      throw new PreparationError('DATABASE_URL and DATABASE_DIRECT_URL do not lead to the same database.');
+    }
+    const statements = missingTimeouts(role, timeouts);
+    if (statements.length > 0) {
+      throw new PreparationError(
+        `Behind the pooler of DATABASE_URL nothing ends what takes too long. Run: ${statements.join(' ')} Then have the pooler connect anew (RECONNECT in PgBouncer's console).`,
+      );
+    }
+  } catch (error) {
+    throw error instanceof PreparationError ? error : cannotConnect(error, 'DATABASE_URL');
+  } finally {
+    await client.end();
+  }
+}
+
+/** What to run for the role to have them; a shorter one is the operator's choice, and 0 is none. */
+function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>>): string[] {
+  return Object.entries(SESSION_TIMEOUTS_MS).flatMap(([name, longestMs]) => {
+    const { [name]: foundMs = 0 } = timeouts;
+    if (foundMs > 0 && foundMs <= longestMs) return [];
+    return [`alter role ${role} set ${name} = '${longestMs / 1_000}s';`];
+  });
 }
 
 /** @param last the migration to stop after; default: all are applied. @returns the names of those applied. */

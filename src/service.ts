@@ -33,30 +33,34 @@ export async function startService(config: Config): Promise<Service> {
   const embedded =
     config.DATABASE_URL === '' ? await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log }) : undefined;
   const connection: Connection = embedded?.connection ?? config.DATABASE_URL;
+  const direct: Connection = embedded?.connection ?? config.directUrl;
+  const pooler = config.pooled ? config.DATABASE_URL : undefined;
   const currency = currencyOf(config);
-  const { migrations, isNew } = await prepareDatabase(connection, config, currency);
+  const { migrations, isNew } = await prepareDatabase(direct, config, currency, pooler);
 
   const database = openDatabase({
     connection,
     poolSize: config.DATABASE_POOL_SIZE,
-    prepare: config.DATABASE_PREPARE === 'on',
+    prepare: config.namedStatements,
+    pooled: config.pooled,
     onConnectionLost: (error) => log.warn(`A database connection was lost: ${error.message}`),
   });
   const copies = openCopyPool({
-    connection,
+    connection: direct,
     onConnectionLost: (error) => log.warn(`A copy's connection was lost: ${error.message}`),
   });
   const probe = openDatabaseProbe({
-    connection,
+    connection: direct,
+    pooler,
     onConnectionLost: () => {}, // The pool tells of it.
   });
   const prover = openLongReads({
-    connection,
+    connection: direct,
     ...PROOF_READS,
     onConnectionLost: (error) => log.warn(`The proof's connection was lost: ${error.message}`),
   });
   const summaries = openLongReads({
-    connection,
+    connection: direct,
     ...SUMMARY_READS,
     onConnectionLost: (error) => log.warn(`A summary's connection was lost: ${error.message}`),
   });

@@ -85,7 +85,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const opened = openDatabase({
     connection,
     poolSize: config.DATABASE_POOL_SIZE,
-    prepare: config.DATABASE_PREPARE === 'on',
+    prepare: config.namedStatements,
     onConnectionLost: () => {},
   });
   const probe = openDatabaseProbe({ connection, onConnectionLost: () => {} });

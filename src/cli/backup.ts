@@ -3,8 +3,9 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import pg from 'pg';
+import type { Config } from '../config.ts';
 import type { Connection } from '../core/db.ts';
+import { connectDirectly } from '../database.ts';
 import { BackupError, readDatabase } from './backup-file.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 
@@ -14,19 +15,15 @@ await runCommand(async (config) => {
   const [file, ...rest] = process.argv.slice(2);
   if (!file || rest.length > 0) throw new UsageError(USAGE);
   if (await exists(file)) throw new UsageError(`${file} is there already.`);
-  const rows = await withConnection(config, (connection) => takeBackup(connection, file));
+  const rows = await withConnection(config, (connection) => takeBackup(connection, config, file));
   const { size } = await stat(file);
   console.log(`${rows} rows are in ${file} (${Math.ceil(size / 1024)} KB). Keep it as safe as the database.`);
 });
 
 /** Until it is whole and on the disk, the file has another name. */
-async function takeBackup(connection: Connection, file: string): Promise<number> {
+async function takeBackup(connection: Connection, config: Config, file: string): Promise<number> {
   const unfinished = `${file}.unfinished`;
-  const client = new pg.Client(
-    typeof connection === 'string' ? { connectionString: connection } : connection,
-  );
-  client.on('error', () => {}); // Told to the query, too.
-  await client.connect();
+  const { client, close } = await connectDirectly(connection, config);
   try {
     let rows = 0;
     const whole = readDatabase(client, (count) => {
@@ -43,7 +40,7 @@ async function takeBackup(connection: Connection, file: string): Promise<number>
     await rm(unfinished, { force: true });
     throw error instanceof BackupError ? new UsageError(error.message, { cause: error }) : error;
   } finally {
-    await client.end();
+    await close();
   }
 }
 

@@ -27,7 +27,7 @@ export async function withDatabase<T>(config: Config, work: (context: Context) =
     const database = openDatabase({
       connection,
       poolSize: 2,
-      prepare: config.DATABASE_PREPARE === 'on',
+      prepare: config.namedStatements,
       onConnectionLost: (error) => console.error(`A database connection was lost: ${error.message}`),
     });
     try {
@@ -39,12 +39,12 @@ export async function withDatabase<T>(config: Config, work: (context: Context) =
   });
 }
 
-/** Finds the database, or starts the embedded one for as long as the work takes. */
+/** Finds the database, past a pooler where there is one, or starts the embedded one for as long as the work takes. */
 export async function withConnection<T>(
   config: Config,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
-  if (config.DATABASE_URL !== '') return work(config.DATABASE_URL);
+  if (config.directUrl !== '') return work(config.directUrl);
   const running = await findRunningEmbeddedPostgres(config.DATA_DIR);
   if (running) return work(running);
   const log = { info: () => {}, warn: (message: string) => console.error(message) };

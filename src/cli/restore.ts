@@ -17,7 +17,7 @@ await runCommand(async (config) => {
   });
   const backup = await openBackup(createReadStream(file)).catch(tell);
   const rows = await withConnection(config, (connection) =>
-    whileNobodyPrepares(connection, (db, client) => restore(db, client, backup)),
+    whileNobodyPrepares(connection, config, (db, client) => restore(db, client, backup)),
   ).catch(tell);
   console.log(`${rows} rows of ${backup.head.takenAt} are restored; each table was read back and is equal.`);
   console.log('Nobody is signed in: users sign in again.');

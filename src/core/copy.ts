@@ -62,6 +62,7 @@ export function openCopyPool({
     types: columnTypes,
     statement_timeout: EXPORT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: EXPORT_TIMEOUT_MS, // Not the role's, which is made for requests.
   });
   // An `error` event that nobody hears would end the process.
   pool.on('error', onConnectionLost);

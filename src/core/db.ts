@@ -28,8 +28,10 @@ export type Connection =
 export interface DatabaseOptions {
   connection: Connection;
   poolSize: number;
-  /** Named prepared statements; off behind a pooler in transaction mode. */
+  /** Named prepared statements. */
   prepare: boolean;
+  /** Behind a pooler in transaction mode: it takes no time-outs from its clients, so that they are the role's. */
+  pooled?: boolean;
   /** How long one statement may take: 5 s, but for connections that nothing else waits for. */
   statementTimeoutMs?: number;
   /** Called when an idle connection breaks; the pool opens another by itself. */
@@ -42,9 +44,12 @@ interface Database {
   close(): Promise<void>;
 }
 
-const STATEMENT_TIMEOUT_MS = 5_000;
-const LOCK_TIMEOUT_MS = 3_000;
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;
+/** What PostgreSQL holds every request to, by the names of its settings. */
+export const SESSION_TIMEOUTS_MS = {
+  statement_timeout: 5_000,
+  lock_timeout: 3_000,
+  idle_in_transaction_session_timeout: 10_000,
+} as const;
 /** Above the server's own time-out: it only ends calls to a server that no longer answers. */
 const QUERY_TIMEOUT_MARGIN_MS = 500;
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -62,15 +67,13 @@ export const columnTypes: pg.CustomTypesConfig = {
 export function openDatabase(options: DatabaseOptions): Database {
   const target =
     typeof options.connection === 'string' ? { connectionString: options.connection } : options.connection;
-  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
+  const statementTimeoutMs = options.statementTimeoutMs ?? SESSION_TIMEOUTS_MS.statement_timeout;
   const settings: pg.ClientConfig = {
     ...target,
     application_name: 'account-management-service',
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+    ...(!options.pooled && { ...SESSION_TIMEOUTS_MS, statement_timeout: statementTimeoutMs }),
     query_timeout: statementTimeoutMs + QUERY_TIMEOUT_MARGIN_MS,
     types: columnTypes,
     pipeline: true, // for `together`; whoever waits for each answer notices nothing of it

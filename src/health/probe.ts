@@ -10,11 +10,16 @@ export interface DatabaseProbe {
 
 const TIMEOUT_MS = 2_000;
 
-/** The service's own pool would not do: it may be busy to the last connection while PostgreSQL is well. */
-export function openDatabaseProbe({
-  connection,
-  onConnectionLost,
-}: Pick<DatabaseOptions, 'connection' | 'onConnectionLost'>): DatabaseProbe {
+interface ProbeOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
+  /** The address of the pooler that requests go through, which has to take connections, too. */
+  pooler?: string | undefined;
+}
+
+/**
+ * The service's own pool would not do: it may be busy to the last connection while PostgreSQL is well. Neither would
+ * a question through the pooler, for the same reason.
+ */
+export function openDatabaseProbe({ connection, pooler, onConnectionLost }: ProbeOptions): DatabaseProbe {
   const target = typeof connection === 'string' ? { connectionString: connection } : connection;
   const pool = new pg.Pool({
     ...target,
@@ -30,6 +35,11 @@ export function openDatabaseProbe({
   let asking: Promise<boolean> | undefined;
 
   async function ask(): Promise<boolean> {
+    const answers = await Promise.all([answersQuestions(), pooler === undefined || takesConnections(pooler)]);
+    return answers.every((answer) => answer);
+  }
+
+  async function answersQuestions(): Promise<boolean> {
     let client: pg.PoolClient | undefined;
     try {
       client = await pool.connect();
@@ -50,6 +60,20 @@ export function openDatabaseProbe({
   }
 
   return { isUp, close: () => pool.end() };
+}
+
+/** A pooler lets a client in before it has a connection of PostgreSQL to give. */
+async function takesConnections(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: TIMEOUT_MS });
+  client.on('error', () => {}); // Told to `connect`, too.
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false; // Which way it fails does not matter to the question.
+  } finally {
+    void client.end();
+  }
 }
 
 async function within(timeoutMs: number, answer: Promise<boolean>): Promise<boolean> {

@@ -1,0 +1,103 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { freePort, newFolder } from './process.ts';
+
+/** A PgBouncer in transaction mode that a test may stop and start. */
+export interface PgBouncer {
+  /** The same role and database, through the pooler. */
+  throughPooler(url: string): string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Closes each connection to PostgreSQL once nobody works on it: those that follow have the role's new settings. */
+  reconnect(): Promise<void>;
+}
+
+// Debian installs it where ordinary users do not look.
+const PROGRAM = ['pgbouncer', '/usr/sbin/pgbouncer'].find(runs);
+
+/** Whether PgBouncer is installed: the package brings none. */
+export const hasPgBouncer = PROGRAM !== undefined;
+
+/** @param settings lines of its configuration beside those that every user of the service needs. */
+export async function createPgBouncer(server: string, settings: readonly string[]): Promise<PgBouncer> {
+  const { username, hostname, port: serverPort } = new URL(server);
+  const folder = await newFolder();
+  const port = await freePort();
+  const users = join(folder, 'users.txt');
+  const configuration = join(folder, 'pgbouncer.ini');
+  await writeFile(users, `"${username}" ""\n`);
+  const lines = [
+    '[databases]',
+    `* = host=${hostname} port=${serverPort}`,
+    '[pgbouncer]',
+    'pool_mode = transaction',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${port}`,
+    'unix_socket_dir =',
+    'auth_type = trust',
+    `auth_file = ${users}`,
+    `admin_users = ${username}`,
+    ...settings,
+  ];
+  await writeFile(configuration, lines.join('\n'));
+  const throughPooler = (url: string, database?: string) => {
+    const address = new URL(url);
+    address.port = String(port);
+    if (database !== undefined) address.pathname = `/${database}`;
+    return address.href;
+  };
+  const consoleUrl = throughPooler(server, 'pgbouncer');
+  let program: ChildProcess;
+
+  return {
+    throughPooler: (url) => throughPooler(url),
+    async start() {
+      // It refuses to run as root.
+      const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : [];
+      program = spawn(PROGRAM ?? '', ['-q', ...user, configuration], { cwd: folder, stdio: 'ignore' });
+      while (!(await answers(consoleUrl))) {
+        if (program.exitCode !== null) throw new Error(`PgBouncer ended with ${program.exitCode}.`);
+        await sleep(25);
+      }
+    },
+    async stop() {
+      const ended = once(program, 'exit');
+      program.kill('SIGTERM');
+      await ended;
+    },
+    reconnect: () => tell(consoleUrl, 'reconnect'),
+  };
+}
+
+function runs(program: string): boolean {
+  try {
+    execFileSync(program, ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    await tell(url, 'show version');
+    return true;
+  } catch {
+    return false; // It is still starting.
+  }
+}
+
+async function tell(connectionString: string, command: string): Promise<void> {
+  const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
+  client.on('error', () => {}); // Told to the query, too.
+  await client.connect();
+  try {
+    await client.query(command);
+  } finally {
+    await client.end();
+  }
+}

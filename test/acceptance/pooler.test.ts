@@ -1,0 +1,349 @@
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { send, startPaying, strangeOf } from '../faults/clients.ts';
+import { createPostgres, type FragilePostgres, runStatement } from '../faults/postgres.ts';
+import { notification } from '../harness.ts';
+import { expectBooksToHold } from './books.ts';
+import { cents, inParallel, openAccount, read, readPayments, registerAdmin } from './client.ts';
+import { createPgBouncer, hasPgBouncer, type PgBouncer } from './pgbouncer.ts';
+import {
+  cleanUpAfterwards,
+  type Ended,
+  type Environment,
+  failToStart,
+  NO_RATE_LIMITS,
+  newFolder,
+  ROOT,
+  type RunningService,
+  report,
+  runToEnd,
+  startService,
+} from './process.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 });
+cleanUpAfterwards();
+
+if (!hasPgBouncer) report('pooler: PgBouncer is not installed, so the service behind it is not tested');
+
+const ROLE = 'pooled';
+/** Of PgBouncer's connections to PostgreSQL: fewer than either instance's pool, which has 8. */
+const POOL_SIZE = 4;
+
+describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
+  let postgres: FragilePostgres;
+  let pooler: PgBouncer;
+  let admin: string; // a superuser's address of the database
+  let direct: string;
+  let environment: Environment;
+  let instances: RunningService[] = [];
+  let token: string;
+
+  beforeAll(async () => {
+    postgres = await createPostgres();
+    await postgres.start();
+    admin = await postgres.newDatabase();
+    await runStatement(admin, `create role ${ROLE} login`);
+    direct = await ownedBy(ROLE, admin);
+    // The host's name in an application's name tells which connections of PostgreSQL are the pooler's.
+    pooler = await createPgBouncer(direct, [
+      `default_pool_size = ${POOL_SIZE}`,
+      'application_name_add_host = 1',
+    ]);
+    await pooler.start();
+    environment = {
+      ...NO_RATE_LIMITS,
+      DATABASE_URL: pooler.throughPooler(direct),
+      DATABASE_DIRECT_URL: direct,
+      LOG_LEVEL: 'warn',
+    };
+  });
+
+  afterAll(async () => {
+    await Promise.all(instances.map((service) => service.stop()));
+    await pooler.stop();
+    await postgres.stop('fast');
+  });
+
+  test('does not start without a direct address, whether the pooler refuses or drops what it does not know', async () => {
+    const dropping = await createPgBouncer(direct, [
+      'ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout',
+    ]);
+    await dropping.start();
+    try {
+      const through = [pooler, dropping].map((each) => each.throughPooler(direct));
+      for (const DATABASE_URL of through) {
+        expectRefusal(
+          await failToStart({ DATABASE_URL }),
+          /^DATABASE_URL leads through a pooler.*set DATABASE_DIRECT_URL/,
+        );
+        const twice = { DATABASE_URL, DATABASE_DIRECT_URL: DATABASE_URL };
+        expectRefusal(await failToStart(twice), /^DATABASE_DIRECT_URL leads through a pooler/);
+        const backup = await cli('backup', { DATABASE_URL }, 'no.gz');
+        expectRefusal(backup, /^DATABASE_URL leads through a pooler/);
+      }
+    } finally {
+      await dropping.stop();
+    }
+    expect(await rowsOf(`select from pg_locks where locktype = 'advisory'`)).toEqual([]);
+  });
+
+  test('does not start where the two addresses lead to different databases', async () => {
+    const other = await ownedBy(ROLE, await postgres.newDatabase());
+    expectRefusal(
+      await failToStart({ ...environment, DATABASE_DIRECT_URL: other }),
+      /^DATABASE_URL and DATABASE_DIRECT_URL do not lead to the same database\.$/,
+    );
+  });
+
+  test('does not start where requests have no time-outs, and says what gives them', async () => {
+    const ended = await failToStart(environment);
+    expectRefusal(ended, /Run: (alter role pooled set \w+ = '\d+s'; ){3}Then have the pooler connect anew/);
+    expect(await rowsOf(`select from pg_tables where schemaname = 'public'`)).toEqual([]);
+    for (const statement of ended.stderr.match(/alter role .*?;/g) ?? [])
+      await runStatement(admin, statement);
+    await pooler.reconnect();
+    await runStatement(admin, `alter role ${ROLE} set lock_timeout = '1min'`);
+    await pooler.reconnect();
+    expectRefusal(await failToStart(environment), /Run: alter role pooled set lock_timeout = '3s'; Then/);
+    await runStatement(admin, `alter role ${ROLE} set lock_timeout = '3s'`);
+    await pooler.reconnect();
+  });
+
+  test('two instances start at once and take payments, notifications and repeats, none lost or doubled', async () => {
+    instances = await Promise.all([startService(environment), startService(environment)]);
+    token = await registerAdmin(instance(0));
+    const origins = instances.map(({ origin }) => origin);
+    const paying = await startPaying(origins, instance(0), token, { clients: 32 });
+    const account = await openAccount(instance(1), token);
+    const body = notification({ TransAmount: '401.37', BillRefNumber: account.accountNumber });
+    const told = await inParallel(30, Array.from({ length: 30 }), (_, n) =>
+      instance(n).call('POST', '/webhooks/payments/mobilemoney', body),
+    );
+    const outcomes = told.map((answer) => answer.body.data.outcome);
+    expect(outcomes.filter((outcome) => outcome !== 'repeated')).toEqual(['matched']);
+    const payment = { accountId: account.id, amount: 12.34, paymentMethodId: 1 };
+    const headers = { 'idempotency-key': 'the same' };
+    const paid = await inParallel(30, Array.from({ length: 30 }), (_, n) =>
+      instance(n).call('POST', '/payments', payment, { token, headers }),
+    );
+    expect(new Set(paid.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(paid[0]?.status).toBe(201);
+    const payments = await readPayments(instance(0), token, account.id);
+    expect(payments.map(({ amount }) => cents(amount)).sort()).toEqual([1_234, 40_137]);
+
+    const backends = await rowsOf<{ pid: number; name: string }>(
+      `select pid, application_name as name from pg_stat_activity where usename = '${ROLE}'`,
+    );
+    const pooled = backends.filter(({ name }) => name.includes(' - 127.0.0.1:'));
+    expect(pooled).toHaveLength(POOL_SIZE);
+    await paying.stop();
+    expect(strangeOf(paying.outcomes)).toEqual([]);
+    report(`pooler: ${await paying.compare(instance(1))}`);
+    await expectBooksToHold(direct);
+  });
+
+  test('exports, the proof and summaries pass it by, under paying clients', async () => {
+    const paying = await startPaying([instance(0).origin, instance(1).origin], instance(0), token, {
+      clients: 8,
+    });
+    await sleep(500);
+    const period = 'startDate=2026-01-01&endDate=2026-01-31';
+    const proof = await read(instance(1), token, '/reports/proof?date=2026-01-05');
+    expect(proof.holds).toBe(true);
+    await read(instance(1), token, `/reports/accounts/summary?${period}`);
+    const csv = await instance(0).call('GET', `/reports/payments?format=csv&${period}`, undefined, { token });
+    expect(csv.status).toBe(200);
+    expect(csv.text.split('\r\n').length).toBeGreaterThan(10);
+    const backends = await rowsOf<{ name: string }>(
+      `select distinct application_name as name from pg_stat_activity where usename = '${ROLE}'`,
+    );
+    const names = backends.map(({ name }) => name);
+    expect(names).toContain('account-management-service export');
+    expect(names).toContain('account-management-service'); // the proof and the summary
+    expect(names.filter((name) => name.includes(' export - '))).toEqual([]);
+    await paying.stop();
+    expect(strangeOf(paying.outcomes)).toEqual([]);
+    await paying.compare(instance(0));
+  });
+
+  test("a statement may come in more slowly than the role's time-outs, and is taken in", async () => {
+    const account = await openAccount(instance(0), token);
+    const lines = Array.from(
+      { length: 50 },
+      (_, n) => `POOL${n},2026-01-02 10:00:00,Completed,1.00,,254700000000 - A,${account.accountNumber}\r\n`,
+    );
+    async function* slowly() {
+      yield 'Receipt No.,Completion Time,Transaction Status,Paid In,Withdrawn,Other Party Info,A/C No.\r\n';
+      for (const part of [lines.slice(0, 25), lines.slice(25)]) {
+        await sleep(3_500); // 7 s in all; a statement of the role ends after 5
+        yield part.join('');
+      }
+    }
+    const upload = await fetch(`${instance(0).origin}/api/reconciliations/statements`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/csv', authorization: `Bearer ${token}` },
+      body: ReadableStream.from(encoded(slowly())),
+      duplex: 'half',
+    });
+    expect(upload.status, await upload.clone().text()).toBe(201);
+    const { data } = (await upload.json()) as { data: { id: number } };
+    const now = () => read(instance(1), token, `/reconciliations/statements/${data.id}`);
+    await expect.poll(async () => (await now()).status, { timeout: 30_000 }).toBe('done');
+    const asked = await instance(1).call(
+      'POST',
+      `/reconciliations/statements/${data.id}/take-in`,
+      {},
+      { token },
+    );
+    expect(asked.status, asked.text).toBe(200);
+    await expect
+      .poll(async () => (await now()).results.matched, { timeout: 30_000 })
+      .toEqual({ lines: 50, total: 50 });
+    expect(await readPayments(instance(0), token, account.id)).toHaveLength(50);
+  });
+
+  test('requests end after the time-outs of the role', async () => {
+    const account = await openAccount(instance(0), token);
+    const blocker = new pg.Client(admin);
+    await blocker.connect();
+    try {
+      await blocker.query('begin');
+      await blocker.query('select from accounts where id = $1 for update', [account.id]);
+      const began = performance.now();
+      const body = { accountId: account.id, amount: 1, paymentMethodId: 1 };
+      const answer = await instance(0).call('POST', '/payments', body, { token });
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, expect.any(String)]);
+      expect(performance.now() - began).toBeLessThan(5_000); // a wait for a lock ends after 3 s, at PostgreSQL
+    } finally {
+      await blocker.end();
+    }
+  });
+
+  test('a pooler that is busy to its last connection is no outage; one that is gone is, until it is back', async () => {
+    const ready = async () => (await send(instance(0).origin, 'GET', '/readyz')).status;
+    const busy = Promise.all(
+      Array.from({ length: POOL_SIZE }, () =>
+        runStatement(pooler.throughPooler(direct), 'select pg_sleep(4)'),
+      ),
+    );
+    await sleep(500);
+    const began = performance.now();
+    expect(await ready()).toBe(200);
+    expect(performance.now() - began).toBeLessThan(2_000);
+    await busy;
+
+    const paying = await startPaying([instance(0).origin, instance(1).origin], instance(0), token, {
+      clients: 8,
+    });
+    await sleep(500);
+    await pooler.stop();
+    expect(await ready()).toBe(503);
+    await pooler.start();
+    await expect.poll(ready, { timeout: 5_000, interval: 50 }).toBe(200);
+    const back = performance.now();
+    await expect.poll(() => paying.lastSuccess() > back, { timeout: 5_000, interval: 20 }).toBe(true);
+    await paying.stop();
+    expect(strangeOf(paying.outcomes)).toEqual([]);
+    report(`pooler, stopped and started: ${await paying.compare(instance(1))}`);
+    await expectBooksToHold(direct);
+  });
+
+  test('an instance that is stopped or killed starts again beside the other', async () => {
+    const paying = await startPaying([instance(1).origin], instance(1), token, { clients: 8 });
+    expect((await instance(0).stop()).status).toBe(0);
+    instances[0] = await startService(environment);
+    await instance(0).kill();
+    instances[0] = await startService(environment);
+    await paying.stop();
+    expect(strangeOf(paying.outcomes)).toEqual([]);
+    await paying.compare(instance(0));
+  });
+
+  test('the commands pass it by, too', async () => {
+    const admins = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
+    const created = await cli(
+      'create-admin',
+      { ...environment, ADMIN_PASSWORD: 'a long enough password' },
+      ...admins,
+    );
+    expect(created.stderr).toBe('');
+    const file = join(await newFolder(), 'ams.gz');
+    const taken = await cli('backup', environment, file);
+    expect(taken.stderr).toBe('');
+    const target = await ownedBy(ROLE, await postgres.newDatabase());
+    const into = { DATABASE_URL: pooler.throughPooler(target), DATABASE_DIRECT_URL: target };
+    for (const [command, ...args] of [['restore', file], ['verify'], ['migrate']] as const) {
+      const ended = await cli(command, into, ...args);
+      expect([ended.status, ended.stderr], command).toEqual([0, '']);
+    }
+  });
+
+  // The last test: this version does not start on the database of the next.
+  test("the next version's migration may take longer than a request, while this one serves and others wait", async () => {
+    const next = await newFolder();
+    await mkdir(join(next, 'dist'));
+    for (const folder of ['dist', 'migrations'])
+      await cp(join(ROOT, folder), join(next, folder), { recursive: true });
+    for (const name of ['node_modules', 'package.json']) await symlink(join(ROOT, name), join(next, name));
+    await writeFile(
+      join(next, 'migrations', '9999_next.sql'),
+      'select pg_sleep(7);\nalter table payments add column next text;\n',
+    );
+    const paying = await startPaying([instance(0).origin, instance(1).origin], instance(0), token, {
+      clients: 8,
+    });
+    const migrate = () =>
+      runToEnd([process.execPath, join(next, 'dist', 'cli', 'migrate.js')], environment, next);
+    const ends = await Promise.all([migrate(), migrate()]);
+    expect(ends.map(({ status, stderr }) => [status, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+    ]);
+    expect(ends.map(({ stdout }) => stdout.split('\n')[0]).sort()).toEqual([
+      'The database is up to date.',
+      'applied 9999_next',
+    ]);
+    await sleep(500);
+    await paying.stop();
+    expect(strangeOf(paying.outcomes)).toEqual([]);
+    report(`pooler, during a migration: ${await paying.compare(instance(0))}`);
+    await expectBooksToHold(direct);
+    expect(await rowsOf(`select from pg_locks where locktype = 'advisory'`)).toEqual([]);
+  });
+
+  function instance(n: number): RunningService {
+    return instances[n % instances.length] as RunningService;
+  }
+
+  async function rowsOf<Row>(statement: string): Promise<Row[]> {
+    return (await runStatement(admin, statement)).rows as Row[];
+  }
+});
+
+/** Gives the database to the role, and says how the role reaches it. */
+async function ownedBy(role: string, admin: string): Promise<string> {
+  const url = new URL(admin);
+  await runStatement(admin, `alter database ${url.pathname.slice(1)} owner to ${role}`);
+  url.username = role;
+  return url.href;
+}
+
+async function cli(command: string, environment: Environment, ...args: string[]): Promise<Ended> {
+  const program = join(ROOT, 'dist', 'cli', `${command}.js`);
+  return runToEnd([process.execPath, program, ...args], environment, await newFolder());
+}
+
+/** One line, on the standard error, that is not a trace. */
+function expectRefusal({ status, stderr }: Ended, line: RegExp): void {
+  expect(status).toBe(1);
+  expect(stderr.trimEnd()).toMatch(line);
+  expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+}
+
+async function* encoded(texts: AsyncIterable<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  for await (const text of texts) yield encoder.encode(text);
+}
