@@ -3,9 +3,10 @@
  * HTTP as it runs in production, (b) pgbench with the statements that the service was seen to send, (c) Fastify and pg
  * with the same statements and nothing else. Medians of the rounds; a/b and a/c are medians of the ratios in a round.
  *
- *   npm run bench -- [--payments=1000000] [--rounds=3] [--seconds=5] [--connections=32] [--only=TEXT] [--write]
+ *   npm run bench -- [--payments=1000000 | --database=URL] [--rounds=3] [--seconds=5] [--connections=32] [--only=TEXT]
+ *     [--write]
  *
- * --only takes the workloads whose name holds the text; --write keeps the tables in bench/RESULTS.md.
+ * --database is one that bench/load.mjs has filled, for which there is no verifying before; --only takes the workloads whose name holds the text; --write keeps the tables in bench/RESULTS.md.
  * Needs wrk, pgbench and psql; a server on which a superuser may create a database, BENCH_DATABASE_URL (default
  * postgres://postgres@localhost:55432/postgres), which nobody else should be using; and Redis if BENCH_REDIS_URL
  * names one.
@@ -20,7 +21,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { formatAccountNumber } from '../dist/accounts/account-number.js';
 import { paymentsCsv } from '../dist/reports/store.js';
-import { createDatabase, FIRST_OPEN_ACCOUNT, fill, openAccounts, sizes } from './load.mjs';
+import { FIRST_OPEN_ACCOUNT, openAccounts, openBooks } from './load.mjs';
 import { answering, cpuMsOf, freePort, memoryMbOf, openPrograms, SECRET, signIn, stop } from './programs.mjs';
 import { conditions, describeSize, log, medianOf, round, table } from './report.mjs';
 import { pgbenchScript, REFERENCE, templateOf, typesOf } from './statements.mjs';
@@ -32,29 +33,27 @@ const text = { type: 'string' };
 const { values: options } = parseArgs({
   options: {
     ...{ payments: text, accounts: text, customers: text, rounds: text, seconds: text, connections: text },
-    ...{ only: text, write: { type: 'boolean' } },
+    ...{ database: text, only: text, write: { type: 'boolean' } },
   },
 });
 const number = (name, otherwise) => (options[name] === undefined ? otherwise : Number(options[name]));
 const [rounds, seconds, connections] = [number('rounds', 3), number('seconds', 5), number('connections', 32)];
-const size = sizes({
+const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
+const programs = openPrograms(scratch);
+const redis = process.env.BENCH_REDIS_URL ? new Redis(process.env.BENCH_REDIS_URL) : undefined;
+const start = performance.now();
+const { url, size, drop } = await openBooks('run', {
+  database: options.database,
   payments: number('payments'),
   accounts: number('accounts'),
   customers: number('customers'),
 });
-
-const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
-const programs = openPrograms(scratch);
-const redis = process.env.BENCH_REDIS_URL ? new Redis(process.env.BENCH_REDIS_URL) : undefined;
-const { url, drop } = await createDatabase('run');
+log(`${JSON.stringify(size)} after ${Math.round((performance.now() - start) / 1000)} s`);
 const database = new pg.Client({ connectionString: url });
 
 try {
   await database.connect();
-  const start = performance.now();
-  await fill(url, size);
-  log(`loaded ${JSON.stringify(size)} in ${Math.round((performance.now() - start) / 1000)} s`);
-  await verify();
+  if (!options.database) await verify();
   const result = await measure();
   const report = await reportOf(result);
   console.log(`\n${report}`);
@@ -154,11 +153,14 @@ async function measureSingle({ base }, headers) {
     if (!response.ok) throw new Error(`${path}: ${response.status}`);
   };
   const lines = [];
-  const one = async (name, ours, theirs) => {
+  const one = async (name, ours, theirs, prepare = async () => {}) => {
     if (!name.includes(options.only ?? '')) return;
     const takes = [];
     for (let round = 0; round <= rounds; round += 1) {
-      const [a, b] = [await timed(ours), theirs && (await timed(theirs))];
+      await prepare();
+      const a = await timed(ours);
+      if (theirs) await prepare();
+      const b = theirs && (await timed(theirs));
       if (round > 0) takes.push({ a, b });
     }
     const b = theirs && medianOf(takes, (take) => take.b);
@@ -174,14 +176,19 @@ async function measureSingle({ base }, headers) {
     lines.push(line);
   };
 
-  let next = 1;
-  const unreconciled = () => {
-    const ids = Array.from({ length: 10_000 }, () => {
-      do next += 1;
-      while (next % 10 === 0 || next % 100 === 2); // reconciled or reversed by the loader
-      return next;
-    });
-    return ids;
+  let last = 0;
+  const unreconciled = async () => {
+    const { rows } = await database.query(
+      `select id::int from payments where reconciliation_id is null and status <> 'reversed' and id > $1
+        order by id limit 10000`,
+      [last],
+    );
+    last = rows.at(-1).id;
+    return rows.map(({ id }) => id);
+  };
+  let batch = [];
+  const nextBatch = async () => {
+    batch = await unreconciled();
   };
   await one(
     'POST /payments/reconcile, 10,000 ids',
@@ -189,7 +196,7 @@ async function measureSingle({ base }, headers) {
       const response = await fetch(`${base}/api/payments/reconcile`, {
         method: 'POST',
         headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify({ paymentIds: unreconciled() }),
+        body: JSON.stringify({ paymentIds: batch }),
       });
       const { data } = await response.json();
       if (data?.reconciledCount !== 10_000 && data?.counts?.reconciled !== 10_000)
@@ -203,15 +210,25 @@ async function measureSingle({ base }, headers) {
           select current_date, count(*), sum(amount_minor) from payments where id = any($1::bigint[]) returning id)
         update payments p set reconciliation_id = batch.id, reconciliation_date = current_date, updated_at = now()
         from batch where p.id = any($1::bigint[])`,
-        [unreconciled()],
+        [batch],
       );
       await database.query('commit');
     },
+    nextBatch,
   );
-  const period = { startDate: '2000-01-01', endDate: today };
+  // The loader spreads the payments over a year: so many days hold a million.
+  const days = Math.min(364, Math.round((365 * 1_000_000) / size.payments));
+  const period = {
+    startDate: new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10),
+    endDate: today,
+  };
+  const { rows } = await database.query(
+    'select count(*)::int as count from payments where payment_date between $1 and $2',
+    [period.startDate, period.endDate],
+  );
   const csv = paymentsCsv(period, { code: 'KES', decimals: 2 }).replace(/\s+/g, ' ');
   await one(
-    `GET /reports/payments?format=csv, all ${size.payments.toLocaleString('en')} payments; against psql \\copy`,
+    `GET /reports/payments?format=csv, ${rows[0].count.toLocaleString('en')} payments; against psql \\copy`,
     () => get(`/reports/payments?format=csv&startDate=${period.startDate}&endDate=${today}`),
     () => run('psql', ['-q', url, '-c', `\\copy (${csv}) to '/dev/null' (format csv, header true)`]),
   );

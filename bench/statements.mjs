@@ -4,7 +4,7 @@
  */
 
 /** What the recorded call was made with; unlikely enough to be found again among the parameters. */
-export const REFERENCE = 'QB7MARKED';
+export const REFERENCE = `QB7MARKED${Date.now().toString(36).toUpperCase()}`;
 
 /**
  * @param marks name of a variable → the text that it had in the recorded call.

@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
-import { type Db, lookUp, type Tx, violatedUnique } from '../core/db.ts';
+import { type Db, type Tx, violatedUnique } from '../core/db.ts';
 import { duplicate } from '../core/errors.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { PaymentMethods } from '../core/tables.ts';
@@ -46,8 +46,13 @@ export async function listPaymentMethods(db: Db, plan: ListPlan) {
 }
 
 export async function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethodRow | undefined> {
-  const [row] = await lookUp<PaymentMethodRow>(db, 'select * from payment_methods where id = $1', [id]);
-  return row;
+  const { rows } = await paymentMethodWithId(id).execute(db);
+  return rows[0];
+}
+
+/** The statement of `findPaymentMethodRow`, to be sent together with others. */
+export function paymentMethodWithId(id: number): RawBuilder<PaymentMethodRow> {
+  return sql`select * from payment_methods where id = ${id}`;
 }
 
 export async function getMobileMoneyId(db: Db): Promise<number> {

@@ -3,7 +3,7 @@ import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import { inTransaction, LostRace, type Tx, together } from '../core/db.ts';
 import { type AppError, duplicate, illegalMove, invalidField, notFound } from '../core/errors.ts';
-import { findPaymentMethodRow } from '../payment-methods/store.ts';
+import { paymentMethodWithId } from '../payment-methods/store.ts';
 import { bookAssignment, bookPayment, bookReversal, bookUnassignment, checkRoom } from './booking.ts';
 import { bookWaitingConflict, findAccountsOfConflicts } from './inbox.ts';
 import { forgetAssignment, learnAssignment } from './learning.ts';
@@ -23,11 +23,10 @@ import {
 /** Records money that was received and whose account is known. */
 export async function recordPayment(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
   const { amountMinor, paymentDate, transactionRef } = readPayment(context, body);
-  const method = await findPaymentMethodRow(context.db, body.paymentMethodId);
-  if (!method) throw notFound('payment_method', body.paymentMethodId, 'paymentMethodId');
-  if (!method.active) throw invalidField('paymentMethodId', 'must be a payment method that is active');
   return inTransaction(context.db, async (tx) => {
-    const { account, isKnown } = await lockForPayment(tx, body.accountId, transactionRef);
+    const { method, account, isKnown } = await lockForPayment(tx, body, transactionRef);
+    if (!method) throw notFound('payment_method', body.paymentMethodId, 'paymentMethodId');
+    if (!method.active) throw invalidField('paymentMethodId', 'must be a payment method that is active');
     if (!account) throw notFound('account', body.accountId, 'accountId');
     checkRoom(account, amountMinor, 'amount');
     if (isKnown) throw duplicate('payment', 'transactionRef');
@@ -44,15 +43,20 @@ export async function recordPayment(context: Context, actor: Actor, body: NewPay
 }
 
 /** Locks the reference and then the account; `isKnown` says whether the provider told of the payment itself. */
-async function lockForPayment(tx: Tx, accountId: number, reference: string | null) {
-  if (reference === null) return { account: await lockAccount(tx, accountId), isKnown: false };
-  const [, [account], known] = await together(
+async function lockForPayment(tx: Tx, { paymentMethodId, accountId }: NewPayment, reference: string | null) {
+  const method = paymentMethodWithId(paymentMethodId);
+  if (reference === null) {
+    const [[found], [account]] = await together(tx, method, accountLock(accountId));
+    return { method: found, account, isKnown: false };
+  }
+  const [[found], , [account], known] = await together(
     tx,
+    method,
     referenceLock(reference),
     accountLock(accountId),
     providerPaymentNamed(reference),
   );
-  return { account, isKnown: known.length > 0 };
+  return { method: found, account, isKnown: known.length > 0 };
 }
 
 /** Gives unmatched money to the account that it belongs to. */
