@@ -478,7 +478,7 @@ create table payments (
   constraint payments_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
   constraint payments_reconciliation_id_fkey FOREIGN KEY (reconciliation_id) REFERENCES reconciliations(id),
   constraint payments_pkey PRIMARY KEY (id),
-  constraint payments_trans_id_unique UNIQUE (provider, provider_trans_id)
+  constraint payments_trans_id_unique UNIQUE (provider_trans_id, provider)
 );
 CREATE INDEX payments_account ON public.payments USING btree (account_id, payment_date, id);
 CREATE INDEX payments_created ON public.payments USING btree (created_at, id);

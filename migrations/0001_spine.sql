@@ -215,7 +215,8 @@ create table payments (
   check (status <> 'unmatched' or account_id is null),
   check ((provider is null) = (provider_trans_id is null)),
   check ((transaction_ref is null) = (reference_key is null)),
-  constraint payments_trans_id_unique unique (provider, provider_trans_id)
+  -- The transaction first: no look-up by anything else may take this index for that of "no provider".
+  constraint payments_trans_id_unique unique (provider_trans_id, provider)
 );
 create unique index payments_transaction_ref_unique on payments (payment_method_id, upper(transaction_ref))
   where status <> 'reversed' and transaction_ref is not null;

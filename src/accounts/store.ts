@@ -248,6 +248,7 @@ export async function listAccounts(
     from: sql`from accounts a`,
     where,
     byKey: customerId !== undefined || accountNumber !== undefined,
+    inOrderOfIndex: plan.isPlain,
   });
   const day = today(context);
   return { ...page, rows: page.rows.map((row) => toAccount(row, context.currency, day)) };

@@ -107,6 +107,8 @@ export interface ListDefinition<Extra extends TProperties> {
 export interface ListPlan {
   conditions: RawBuilder<boolean>[];
   orderBy: RawBuilder<unknown>;
+  /** Nothing is filtered, and the order is that of creation. */
+  isPlain: boolean;
   page: number;
   limit: number;
 }
@@ -149,9 +151,11 @@ export function defineList<Extra extends TProperties>(
         else conditions.push(condition.sql);
       }
     }
-    const orderBy = readSort(given.sort ?? 'createdAt:desc', fields, day, problems);
+    const { sort = 'createdAt:desc', page = 1, limit = DEFAULT_LIMIT } = given;
+    const orderBy = readSort(sort, fields, day, problems);
     if (problems.length > 0) throw invalid(problems);
-    return { conditions, orderBy, page: given.page ?? 1, limit: given.limit ?? DEFAULT_LIMIT };
+    const isPlain = conditions.length === 0 && /^createdAt(:asc|:desc)?$/.test(sort);
+    return { conditions, orderBy, isPlain, page, limit };
   }
 
   return { query: Type.Object<typeof pageProperties & Extra>(properties), read };
@@ -170,6 +174,11 @@ export interface ListSource<Row> {
    * a plan made for any value is as good as one for the value at hand, and the answer quick.
    */
   byKey?: boolean;
+  /**
+   * An index has the rows that match in the order of the page, whatever the values: they are read the same way for
+   * one that many rows have as for one that few have, and need not be planned anew.
+   */
+  inOrderOfIndex?: boolean;
 }
 
 /** One page of rows and the exact number of all rows that match. */
@@ -179,15 +188,18 @@ export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<
   const offset = (plan.page - 1) * plan.limit;
   const count = sql<{ total: number }>`select count(*) as total ${source.from} ${where}`;
   const page = sql<Row>`${source.select} ${where} order by ${plan.orderBy} limit ${plan.limit} offset ${offset}`;
-  const [[counted], rows] = await Promise.all(
-    source.byKey ? [lookUpBuilt(db, count), lookUpBuilt(db, page)] : [planned(db, count), planned(db, page)],
-  );
+  const read = source.byKey ? lookUpBuilt : source.inOrderOfIndex ? plannedOnce : planned;
+  const [[counted], rows] = await Promise.all([read(db, count), read(db, page)]);
   return { rows, page: plan.page, limit: plan.limit, total: counted?.total ?? 0 };
 }
 
 function lookUpBuilt<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
   const { sql: text, parameters } = statement.compile(db);
   return lookUp<Row>(db, text, parameters);
+}
+
+async function plannedOnce<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
+  return (await statement.execute(db)).rows;
 }
 
 async function planned<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {

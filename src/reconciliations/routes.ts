@@ -9,11 +9,19 @@ import { reconcile } from './commands.ts';
 import { ReconcileBody, Reconciliation, ReconciliationResult, reconciliationList } from './schema.ts';
 import { findReconciliation, listReconciliations } from './store.ts';
 
+/** 10,000 payments that are not in the memory of the database take some seconds. */
+const LONGEST_BATCH_MS = 30_000;
+
 export function reconciliationRoutes(api: Api, context: Context): void {
   api.post(
     '/payments/reconcile',
     {
-      config: { access: 'reconciliations:create', rate: 'bulk', repeatable: true },
+      config: {
+        access: 'reconciliations:create',
+        rate: 'bulk',
+        repeatable: true,
+        answerTimeoutMs: LONGEST_BATCH_MS,
+      },
       schema: {
         tags: ['Reconciliation'],
         summary: 'Mark up to 10,000 payments as proved to have arrived',

@@ -21,12 +21,26 @@ export interface LockedPayment {
   reconciliation_id: number | null;
 }
 
+/** Each payment is a page of the disk, and one more for each of its indexes: no statement shall need seconds. */
+const PAYMENTS_AT_ONCE = 1_000;
+
+function* inParts(ids: readonly number[]): Generator<number[]> {
+  const sorted = ids.toSorted((a, b) => a - b);
+  for (let start = 0; start < sorted.length; start += PAYMENTS_AT_ONCE) {
+    yield sorted.slice(start, start + PAYMENTS_AT_ONCE);
+  }
+}
+
 /** The payments with these ids, locked in the order of their ids. */
 export async function lockPayments(tx: Tx, ids: readonly number[]): Promise<LockedPayment[]> {
-  const { rows } = await sql<LockedPayment>`
-    select id, amount_minor, status, reconciliation_id from payments
-    where id = any(${ids}::bigint[]) order by id for no key update`.execute(tx);
-  return rows;
+  const locked: LockedPayment[] = [];
+  for (const part of inParts(ids)) {
+    const { rows } = await sql<LockedPayment>`
+      select id, amount_minor, status, reconciliation_id from payments
+      where id = any(${part}::bigint[]) order by id for no key update`.execute(tx);
+    locked.push(...rows);
+  }
+  return locked;
 }
 
 export interface NewReconciliation {
@@ -50,9 +64,11 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
     })
     .returning('id')
     .executeTakeFirstOrThrow();
-  await sql`
-    update payments set reconciliation_id = ${id}, reconciliation_date = ${batch.date}::date, updated_at = now()
-    where id = any(${batch.paymentIds}::bigint[])`.execute(tx);
+  for (const part of inParts(batch.paymentIds)) {
+    await sql`
+      update payments set reconciliation_id = ${id}, reconciliation_date = ${batch.date}::date, updated_at = now()
+      where id = any(${part}::bigint[])`.execute(tx);
+  }
   return id;
 }
 
