@@ -4,7 +4,7 @@
  *   npm run build && node bench/load.mjs [--payments=1000000] [--accounts=payments/10] [--customers=accounts/10]
  *
  * The database, named on the last line, is left for you to look at and to drop. The other scripts of this folder
- * use the two functions below and drop theirs.
+ * use the functions below and drop theirs.
  *
  * Needs a server on which it may create a database: BENCH_DATABASE_URL, by default
  * postgres://postgres@localhost:55432/postgres. Its user is a superuser, since keys to other tables are not

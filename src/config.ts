@@ -46,7 +46,7 @@ export const settingsSchema = Type.Object({
   DATABASE_DIRECT_URL: setting(
     Type.String(),
     '',
-    'Where DATABASE_URL leads through a pooler in transaction mode: PostgreSQL itself, for migrations, exports, uploads, the proof, summaries and commands; empty: there is no pooler.',
+    'Where DATABASE_URL leads through a pooler in transaction mode: PostgreSQL itself, for migrations, exports, uploads, the proof, summaries, the health check and commands; empty: there is no pooler.',
   ),
   DATABASE_POOL_SIZE: setting(
     Type.Integer({ minimum: 2, maximum: 100 }),
@@ -56,7 +56,7 @@ export const settingsSchema = Type.Object({
   DATABASE_PREPARE: setting(
     Type.Enum(['on', 'off']),
     'on',
-    'Named prepared statements; never used where DATABASE_DIRECT_URL is set.',
+    'Named prepared statements, and look-ups that share connections; never where DATABASE_DIRECT_URL is set.',
   ),
   DATA_DIR: setting(Type.String({ minLength: 1 }), 'data', 'Folder of the embedded PostgreSQL.'),
   REDIS_URL: setting(

@@ -13,7 +13,8 @@ import {
 import pg from 'pg';
 import { AppError, unavailable } from './errors.ts';
 import { parseInt8 } from './int8.ts';
-import { type LookUps, openLookUps, sendTogether } from './look-ups.ts';
+import { type Line, type LookUps, openLookUps } from './look-ups.ts';
+import { isStale, nameStatements } from './named-statements.ts';
 import type { DB } from './tables.ts';
 
 export type Db = Kysely<DB>;
@@ -50,10 +51,13 @@ export const SESSION_TIMEOUTS_MS = {
   lock_timeout: 3_000,
   idle_in_transaction_session_timeout: 10_000,
 } as const;
-/** Above the server's own time-out: it only ends calls to a server that no longer answers. */
-const QUERY_TIMEOUT_MARGIN_MS = 500;
+/**
+ * Above the server's own time-outs, also for a statement that was sent behind one that waits for a lock: it only ends
+ * calls to a server that no longer answers.
+ */
+const QUERY_TIMEOUT_MARGIN_MS = SESSION_TIMEOUTS_MS.lock_timeout + 500;
 const CONNECT_TIMEOUT_MS = 3_000;
-const NAMED_STATEMENTS_PER_CONNECTION = 200;
+const MOST_STALE_CONNECTIONS = 100;
 
 /** How columns come: int8 as an exact number, a date as its text. */
 export const columnTypes: pg.CustomTypesConfig = {
@@ -106,9 +110,14 @@ const lookUps = new WeakMap<Db, LookUps>();
  *
  * @param text always the same for the same statement, with $1, $2 … for what varies.
  */
-export async function lookUp<Row>(db: Db | Tx, text: string, values: readonly unknown[]): Promise<Row[]> {
+export async function lookUp<Row>(
+  db: Db | Tx,
+  text: string,
+  values: readonly unknown[],
+  line: Line = 'rows',
+): Promise<Row[]> {
   const shared = lookUps.get(db);
-  if (shared) return shared.find<Row>(text, values);
+  if (shared) return shared.find<Row>(line, text, values);
   return (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 }
 
@@ -141,7 +150,8 @@ export async function together<Rows extends readonly unknown[]>(
 
 /**
  * Runs the work in one transaction and runs it again, at most three times, when it lost a race or
- * PostgreSQL broke a deadlock or a serialization cycle by undoing it. Given a transaction, the work joins that one.
+ * PostgreSQL broke a deadlock or a serialization cycle by undoing it; as often as there may be connections, when
+ * their named statements have gone stale. Given a transaction, the work joins that one.
  */
 export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTx(db)) return work(db); // part of a larger transaction, which is the one to be run again
@@ -149,7 +159,7 @@ export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>
     try {
       return await db.transaction().execute(work);
     } catch (error) {
-      if (attempt > 3 || !isRetryable(error)) throw error;
+      if (attempt > (isStale(error) ? MOST_STALE_CONNECTIONS : 3) || !isRetryable(error)) throw error;
       await delay(10 * attempt * (1 + Math.random()));
     }
   }
@@ -225,7 +235,7 @@ export class LostRace extends Error {}
 
 function isRetryable(error: unknown): boolean {
   const code = sqlState(error);
-  return error instanceof LostRace || code === '40001' || code === '40P01';
+  return error instanceof LostRace || code === '40001' || code === '40P01' || isStale(error);
 }
 
 export function sqlState(error: unknown): string | undefined {
@@ -273,7 +283,7 @@ const UNAVAILABLE_MESSAGES = new Set([
 /** Turns "the database cannot be reached or did not answer in time" into a 503; others pass through. */
 export function asUnavailable(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
-  if (error instanceof LostRace) return unavailable(error, 1);
+  if (error instanceof LostRace || isStale(error)) return unavailable(error, 1);
   const state = sqlState(error);
   if (state !== undefined) return UNAVAILABLE_STATES.test(state) ? unavailable(error) : undefined;
   return isLostConnection(error) ? unavailable(error) : undefined;
@@ -307,31 +317,21 @@ function guardedPool(pool: pg.Pool, prepare: boolean) {
 }
 
 function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
-  const names = new Map<string, string>();
+  const nameOf = nameStatements('s');
   let broken = false;
 
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   function query(text: unknown, values: readonly unknown[] = []): unknown {
     if (typeof text !== 'string') throw new TypeError('Cursors are not used here.');
-    const name = prepare && values.length > 0 ? nameOf(text, names) : undefined;
-    sendTogether(client.connection.stream, process.nextTick);
+    const name = prepare && values.length > 0 && !text.includes(UNNAMED) ? nameOf(text) : undefined;
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
-      broken ||= !(error instanceof pg.DatabaseError);
+      broken ||= !(error instanceof pg.DatabaseError) || isStale(error);
       throw error;
     });
   }
 
   return { query, release: () => client.release(broken) };
-}
-
-function nameOf(text: string, names: Map<string, string>): string | undefined {
-  if (text.includes(UNNAMED)) return undefined;
-  const known = names.get(text);
-  if (known || names.size >= NAMED_STATEMENTS_PER_CONNECTION) return known;
-  const name = `s${names.size}`;
-  names.set(text, name);
-  return name;
 }
 
 /**

@@ -83,7 +83,7 @@ export interface ListField {
   /** For kind integer: a comparison in words that an index serves, where one with the column has none. */
   compare?: (operator: Comparison, value: number, day: PlainDate) => RawBuilder<boolean>;
   /** For kind text: the indexed column that holds the key of the text, where the text itself has no index. */
-  lookup?: { column: RawBuilder<unknown>; key: (text: string) => string };
+  key?: { column: RawBuilder<unknown>; of: (text: string) => string };
   /** For kind enum: the allowed values and the SQL type that they have. */
   values?: readonly string[];
   sqlType?: string;
@@ -188,14 +188,14 @@ export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<
   const offset = (plan.page - 1) * plan.limit;
   const count = sql<{ total: number }>`select count(*) as total ${source.from} ${where}`;
   const page = sql<Row>`${source.select} ${where} order by ${plan.orderBy} limit ${plan.limit} offset ${offset}`;
-  const read = source.byKey ? lookUpBuilt : source.inOrderOfIndex ? plannedOnce : planned;
+  const read = source.byKey ? foundByKey : source.inOrderOfIndex ? plannedOnce : planned;
   const [[counted], rows] = await Promise.all([read(db, count), read(db, page)]);
   return { rows, page: plan.page, limit: plan.limit, total: counted?.total ?? 0 };
 }
 
-function lookUpBuilt<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
+function foundByKey<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
   const { sql: text, parameters } = statement.compile(db);
-  return lookUp<Row>(db, text, parameters);
+  return lookUp<Row>(db, text, parameters, 'lists');
 }
 
 async function plannedOnce<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
@@ -253,7 +253,7 @@ function readCondition(
     }
     const test = sql<boolean>`${target} = any(${values}::${type}[])`;
     // Like ne, nin holds where there is no value at all.
-    return { sql: operator === 'in' ? lookedUp(field, values, test) : sql`(${test}) is not true` };
+    return { sql: operator === 'in' ? heldAgainstKey(field, values, test) : sql`(${test}) is not true` };
   }
   if (field.kind === 'timestamp' && parsePlainDate(text)) {
     return { sql: dayCondition(target, operator, text as PlainDate, context.config.BUSINESS_TIMEZONE) };
@@ -266,14 +266,18 @@ function readCondition(
     field.kind === 'text' && operator !== 'eq' && operator !== 'ne' ? ' collate "C"' : '',
   );
   const test = sql<boolean>`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}`;
-  return { sql: operator === 'eq' ? lookedUp(field, [read.value], test) : test };
+  return { sql: operator === 'eq' ? heldAgainstKey(field, [read.value], test) : test };
 }
 
 /** Equal texts have equal keys, by which an index finds the few rows to test. */
-function lookedUp({ lookup }: ListField, values: unknown[], test: RawBuilder<boolean>): RawBuilder<boolean> {
-  if (!lookup) return test;
-  const keys = values.map((value) => lookup.key(String(value)));
-  return sql<boolean>`(${lookup.column} = any(${keys}::text[]) and ${test})`;
+function heldAgainstKey(
+  { key }: ListField,
+  values: unknown[],
+  test: RawBuilder<boolean>,
+): RawBuilder<boolean> {
+  if (!key) return test;
+  const keys = values.map((value) => key.of(String(value)));
+  return sql<boolean>`(${key.column} = any(${keys}::text[]) and ${test})`;
 }
 
 const COMPARISON: Record<Comparison, string> = {

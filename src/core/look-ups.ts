@@ -1,89 +1,75 @@
-import type { Duplex } from 'node:stream';
 import pg from 'pg';
+import { isStale, nameStatements } from './named-statements.ts';
 
-/** More would gain nothing: PostgreSQL answers what one connection asks about as fast as one process can ask. */
-const CONNECTIONS = 2;
-/** Of a connection: texts that are built from what a caller asks for could be any number. */
-const NAMED_STATEMENTS = 200;
+/** Rows by their id, which everyone waits for, do not queue behind the lists of one customer or account. */
+export type Line = 'rows' | 'lists';
 
 /**
- * Statements that find a few rows by their key, on connections that all requests share: each is sent without
- * waiting for the answers of those before it, and those of one turn of the event loop in one write. None may be
- * slow, since what is behind it waits.
+ * Statements that find a few rows by their key, on two connections that all requests share: each is sent
+ * without waiting for the answers of those before it. None may be slow, since what is behind it waits; more
+ * connections would gain nothing, because PostgreSQL answers on one as fast as one process can ask.
  */
 export interface LookUps {
-  find<Row>(text: string, values: readonly unknown[]): Promise<Row[]>;
+  find<Row>(line: Line, text: string, values: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
-interface Line {
-  /** Absent until it is needed, and again once it has broken. */
-  client?: Promise<pg.Client>;
-  waiting: number;
-}
-
-/** @param onConnectionLost called when a connection breaks; the next look-up opens another. */
+/**
+ * @param settings of a pipelined connection.
+ * @param onConnectionLost called when a connection breaks; the next look-up opens another.
+ */
 export function openLookUps(settings: pg.ClientConfig, onConnectionLost: (error: Error) => void): LookUps {
-  const lines: Line[] = Array.from({ length: CONNECTIONS }, () => ({ waiting: 0 }));
-  const names = new Map<string, string>();
+  const lines = new Map<Line, Promise<pg.Client>>();
+  const nameOf = nameStatements('l');
+  let closed = false;
 
   function connect(line: Line): Promise<pg.Client> {
-    const client = new pg.Client({ ...settings, pipeline: true });
-    const forget = () => {
-      if (line.client === connected) delete line.client;
-    };
+    if (closed) throw new Error('Client was closed and is not queryable');
+    const client = new pg.Client(settings);
     client.on('error', (error) => {
-      forget();
+      leave(line, connected);
       onConnectionLost(error);
     });
-    client.on('end', forget);
-    const connected = client.connect().then(
-      () => client,
-      (error: unknown) => {
-        forget();
-        throw error;
-      },
-    );
+    client.on('end', () => leave(line, connected));
+    const connected = client.connect().then(() => client);
+    connected.catch(() => leave(line, connected));
+    lines.set(line, connected);
     return connected;
   }
 
-  function nameOf(text: string): string | undefined {
-    const known = names.get(text);
-    if (known !== undefined || names.size >= NAMED_STATEMENTS) return known;
-    const name = `l${names.size}`;
-    names.set(text, name);
-    return name;
+  /** What was sent is still answered; the next look-up opens another connection. */
+  function leave(line: Line, connected: Promise<pg.Client>): void {
+    if (lines.get(line) !== connected) return;
+    lines.delete(line);
+    connected.then(
+      (client) => client.end(),
+      () => {}, // One that could not connect need not end.
+    );
+  }
+
+  async function ask<Row>(line: Line, text: string, values: readonly unknown[]): Promise<Row[]> {
+    const connected = lines.get(line) ?? connect(line);
+    const client = await connected;
+    const name = nameOf(text);
+    try {
+      const { rows } = await client.query({ text, values: [...values], ...(name && { name }) });
+      return rows as Row[];
+    } catch (error) {
+      if (isStale(error)) leave(line, connected);
+      throw error;
+    }
   }
 
   return {
-    async find<Row>(text: string, values: readonly unknown[]) {
-      const line = lines.reduce((one, other) => (other.waiting < one.waiting ? other : one));
-      line.waiting += 1;
-      try {
-        line.client ??= connect(line);
-        const client = await line.client;
-        sendTogether(client.connection.stream, setImmediate);
-        const name = nameOf(text);
-        const { rows } = await client.query({ text, values: [...values], ...(name && { name }) });
-        return rows as Row[];
-      } finally {
-        line.waiting -= 1;
-      }
-    },
+    find: <Row>(line: Line, text: string, values: readonly unknown[]) =>
+      ask<Row>(line, text, values).catch((error: unknown) => {
+        if (!isStale(error)) throw error;
+        return ask<Row>(line, text, values);
+      }),
     async close() {
-      await Promise.all(
-        lines.map(async (line) => {
-          const client = await line.client?.catch(() => undefined); // One that could not connect need not end.
-          await client?.end();
-        }),
-      );
+      closed = true;
+      const clients = await Promise.allSettled(lines.values());
+      await Promise.all(clients.map((client) => client.status === 'fulfilled' && client.value.end()));
     },
   };
-}
-
-/** Holds back what is written to a connection until its turn comes, so that all of it goes in one write. */
-export function sendTogether(stream: Duplex, turn: (send: () => void) => void): void {
-  if (stream.writableCorked > 0) return;
-  stream.cork();
-  turn(() => stream.uncork());
 }

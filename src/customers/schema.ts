@@ -86,14 +86,14 @@ export const customerList = defineList(
     email: {
       kind: 'text',
       column: column('c.email'),
-      lookup: { column: column('c.email_key'), key: emailKey },
+      key: { column: column('c.email_key'), of: emailKey },
       nullable: true,
     },
     phone: { kind: 'text', column: column('c.phone') },
     nationalId: {
       kind: 'text',
       column: column('c.national_id'),
-      lookup: { column: column('c.national_id_key'), key: nationalIdKey },
+      key: { column: column('c.national_id_key'), of: nationalIdKey },
       nullable: true,
     },
     kycStatus: {

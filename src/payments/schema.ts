@@ -246,7 +246,7 @@ export const paymentList = defineList(
     transactionRef: {
       kind: 'text',
       column: column('p.transaction_ref'),
-      lookup: { column: column('p.reference_key'), key: referenceKey },
+      key: { column: column('p.reference_key'), of: referenceKey },
       nullable: true,
     },
     paymentDate: { kind: 'date', column: column('p.payment_date') },

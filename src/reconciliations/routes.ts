@@ -9,7 +9,10 @@ import { reconcile } from './commands.ts';
 import { ReconcileBody, Reconciliation, ReconciliationResult, reconciliationList } from './schema.ts';
 import { findReconciliation, listReconciliations } from './store.ts';
 
-/** 10,000 payments that are not in the memory of the database take some seconds. */
+/**
+ * 10,000 payments that are not in the memory of the database take some seconds. A service that stops does not wait
+ * as long: the caller asks again, which is safe.
+ */
 const LONGEST_BATCH_MS = 30_000;
 
 export function reconciliationRoutes(api: Api, context: Context): void {

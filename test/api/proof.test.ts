@@ -556,8 +556,10 @@ describe('long reads', () => {
     const prover = open();
     const broken = expect(prover.read((tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
     await new Promise((resolve) => setTimeout(resolve, 200));
+    const began = performance.now();
     await prover.close();
     await broken;
+    expect(performance.now() - began).toBeLessThan(2_000);
   });
 });
 
