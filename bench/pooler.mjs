@@ -8,16 +8,15 @@
  * the loopback and create a database and a role, BENCH_DATABASE_URL (default
  * postgres://postgres@localhost:55432/postgres).
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { createDatabase, fill, sizes } from './load.mjs';
+import { openBooks } from './load.mjs';
+import { cpuMsOf, freePort, openPrograms, signIn } from './programs.mjs';
+import { medianOf } from './report.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
 
@@ -28,19 +27,16 @@ const [rounds, seconds, connections] = [
   values.seconds ?? 5,
   values.connections ?? 32,
 ].map(Number);
-const size = sizes({ payments: Number(values.payments ?? 100_000) });
 const POOL_SIZE = 8; // as many as the service has connections, so that the way alone differs
 const NAMES = ['GET /accounts/:id', 'POST /payments with an Idempotency-Key'];
 const ROLE = `ams_bench_pooler_${process.pid}`;
-const TICKS_PER_SECOND = 100;
 
 const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
 chmodSync(scratch, 0o755);
-const programs = [];
-const { url, drop } = await createDatabase('pooler');
+const programs = openPrograms(scratch);
+const { url, size, drop } = await openBooks('pooler', { payments: Number(values.payments ?? 100_000) });
 
 try {
-  await fill(url, size);
   await query(`create role ${ROLE} login superuser`);
   for (const [name, value] of Object.entries({
     statement_timeout: '5s',
@@ -52,9 +48,9 @@ try {
   direct.username = ROLE;
   const pooler = await startPooler(direct);
   const ways = {
-    direct: await startService({ DATABASE_URL: direct.href }),
-    'direct, unnamed': await startService({ DATABASE_URL: direct.href, DATABASE_PREPARE: 'off' }),
-    pooler: await startService({ DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: direct.href }),
+    direct: await programs.startService(direct.href),
+    'direct, unnamed': await programs.startService(direct.href, { DATABASE_PREPARE: 'off' }),
+    pooler: await programs.startService(pooler.url, { DATABASE_DIRECT_URL: direct.href }),
   };
   const headers = { authorization: `Bearer ${await signIn(ways.direct.base)}` };
   for (const workload of workloads(size).filter(({ name }) => NAMES.includes(name))) {
@@ -62,20 +58,20 @@ try {
     for (let round = 0; round <= rounds; round += 1) {
       const inTurn = Object.entries(ways);
       for (const [way, { base, program }] of round % 2 ? inTurn : inTurn.reverse()) {
-        const before = [cpuMs(program), cpuMs(pooler.program)];
+        const before = [cpuMsOf(program.pid), cpuMsOf(pooler.program.pid)];
         const duration = round === 0 ? 10 : seconds; // the first warms up
         const take = await wrk({ base, workload, headers, seconds: duration, connections, scratch });
         if (take.failures > 0)
           throw new Error(`${way}: ${take.failures} answers of ${workload.name} were no success`);
-        const used = [cpuMs(program) - before[0], cpuMs(pooler.program) - before[1]];
+        const used = [cpuMsOf(program.pid) - before[0], cpuMsOf(pooler.program.pid) - before[1]];
         const [serviceMs, poolerMs] = used.map((ms) => ms / take.requests);
         if (round > 0) takes[way].push({ ...take, serviceMs, poolerMs });
       }
     }
     console.log(`\n${workload.name}`);
     for (const [way, of] of Object.entries(takes)) {
-      const middle = (key) => median(of.map((take) => take[key]));
-      const ratio = median(of.map((take, i) => take.perSecond / takes.direct[i].perSecond));
+      const middle = (key) => medianOf(of, (take) => take[key]);
+      const ratio = medianOf(of, (take, i) => take.perSecond / takes.direct[i].perSecond);
       console.log(
         `  ${way.padEnd(16)} ${middle('perSecond').toFixed(0)}/s (${ratio.toFixed(2)} of direct), p50 ${middle('p50').toFixed(1)} ms,` +
           ` p99 ${middle('p99').toFixed(0)} ms, CPU of the service ${middle('serviceMs').toFixed(2)} ms and of PgBouncer ${middle('poolerMs').toFixed(2)} ms a request`,
@@ -83,10 +79,7 @@ try {
     }
   }
 } finally {
-  for (const program of programs) {
-    program.kill('SIGTERM');
-    if (program.exitCode === null && program.signalCode === null) await once(program, 'exit');
-  }
+  await programs.stopAll();
   await drop();
   await query(
     `drop role if exists ${ROLE}`,
@@ -108,51 +101,14 @@ async function startPooler(direct) {
   ];
   writeFileSync(join(scratch, 'pgbouncer.ini'), lines.join('\n'));
   const user = process.getuid?.() === 0 ? ['-u', 'postgres'] : [];
-  const program = spawn('pgbouncer', ['-q', ...user, join(scratch, 'pgbouncer.ini')], {
-    stdio: 'ignore',
-    cwd: scratch,
-    env: { PATH: `${process.env.PATH}:/usr/sbin` }, // where Debian installs it
+  const program = programs.start('pgbouncer', ['-q', ...user, join(scratch, 'pgbouncer.ini')], {
+    PATH: `${process.env.PATH}:/usr/sbin`, // where Debian installs it
   });
-  programs.push(program);
   const pooled = new URL(direct);
   pooled.hostname = '127.0.0.1';
   pooled.port = String(port);
   await until(() => query('select 1', pooled.href));
   return { program, url: pooled.href };
-}
-
-async function startService(environment) {
-  const port = await freePort();
-  const program = spawn(process.execPath, [join(import.meta.dirname, '..', 'dist', 'server.js')], {
-    env: {
-      PATH: process.env.PATH,
-      ...{ NODE_ENV: 'production', PORT: String(port), JWT_SECRET: 'of the bench only, and long enough' },
-      ...{ WEBHOOK_SECRET: 'a secret of the bench', REGISTRATION: 'open', REGISTRATION_ROLE: 'admin' },
-      ...{ RATE_LIMIT_GENERAL: '0', ACCESS_TOKEN_TTL: '86400' },
-      ...environment,
-    },
-    cwd: scratch, // where no .env is
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  programs.push(program);
-  const base = `http://127.0.0.1:${port}`;
-  await until(() => fetch(`${base}/readyz`));
-  return { base, program };
-}
-
-async function signIn(base) {
-  const user = {
-    email: 'bench@example.com',
-    password: 'a long enough password',
-    firstName: 'B',
-    lastName: 'M',
-  };
-  const response = await fetch(`${base}/api/auth/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(user),
-  });
-  return (await response.json()).data.accessToken;
 }
 
 async function query(statement, connectionString = url) {
@@ -169,22 +125,4 @@ async function until(works) {
       if (performance.now() - start > 30_000) throw error;
     }
   }
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
-function cpuMs({ pid }) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
-}
-
-function median(numbers) {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
 }

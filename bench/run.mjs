@@ -6,7 +6,8 @@
  *   npm run bench -- [--payments=1000000 | --database=URL] [--rounds=3] [--seconds=5] [--connections=32] [--only=TEXT]
  *     [--write]
  *
- * --database is one that bench/load.mjs has filled, for which there is no verifying before; --only takes the workloads whose name holds the text; --write keeps the tables in bench/RESULTS.md.
+ * --database is one that bench/load.mjs has filled, which is not verified before; --only takes the workloads whose
+ * name holds the text; --write keeps the tables in bench/RESULTS.md.
  * Needs wrk, pgbench and psql; a server on which a superuser may create a database, BENCH_DATABASE_URL (default
  * postgres://postgres@localhost:55432/postgres), which nobody else should be using; and Redis if BENCH_REDIS_URL
  * names one.

@@ -30,6 +30,7 @@ export async function findLivingSession(db: Db, sessionId: string, userId: numbe
     from sessions s join users u on u.id = s.user_id
     where s.id = $1 and s.user_id = $2 and s.revoked_at is null and s.expires_at > $3 and u.active`,
     [sessionId, userId, now],
+    'sessions',
   );
   return user;
 }

@@ -1,11 +1,14 @@
 import pg from 'pg';
 import { isStale, nameStatements } from './named-statements.ts';
 
-/** Rows by their id, which everyone waits for, do not queue behind the lists of one customer or account. */
-export type Line = 'rows' | 'lists';
+/**
+ * Who waits for whom: sessions, which every call needs, do not queue behind a row whose table is locked, nor rows behind
+ * the lists of one customer or account.
+ */
+export type Line = 'sessions' | 'rows' | 'lists';
 
 /**
- * Statements that find a few rows by their key, on two connections that all requests share: each is sent
+ * Statements that find a few rows by their key, on three connections that all requests share: each is sent
  * without waiting for the answers of those before it. None may be slow, since what is behind it waits; more
  * connections would gain nothing, because PostgreSQL answers on one as fast as one process can ask.
  */

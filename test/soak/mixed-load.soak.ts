@@ -17,8 +17,8 @@ const RATE = Number(process.env.SOAK_RATE ?? 100);
 const SEED = Number(process.env.SOAK_SEED ?? 20_261_121);
 const INSTANCES = 3;
 const POOL_SIZE = 8;
-/** Beside the pool, an instance has two connections for exports, two for summaries, one for the proof, one to probe. */
-const MOST_CONNECTIONS = INSTANCES * (POOL_SIZE + 10);
+/** Beside the pool, for look-ups, exports, uploads, summaries, the proof and the probe: docs/operations.md. */
+const MOST_CONNECTIONS = INSTANCES * (POOL_SIZE + 11);
 /** Requests in flight at once; where the service is slower than that, the load falls behind. */
 const MOST_IN_FLIGHT = 60;
 const SAMPLE_EVERY_MS = 10_000;
