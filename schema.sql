@@ -489,7 +489,7 @@ CREATE INDEX payments_reconciliation ON public.payments USING btree (reconciliat
 CREATE INDEX payments_reference_key ON public.payments USING btree (reference_key) WHERE (reference_key IS NOT NULL);
 CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
-CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (payment_method_id, upper(transaction_ref)) WHERE ((status <> 'reversed'::payment_status) AND (transaction_ref IS NOT NULL));
+CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (payment_method_id, reference_key) WHERE ((status <> 'reversed'::payment_status) AND (transaction_ref IS NOT NULL));
 
 create table product_configurations (
   id bigint not null generated always as identity,

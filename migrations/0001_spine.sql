@@ -218,7 +218,7 @@ create table payments (
   -- The transaction first: no look-up by anything else may take this index for that of "no provider".
   constraint payments_trans_id_unique unique (provider_trans_id, provider)
 );
-create unique index payments_transaction_ref_unique on payments (payment_method_id, upper(transaction_ref))
+create unique index payments_transaction_ref_unique on payments (payment_method_id, reference_key)
   where status <> 'reversed' and transaction_ref is not null;
 create index payments_reference_key on payments (reference_key) where status <> 'reversed' and reference_key is not null;
 create index payments_account on payments (account_id, payment_date, id);

@@ -270,10 +270,10 @@ const referencesOnce: Law = {
     'No two payments that stand have one reference under one method, or the reference of a payment that the ' +
     'provider told of, however it is spelt.',
   checked: sql`
-    select 'transaction_ref ' || upper(transaction_ref) as what, count(*) as payments, min(id) as first_id,
+    select 'transaction_ref ' || reference_key as what, count(*) as payments, min(id) as first_id,
       max(id) as last_id, min(payment_date) as day
     from payments where status <> 'reversed' and transaction_ref is not null
-    group by payment_method_id, upper(transaction_ref) having count(*) > 1
+    group by payment_method_id, reference_key having count(*) > 1
     union
     select 'transaction_ref ' || reference_key, count(*), min(id), max(id), min(payment_date)
     from payments where status <> 'reversed' and reference_key is not null

@@ -352,6 +352,7 @@ describe('a transaction that staff had entered by hand', () => {
   it.each([
     ['under another method', (ref: string) => ref],
     ['with spaces in it', (ref: string) => `${ref.slice(0, 4).toLowerCase()} ${ref.slice(4)}`],
+    ['with what cannot be seen in it', (ref: string) => `${ref.slice(0, 1)}\u200b${ref.slice(1)}`],
   ])('%s is not counted twice, and is flagged', async (_how, spelling) => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });
