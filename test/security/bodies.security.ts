@@ -176,13 +176,18 @@ describe('refused within a second, in the envelope, with the memory as it was', 
       }
       return memoryMb('VmRSS');
     };
-    const [first, second, third] = [await twentyOfEach(), await twentyOfEach(), await twentyOfEach()];
+    const [first, second, third, fourth] = [
+      await twentyOfEach(),
+      await twentyOfEach(),
+      await twentyOfEach(),
+      await twentyOfEach(),
+    ];
     report(
       `each twenty times at once: ${Math.round(start)} MB at first, ${Math.round(first)} MB after, ` +
-        `${Math.round(second)} and ${Math.round(third)} MB after two more rounds, ${Math.round(memoryMb('VmHWM'))} MB at most`,
+        `${[second, third, fourth].map(Math.round).join(', ')} MB after three more rounds, ${Math.round(memoryMb('VmHWM'))} MB at most`,
     );
-    // The heap keeps what it once needed; what counts is that it does not go on growing.
-    expect(third - second).toBeLessThan(MEMORY_MB);
+    // The heap keeps what it once needed, and is swept when it likes; what counts is that it does not go on growing.
+    expect(Math.min(third, fourth) - Math.min(first, second)).toBeLessThan(MEMORY_MB);
   });
 
   it('and the process lives, and answers others at once', async () => {
