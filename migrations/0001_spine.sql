@@ -198,7 +198,7 @@ create table payments (
   amount_minor bigint not null check (amount_minor > 0),
   payment_method_id bigint not null references payment_methods,
   transaction_ref text,
-  reference_key text, -- its letters in upper case, without white space: spelt like a provider's TransID
+  reference_key text, -- its letters in upper case, without white space and what cannot be seen: spelt like a provider's TransID
   payment_date date not null,
   status payment_status not null,
   source payment_source not null,

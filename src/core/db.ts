@@ -29,7 +29,7 @@ export type Connection =
 export interface DatabaseOptions {
   connection: Connection;
   poolSize: number;
-  /** Named prepared statements. */
+  /** Named prepared statements, and look-ups that share connections. */
   prepare: boolean;
   /** Behind a pooler in transaction mode: it takes no time-outs from its clients, so that they are the role's. */
   pooled?: boolean;

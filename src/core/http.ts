@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, {
@@ -175,24 +175,18 @@ class SlowBody extends Error {
 /** Asked once: helmet computes the same for every request. */
 const SECURITY_HEADERS = securityHeaders();
 
-function securityHeaders(): Record<string, string> {
-  const headers: Record<string, string> = {};
-  const collector = {
-    setHeader: (name: string, value: string) => {
-      headers[name.toLowerCase()] = value;
-    },
-    removeHeader: () => {},
-  };
+function securityHeaders(): OutgoingHttpHeaders {
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
   const addAll = helmet({
     contentSecurityPolicy: {
       useDefaults: false,
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
   });
-  addAll({} as IncomingMessage, collector as unknown as ServerResponse, (error) => {
+  addAll(response.req, response, (error) => {
     if (error) throw error;
   });
-  return { ...headers, 'cache-control': 'no-store' };
+  return { ...response.getHeaders(), 'cache-control': 'no-store' };
 }
 
 function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
@@ -212,11 +206,15 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.write(
       `HTTP/1.1 ${status} ${text}\r\nContent-Type: application/json; charset=utf-8\r\n` +
         `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\n` +
-        `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
+        `${SECURITY_LINES}Connection: close\r\n\r\n${body}`,
     );
   }
   socket.destroy(error);
 }
+
+const SECURITY_LINES = Object.entries(SECURITY_HEADERS)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('');
 
 const UNREADABLE: Record<string, [status: number, text: string]> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],

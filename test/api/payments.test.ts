@@ -142,6 +142,8 @@ describe('the transaction reference', () => {
     await pay(service, one.id, 10, { transactionRef: 'Qx-7' });
     taken(await post({ accountId: one.id, amount: 10, transactionRef: 'Qx-7' }));
     taken(await post({ accountId: other.id, amount: 11, transactionRef: ' qX-7 ' }));
+    taken(await post({ accountId: one.id, amount: 10, transactionRef: 'q x-7' }));
+    taken(await post({ accountId: one.id, amount: 10, transactionRef: 'Q\u200bx\uff0d7' }));
     expect((await accountNow(service, one.id)).paid).toBe(10);
     expect((await accountNow(service, other.id)).paid).toBe(0);
   });

@@ -160,6 +160,8 @@ describe('refused within a second, in the envelope, with the memory as it was', 
       expect(statuses, `${what}: ${text.slice(0, 500)}`).toContain(status);
       expect(JSON.parse(answer), what).toMatchObject({ success: false, error: { code: 'VALIDATION_ERROR' } });
       expectNothingOfTheInside(text);
+      for (const header of ['nosniff', 'no-store', 'strict-transport-security', 'x-frame-options'])
+        expect(top.toLowerCase(), what).toContain(header);
       expect(ms, what).toBeLessThan(REFUSED_WITHIN_MS);
       if (ms > slowest.ms) slowest = { what, ms };
       const grown = memoryMb('VmRSS') - before;
