@@ -4,8 +4,9 @@ import { type AccountRow, booksOf } from '../accounts/store.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/db.ts';
 import { invalidField } from '../core/errors.ts';
-import { postToLedger } from '../core/ledger.ts';
+import { type LedgerLine, postToLedger } from '../core/ledger.ts';
 import type { Minor } from '../core/money.ts';
+import type { LedgerEvent } from '../core/tables.ts';
 import { type NewPaymentRow, type PaymentRow, paymentInsert, whyRefused } from './store.ts';
 
 /** @throws AppError VALIDATION_ERROR when the account would hold more than an amount can express. */
@@ -47,13 +48,12 @@ async function insertPayment(
   payment: NewPaymentRow,
 ): Promise<PaymentRow[]> {
   const { amountMinor, paymentMethodId } = payment;
-  const contra = { ledgerAccount: 'clearing' as const, amountMinor, paymentMethodId };
+  const arrived = clearing(amountMinor, paymentMethodId);
   if (!account) {
-    const unmatched = { ledgerAccount: 'unmatched' as const, amountMinor: -amountMinor };
-    return (await paymentInsert(actor, payment, [contra, unmatched]).execute(tx)).rows;
+    return (await paymentInsert(actor, payment, [arrived, unmatched(-amountMinor)]).execute(tx)).rows;
   }
   const booking = bookMoneyIn(booksOf(account), amountMinor);
-  const entries = paymentInsert(actor, payment, [contra, ...booking.lines]);
+  const entries = paymentInsert(actor, payment, [arrived, ...booking.lines]);
   const settling = { booking, event: 'payment_received' as const };
   return (await settleAccount(tx, context, account, settling, entries)).posted;
 }
@@ -66,13 +66,9 @@ export async function bookAssignment(
   payment: PaymentRow,
 ): Promise<void> {
   const amountMinor = BigInt(payment.amount_minor);
-  await bookOnAccount(tx, context, account, {
-    event: 'payment_assigned',
-    paymentId: payment.id,
-    valueDate: payment.payment_date,
-    booking: bookMoneyIn(booksOf(account), amountMinor),
-    contra: { ledgerAccount: 'unmatched', amountMinor },
-  });
+  const event = eventOf('payment_assigned', payment);
+  const booking = bookMoneyIn(booksOf(account), amountMinor);
+  await bookOnAccount(tx, context, account, { ...event, booking, contra: unmatched(amountMinor) });
 }
 
 /** Takes money off the account that it was matched to: it is unmatched once more. */
@@ -83,13 +79,9 @@ export async function bookUnassignment(
   payment: PaymentRow,
 ): Promise<void> {
   const amountMinor = BigInt(payment.amount_minor);
-  await bookOnAccount(tx, context, account, {
-    event: 'payment_unassigned',
-    paymentId: payment.id,
-    valueDate: payment.payment_date,
-    booking: bookMoneyOut(booksOf(account), amountMinor),
-    contra: { ledgerAccount: 'unmatched', amountMinor: -amountMinor },
-  });
+  const event = eventOf('payment_unassigned', payment);
+  const booking = bookMoneyOut(booksOf(account), amountMinor);
+  await bookOnAccount(tx, context, account, { ...event, booking, contra: unmatched(-amountMinor) });
 }
 
 /** Takes a payment out of the books again by entries of the opposite sign. */
@@ -100,18 +92,25 @@ export async function bookReversal(
   payment: PaymentRow,
 ): Promise<void> {
   const amountMinor = BigInt(payment.amount_minor);
-  const event = 'payment_reversed' as const;
-  const valueDate = payment.payment_date;
-  const contra = {
-    ledgerAccount: 'clearing' as const,
-    amountMinor: -amountMinor,
-    paymentMethodId: payment.payment_method_id,
-  };
+  const event = eventOf('payment_reversed', payment);
+  const contra = clearing(-amountMinor, payment.payment_method_id);
   if (account) {
     const booking = bookMoneyOut(booksOf(account), amountMinor);
-    await bookOnAccount(tx, context, account, { event, paymentId: payment.id, valueDate, booking, contra });
+    await bookOnAccount(tx, context, account, { ...event, booking, contra });
   } else {
-    const lines = [contra, { ledgerAccount: 'unmatched' as const, amountMinor }];
-    await postToLedger(tx, { event, accountId: null, paymentId: payment.id, valueDate, lines });
+    await postToLedger(tx, { ...event, accountId: null, lines: [contra, unmatched(amountMinor)] });
   }
+}
+
+/** Whatever becomes of a payment counts for the payment's own day. */
+function eventOf(event: LedgerEvent, payment: PaymentRow) {
+  return { event, paymentId: payment.id, valueDate: payment.payment_date };
+}
+
+function clearing(amountMinor: Minor, paymentMethodId: number): LedgerLine {
+  return { ledgerAccount: 'clearing', amountMinor, paymentMethodId };
+}
+
+function unmatched(amountMinor: Minor): LedgerLine {
+  return { ledgerAccount: 'unmatched', amountMinor };
 }
