@@ -6,18 +6,16 @@ import type { PlainDate } from '../core/dates.ts';
 import { inTransaction, violatedUnique } from '../core/db.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import { readProviderStatement } from './reader.ts';
-import { allowedStages, type Stage } from './rules.ts';
 import {
   COPY_LINES,
   completeProviderStatement,
   findIdOfFile,
   insertProviderStatement,
-  lockProviderStatement,
-  type ProviderStatementRow,
-  type Reconciling,
   setRepeatedReceipts,
-  setStage,
-} from './store.ts';
+} from './receiving-store.ts';
+import { allowedStages, type Stage } from './rules.ts';
+import { type Reconciling, setStage } from './stage-store.ts';
+import { lockProviderStatement, type ProviderStatementRow } from './store.ts';
 
 /**
  * Stores a statement with all its lines in one transaction, while the file comes in.

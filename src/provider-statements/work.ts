@@ -12,21 +12,18 @@ import { PROVIDER, readNotification } from '../webhooks/notification.ts';
 import {
   compareLines,
   deleteMissingAtProvider,
-  findMatchedPayments,
   findMissingAtProvider,
-  findMissingLines,
-  findProviderStatementRow,
-  findStalledIds,
   flagReversedElsewhere,
+} from './matching-store.ts';
+import { findMatchedPayments, recordReconciled } from './reconciling-store.ts';
+import { findStalledIds, recordFailure, setStage, touchWaiting } from './stage-store.ts';
+import {
+  findProviderStatementRow,
   type LineRow,
   lockProviderStatement,
   type ProviderStatementRow,
-  recordFailure,
-  recordReconciled,
-  recordTakenIn,
-  setStage,
-  touchWaiting,
 } from './store.ts';
+import { findMissingLines, recordTakenIn } from './taking-in-store.ts';
 
 /**
  * What is done with a statement after it came in: matching, taking in, reconciling. Each goes in steps, and

@@ -1,0 +1,43 @@
+import { sql } from 'kysely';
+import type { Db } from '../core/db.ts';
+import { isTakenBack } from './matching-store.ts';
+import type { LineRow, ProviderStatementRow } from './store.ts';
+
+export async function findMissingLines(
+  db: Db,
+  statement: ProviderStatementRow,
+  limit: number,
+): Promise<LineRow[]> {
+  const { rows } = await sql<LineRow>`
+    select l.* from provider_statement_lines l
+    where l.statement_id = ${statement.id} and l.result = 'missing_in_books'
+      and l.line_number > ${statement.taken_in_to_line} and not ${isTakenBack('l.receipt')}
+    order by l.line_number limit ${limit}`.execute(db);
+  return rows;
+}
+
+/**
+ * Counts what the import of these lines brought into the books, in this run or in one that died. Moves on only
+ * from where the lines were read: of two processes that took them in, one counts them.
+ */
+export async function recordTakenIn(
+  db: Db,
+  from: ProviderStatementRow,
+  provider: string,
+  toLine: number,
+): Promise<void> {
+  await sql`
+    update provider_statements set
+      taken_in_count = taken_in_count + (
+        select count(*)::integer from provider_statement_lines l
+        where l.statement_id = ${from.id} and l.result = 'missing_in_books'
+          and l.line_number > ${from.taken_in_to_line} and l.line_number <= ${toLine}
+          and exists (
+            select from notifications n
+            where n.provider = ${provider} and n.trans_id = l.receipt and n.source = 'import'
+              and n.outcome in ('matched', 'unmatched'))),
+      taken_in_to_line = ${toLine}, attempts = 0, progressed_at = clock_timestamp(), updated_at = now()
+    where id = ${from.id} and status = 'taking_in' and taken_in_to_line = ${from.taken_in_to_line}`.execute(
+    db,
+  );
+}
