@@ -123,7 +123,7 @@ describe('imports run one way', () => {
   });
 
   it('rules and schemas know the core, pure siblings, and rules and schemas alone', () => {
-    const own = (path: string) => path.endsWith('/rules.ts') || path.endsWith('/schema.ts');
+    const own = (path: string) => path.endsWith('rules.ts') || path.endsWith('/schema.ts');
     expect(
       breaches(
         ({ path, target }) =>
@@ -136,7 +136,7 @@ describe('imports run one way', () => {
   });
 
   it('rules and pure siblings take nothing from packages', () => {
-    const pure = sources.filter(({ path }) => path.endsWith('/rules.ts') || PURE_SIBLINGS.includes(path));
+    const pure = sources.filter(({ path }) => path.endsWith('rules.ts') || PURE_SIBLINGS.includes(path));
     expect(pure.flatMap(({ path, packages }) => packages.map((name) => `${path} → ${name}`))).toEqual([]);
   });
 

@@ -5,7 +5,8 @@ import { amountOf, type Currency } from '../core/context.ts';
 import { bare, csvLine } from '../core/csv.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { type Minor, minorToText } from '../core/money.ts';
-import type { Figures, Quote, Row } from './rules.ts';
+import type { Quote } from './quote-rules.ts';
+import type { Figures, Row } from './rules.ts';
 import type { AccountStatement } from './store.ts';
 import { coverageOfItem, coverageOfPayment, describeRow, plainSpelling } from './words.ts';
 

@@ -10,7 +10,8 @@ import { IdParams } from '../core/fields.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../printing/printer.ts';
 import { statementCsv, toQuote, toStatement } from './answers.ts';
 import { statementDocument } from './document.ts';
-import { MAX_PRINTED_ROWS, MAX_ROWS, quoteOf, refuseTooMany } from './rules.ts';
+import { quoteOf } from './quote-rules.ts';
+import { MAX_PRINTED_ROWS, MAX_ROWS, refuseTooMany } from './rules.ts';
 import { AccountStatement, Quote, QuoteQuery, StatementCsv, StatementQuery } from './schema.ts';
 import { type AccountStatement as Made, makeStatement } from './store.ts';
 

@@ -6,16 +6,9 @@ import { addDays, type PlainDate } from '../core/dates.ts';
 import { AppError } from '../core/errors.ts';
 import type { AccountStatus } from '../core/tables.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
-import {
-  type AccountEvent,
-  MAX_ROWS,
-  type Money,
-  quoteOf,
-  ROW_TYPES,
-  type Row,
-  readPeriod,
-  statementOf,
-} from './rules.ts';
+import type { Money } from './coverage-rules.ts';
+import { quoteOf } from './quote-rules.ts';
+import { type AccountEvent, MAX_ROWS, ROW_TYPES, type Row, readPeriod, statementOf } from './rules.ts';
 
 const day = (text: string) => text as PlainDate;
 const START = day('2026-01-31');

@@ -1,14 +1,10 @@
-import { balanceOf, isClosed, isToComplete } from '../accounts/rules.ts';
 import {
-  allocate,
   dueBy,
   dueDate,
   itemMinor,
   itemsBy,
-  nextItem,
   type Position,
   position,
-  type Slice,
   type Terms,
   totalMinor,
 } from '../accounts/schedule.ts';
@@ -16,6 +12,7 @@ import { addDays, compareDates, type PlainDate } from '../core/dates.ts';
 import { invalid, invalidField } from '../core/errors.ts';
 import { type Minor, minMinor } from '../core/money.ts';
 import type { AccountStatus } from '../core/tables.ts';
+import { type Cover, coverageOf, inOrder, isOut, type Money, signed, sumOf } from './coverage-rules.ts';
 
 // A statement keeps two balances apart. `dueSoFar` is what has fallen due and is not paid: below 0 the customer
 // has paid ahead. `owedInTotal` is what is not paid of the whole price: below 0 it is credit. Each row says by how
@@ -50,30 +47,6 @@ export const ROW_TYPES = [
 ] as const;
 export type RowType = (typeof ROW_TYPES)[number];
 
-/** Money that came onto the account, or credit that left it, as it is known now. */
-export interface Money {
-  type: 'payment' | 'transfer_in' | 'transfer_out' | 'refund';
-  date: PlainDate;
-  /** > 0, also of what left. */
-  amountMinor: Minor;
-  /** The day on which it was taken back; from then on it never counted. */
-  reversedOn: PlainDate | null;
-  reversalReason: string | null;
-  /** One of these two is its row in the database. */
-  paymentId: number | null;
-  creditMoveId: number | null;
-  /** Of a transfer: from where, or to. */
-  otherAccountId: number | null;
-  /** Of a move of credit. */
-  reason: string | null;
-  transactionRef: string | null;
-  /** Null for a transfer. */
-  paymentMethod: string | null;
-  /** The ledger's events that put it onto the account, and took it off; null outside the period. */
-  ledgerEventId: number | null;
-  reversalEventId: number | null;
-}
-
 /** What changes the sum that is owed and is no payment; the ledger has an event of each. */
 export interface AccountEvent {
   type: 'opened' | 'cancelled' | 'written_off';
@@ -87,16 +60,6 @@ export interface AccountEvent {
 export interface Figures {
   dueSoFarMinor: Minor;
   owedInTotalMinor: Minor;
-}
-
-/** A part of an item that a payment, or a transfer, covers: told from the payment and from the item. */
-export interface Cover {
-  paymentId: number | null;
-  creditMoveId: number | null;
-  paymentDate: PlainDate;
-  item: number;
-  dueDate: PlainDate;
-  amountMinor: Minor;
 }
 
 export interface Row extends Figures {
@@ -157,122 +120,18 @@ export function readPeriod(given: Partial<Period>, today: PlainDate, firstDay: P
  *
  * @throws AppError VALIDATION_ERROR for more than MAX_ROWS rows.
  */
-export function statementOf(story: AccountStory, { from, to }: Period): Statement {
-  const { terms, activated } = story;
-  const total = totalMinor(terms);
-  const within = (date: PlainDate) => compareDates(from, date) <= 0 && compareDates(date, to) <= 0;
-  const events = story.events.filter(({ date }) => compareDates(date, to) <= 0);
-  const end = events.find(isEnd);
-  const money = story.money.filter(({ date }) => compareDates(date, to) <= 0).sort(inOrder);
-  const counted = money.filter(({ reversedOn }) => reversedOn === null);
+export function statementOf(story: AccountStory, period: Period): Statement {
+  const { from, to } = period;
+  const known = knownBy(story, to);
+  const items = itemsWithin(known, period);
+  refuseTooMany(items.length + known.money.filter(({ date }) => isWithin(period, date)).length);
 
-  const lastDay = end === undefined ? to : earlier(end.date, to);
-  const firstItem = terms.depositMinor === 0n ? 1 : 0;
-  const dueItems = activated ? itemsBy(terms, lastDay) : 0;
-  const itemsBefore = Math.max(firstItem, activated ? itemsBy(terms, addDays(from, -1)) : 0);
-  refuseTooMany(Math.max(0, dueItems - itemsBefore) + money.filter(({ date }) => within(date)).length);
-
-  const figuresAt = (day: PlainDate): Figures => {
-    const paid = sumOf(counted.filter(({ date }) => compareDates(date, day) <= 0));
-    const there = events.some(({ type, date }) => type === 'opened' && compareDates(date, day) <= 0);
-    const ended = end !== undefined && compareDates(end.date, day) <= 0 ? end.type : undefined;
-    const owed = there && ended !== 'cancelled' ? total : 0n;
-    // Nothing is due of a sale that was undone, and of a loss only what came in for it.
-    const ofLoss = ended === 'written_off' ? minMinor(paid, total) : 0n;
-    const due = ended === undefined ? (activated ? dueBy(terms, day) : 0n) : ofLoss;
-    return { dueSoFarMinor: due - paid, owedInTotalMinor: owed - paid };
-  };
-
-  const slices = end?.type === 'cancelled' ? [] : allocateMoney(terms, counted);
-  const coversOf = coversBy(terms, counted, slices);
-
-  const entries: Entry[] = [
-    ...events.map((event) => ({ date: event.date, rank: event === end ? RANK.end : RANK.opened, event })),
-    ...money.map((one) => ({
-      date: one.date,
-      rank: isAfter(one, end) ? RANK.afterEnd : RANK.money,
-      money: one,
-    })),
-    ...story.money.flatMap((one) =>
-      one.reversedOn === null
-        ? []
-        : [{ date: one.reversedOn, rank: RANK.reversal, money: one, reversal: true }],
-    ),
-    ...Array.from({ length: Math.max(0, dueItems - itemsBefore) }, (_, i) => itemsBefore + i).map((item) => ({
-      date: dueDate(terms, item),
-      rank: RANK.item,
-      item,
-    })),
-  ].filter(({ date }) => within(date));
-  entries.sort((a, b) => compareDates(a.date, b.date) || a.rank - b.rank);
-
-  const opening = figuresAt(addDays(from, -1));
-  const rows: Row[] = [];
-  let paid = sumOf(counted.filter(({ date }) => compareDates(date, from) < 0));
-  let { dueSoFarMinor, owedInTotalMinor } = opening;
-  let lost = end?.type === 'written_off' && compareDates(end.date, from) < 0;
-
-  function add(row: Pick<Row, 'type' | 'date' | 'amountMinor'> & Partial<Row>): void {
-    const { dueMinor = 0n, chargedMinor = 0n, paidMinor = 0n } = row;
-    dueSoFarMinor += dueMinor - paidMinor;
-    owedInTotalMinor += chargedMinor - paidMinor;
-    rows.push({
-      ...{ item: null, covers: [], creditMinor: 0n, money: null, event: null },
-      ...{ dueMinor, chargedMinor, paidMinor },
-      ...row,
-      ...{ dueSoFarMinor, owedInTotalMinor },
-    });
-  }
-
-  function addEvent(event: AccountEvent): void {
-    const { type, date } = event;
-    const common = { type, date, amountMinor: event.amountMinor, event };
-    const due = activated ? dueBy(terms, date) : 0n;
-    if (type === 'opened') add({ ...common, chargedMinor: total });
-    else if (type === 'cancelled') add({ ...common, chargedMinor: -total, dueMinor: -due });
-    else {
-      lost = true;
-      add({ ...common, dueMinor: minMinor(paid, total) - due });
-    }
-  }
-
-  function addItem(item: number, date: PlainDate): void {
-    const amountMinor = itemMinor(terms, item);
-    const type = item === 0 ? 'deposit' : 'instalment';
-    add({ type, date, amountMinor, dueMinor: amountMinor, item, covers: coversOf.item.get(item) ?? [] });
-  }
-
-  function addMoney(one: Money): void {
-    const { type, date, amountMinor } = one;
-    if (one.reversedOn !== null) {
-      add({ type, date, amountMinor, money: one });
-      return;
-    }
-    const paidMinor = signed(one);
-    const recovered = minMinor(paid + paidMinor, total) - minMinor(paid, total);
-    paid += paidMinor;
-    if (isOut(one)) {
-      add({ type, date, amountMinor, paidMinor, dueMinor: lost ? recovered : 0n, money: one });
-      return;
-    }
-    const covers = coversOf.money.get(one) ?? [];
-    const creditMinor = amountMinor - covers.reduce((sum, cover) => sum + cover.amountMinor, 0n);
-    add({ type, date, amountMinor, paidMinor, covers, creditMinor, money: one });
-    if (lost && recovered > 0n) {
-      add({ type: 'recovery', date, amountMinor: recovered, dueMinor: recovered, money: one });
-    }
-  }
-
-  for (const entry of entries) {
-    if (entry.event) addEvent(entry.event);
-    else if (entry.item !== undefined) addItem(entry.item, entry.date);
-    else if (entry.money && entry.reversal)
-      add({ type: 'reversal', date: entry.date, amountMinor: entry.money.amountMinor, money: entry.money });
-    else if (entry.money) addMoney(entry.money);
-  }
+  const opening = figuresAt(known, addDays(from, -1));
+  const rows = rowsOf(known, entriesOf(known, items, period), opening, from);
   refuseTooMany(rows.length);
 
-  const closing = figuresAt(to);
+  const { terms, activated, end, counted } = known;
+  const closing = figuresAt(known, to);
   const over = closing.owedInTotalMinor;
   return {
     opening,
@@ -290,8 +149,41 @@ export function statementOf(story: AccountStory, { from, to }: Period): Statemen
   };
 }
 
-function isEnd(event: AccountEvent): event is AccountEvent & { type: 'cancelled' | 'written_off' } {
-  return event.type !== 'opened';
+/** A story as far as the end of a period, and what follows from it. */
+function knownBy(story: AccountStory, to: PlainDate) {
+  const { terms, activated } = story;
+  const events = story.events.filter(({ date }) => compareDates(date, to) <= 0);
+  const end = events.find(isEnd);
+  const money = story.money.filter(({ date }) => compareDates(date, to) <= 0).sort(inOrder);
+  return {
+    ...{ terms, activated, events, end, money },
+    total: totalMinor(terms),
+    counted: money.filter(({ reversedOn }) => reversedOn === null),
+    reversed: story.money.filter(isReversed),
+    /** After it nothing falls due any more. */
+    lastDay: end === undefined ? to : earlier(end.date, to),
+  };
+}
+
+type Known = ReturnType<typeof knownBy>;
+
+/** The items that fall due in the period, by number; a deposit of nothing is none. */
+function itemsWithin({ terms, activated, lastDay }: Known, { from }: Period): number[] {
+  if (!activated) return [];
+  const first = Math.max(terms.depositMinor === 0n ? 1 : 0, itemsBy(terms, addDays(from, -1)));
+  return Array.from({ length: Math.max(0, itemsBy(terms, lastDay) - first) }, (_, i) => first + i);
+}
+
+/** The balances at the end of a day. */
+function figuresAt({ terms, activated, total, events, end, counted }: Known, day: PlainDate): Figures {
+  const paid = sumOf(counted.filter(({ date }) => compareDates(date, day) <= 0));
+  const there = events.some(({ type, date }) => type === 'opened' && compareDates(date, day) <= 0);
+  const ended = end !== undefined && compareDates(end.date, day) <= 0 ? end.type : undefined;
+  const owed = there && ended !== 'cancelled' ? total : 0n;
+  // Nothing is due of a sale that was undone, and of a loss only what came in for it.
+  const ofLoss = ended === 'written_off' ? minMinor(paid, total) : 0n;
+  const due = ended === undefined ? (activated ? dueBy(terms, day) : 0n) : ofLoss;
+  return { dueSoFarMinor: due - paid, owedInTotalMinor: owed - paid };
 }
 
 /** The order of a day: what falls due, then what comes in, then how the account ends, then what comes after. */
@@ -306,27 +198,108 @@ interface Entry {
   reversal?: boolean;
 }
 
+/** What happened in the period, in its order. */
+function entriesOf({ terms, events, end, money, reversed }: Known, items: number[], period: Period): Entry[] {
+  const entries: Entry[] = [
+    ...events.map((event) => ({ date: event.date, rank: event === end ? RANK.end : RANK.opened, event })),
+    ...money.map((one) => ({
+      date: one.date,
+      rank: isAfter(one, end) ? RANK.afterEnd : RANK.money,
+      money: one,
+    })),
+    ...reversed.map((one) => ({ date: one.reversedOn, rank: RANK.reversal, money: one, reversal: true })),
+    ...items.map((item) => ({ date: dueDate(terms, item), rank: RANK.item, item })),
+  ];
+  return entries
+    .filter(({ date }) => isWithin(period, date))
+    .sort((a, b) => compareDates(a.date, b.date) || a.rank - b.rank);
+}
+
+/** Each entry as a row, or as two where money recovers a loss, with the balances after it. */
+function rowsOf(known: Known, entries: readonly Entry[], opening: Figures, from: PlainDate): Row[] {
+  const { terms, activated, total, end, counted } = known;
+  // Of a sale that was undone nothing is covered.
+  const coverage = coverageOf(terms, end?.type === 'cancelled' ? [] : counted);
+  const rows: Row[] = [];
+  let paid = sumOf(counted.filter(({ date }) => compareDates(date, from) < 0));
+  let { dueSoFarMinor, owedInTotalMinor } = opening;
+  let lost = end?.type === 'written_off' && compareDates(end.date, from) < 0;
+
+  for (const entry of entries) {
+    if (entry.event) addEvent(entry.event);
+    else if (entry.item !== undefined) addItem(entry.item, entry.date);
+    else if (entry.money && entry.reversal)
+      add({ type: 'reversal', date: entry.date, amountMinor: entry.money.amountMinor, money: entry.money });
+    else if (entry.money) addMoney(entry.money);
+  }
+  return rows;
+
+  function addEvent(event: AccountEvent): void {
+    const { type, date } = event;
+    const common = { type, date, amountMinor: event.amountMinor, event };
+    const due = activated ? dueBy(terms, date) : 0n;
+    if (type === 'opened') add({ ...common, chargedMinor: total });
+    else if (type === 'cancelled') add({ ...common, chargedMinor: -total, dueMinor: -due });
+    else {
+      lost = true;
+      add({ ...common, dueMinor: minMinor(paid, total) - due });
+    }
+  }
+
+  function addItem(item: number, date: PlainDate): void {
+    const amountMinor = itemMinor(terms, item);
+    const type = item === 0 ? 'deposit' : 'instalment';
+    add({ type, date, amountMinor, dueMinor: amountMinor, item, covers: coverage.ofItem.get(item) ?? [] });
+  }
+
+  function addMoney(one: Money): void {
+    const { type, date, amountMinor } = one;
+    if (one.reversedOn !== null) {
+      add({ type, date, amountMinor, money: one });
+      return;
+    }
+    const paidMinor = signed(one);
+    const recovered = minMinor(paid + paidMinor, total) - minMinor(paid, total);
+    paid += paidMinor;
+    if (isOut(one)) {
+      add({ type, date, amountMinor, paidMinor, dueMinor: lost ? recovered : 0n, money: one });
+      return;
+    }
+    const covers = coverage.ofMoney.get(one) ?? [];
+    const creditMinor = amountMinor - covers.reduce((sum, cover) => sum + cover.amountMinor, 0n);
+    add({ type, date, amountMinor, paidMinor, covers, creditMinor, money: one });
+    if (lost && recovered > 0n) {
+      add({ type: 'recovery', date, amountMinor: recovered, dueMinor: recovered, money: one });
+    }
+  }
+
+  function add(row: Pick<Row, 'type' | 'date' | 'amountMinor'> & Partial<Row>): void {
+    const { dueMinor = 0n, chargedMinor = 0n, paidMinor = 0n } = row;
+    dueSoFarMinor += dueMinor - paidMinor;
+    owedInTotalMinor += chargedMinor - paidMinor;
+    rows.push({
+      ...{ item: null, covers: [], creditMinor: 0n, money: null, event: null },
+      ...{ dueMinor, chargedMinor, paidMinor },
+      ...row,
+      ...{ dueSoFarMinor, owedInTotalMinor },
+    });
+  }
+}
+
+function isEnd(event: AccountEvent): event is AccountEvent & { type: 'cancelled' | 'written_off' } {
+  return event.type !== 'opened';
+}
+
+function isReversed(money: Money): money is Money & { reversedOn: PlainDate } {
+  return money.reversedOn !== null;
+}
+
 function isAfter(money: Money, end: AccountEvent | undefined): boolean {
   return end !== undefined && (money.ledgerEventId ?? 0) > end.ledgerEventId;
 }
 
-function inOrder(a: Money, b: Money): number {
-  const isMove = (one: Money) => (one.creditMoveId === null ? 0 : 1);
-  const idOf = (one: Money) => one.paymentId ?? one.creditMoveId ?? 0;
-  return compareDates(a.date, b.date) || isMove(a) - isMove(b) || idOf(a) - idOf(b);
-}
-
-function isOut({ type }: Money): boolean {
-  return type === 'transfer_out' || type === 'refund';
-}
-
-/** What it adds to what the account has paid. */
-function signed(money: Money): Minor {
-  return isOut(money) ? -money.amountMinor : money.amountMinor;
-}
-
-function sumOf(money: readonly Money[]): Minor {
-  return money.reduce((sum, one) => sum + signed(one), 0n);
+function isWithin({ from, to }: Period, date: PlainDate): boolean {
+  return compareDates(from, date) <= 0 && compareDates(date, to) <= 0;
 }
 
 /** @throws AppError VALIDATION_ERROR for more rows than a statement may have. */
@@ -339,141 +312,9 @@ export function refuseTooMany(rows: number, most = MAX_ROWS): void {
   ]);
 }
 
-/**
- * Which part of what came in covers which item; a slice's payment is the place in `counted`. What left took the
- * newest money that was there, and where none was left, as a payment was reversed after its credit had gone, the
- * next money makes up for it first.
- */
-function allocateMoney(terms: Terms, counted: readonly Money[]): Slice[] {
-  const stayed: Minor[] = [];
-  const there: number[] = []; // places of what came in and has not wholly left, the newest last
-  let missing = 0n;
-  for (const [place, one] of counted.entries()) {
-    if (!isOut(one)) {
-      const made = minMinor(missing, one.amountMinor);
-      missing -= made;
-      stayed[place] = one.amountMinor - made;
-      there.push(place);
-      continue;
-    }
-    stayed[place] = 0n;
-    let left = one.amountMinor;
-    for (let newest = there.at(-1); left > 0n && newest !== undefined; newest = there.at(-1)) {
-      const taken = minMinor(left, stayed[newest] ?? 0n);
-      stayed[newest] = (stayed[newest] ?? 0n) - taken;
-      left -= taken;
-      if (stayed[newest] === 0n) there.pop();
-    }
-    missing += left;
-  }
-  const payments = counted.map(({ date }, id) => ({ id, valueDate: date, amountMinor: stayed[id] ?? 0n }));
-  return allocate(terms, payments).slices;
-}
-
-/** The slices as each payment and each item sees them, in one pass. */
-function coversBy(terms: Terms, counted: readonly Money[], slices: readonly Slice[]) {
-  const money = new Map<Money, Cover[]>();
-  const item = new Map<number, Cover[]>();
-  for (const slice of slices) {
-    const source = counted[slice.paymentId];
-    if (!source) throw new Error(`a slice of payment ${slice.paymentId}, which was not allocated`);
-    const { paymentId, creditMoveId, date: paymentDate } = source;
-    const { amountMinor } = slice;
-    const due = dueDate(terms, slice.item);
-    const cover = { paymentId, creditMoveId, paymentDate, item: slice.item, dueDate: due, amountMinor };
-    push(money, source, cover);
-    push(item, slice.item, cover);
-  }
-  return { money, item };
-}
-
-function push<K>(lists: Map<K, Cover[]>, key: K, cover: Cover): void {
-  const list = lists.get(key);
-  if (list) list.push(cover);
-  else lists.set(key, [cover]);
-}
-
-/** What an account has, for a quote. */
-interface QuotedAccount {
-  terms: Terms;
-  status: AccountStatus;
-  /** As known now. */
-  paidMinor: Minor;
-}
-
-export interface Quote {
-  /** What of amountDueMinor was dated before the day, and what is dated on it. */
-  overdueMinor: Minor;
-  dueOnDateMinor: Minor;
-  amountDueMinor: Minor;
-  /** What pays all that is owed. */
-  settlementMinor: Minor;
-  at: Position;
-  /** Where an amount paid on the day would leave the account. */
-  after: QuotedPayment | null;
-}
-
-interface QuotedPayment {
-  amountMinor: Minor;
-  at: Position;
-  /** The items, the deposit too, that the amount would cover to the end. */
-  itemsCovered: number;
-  /** What of the amount would lie on the next item without covering it. */
-  remainderMinor: Minor;
-  balanceMinor: Minor;
-  creditMinor: Minor;
-  completes: boolean;
-}
-
-/**
- * What a customer could pay on a day, if nothing else is paid until then. A pending account counts as activated
- * on a day to come that is not before its activation date.
- */
-export function quoteOf(
-  account: QuotedAccount,
-  { date, today, amountMinor }: { date: PlainDate; today: PlainDate; amountMinor: Minor | null },
-): Quote {
-  const { terms, status, paidMinor } = account;
-  const total = totalMinor(terms);
-  const closed = isClosed(status);
-  const activated = isActivated(status, date, today);
-  const positionOf = (paid: Minor) => position(terms, { paidMinor: paid, today: date, closed, activated });
-  const at = positionOf(paidMinor);
-  const before = dueBy(terms, addDays(date, -1)) - paidMinor;
-  const overdueMinor = at.arrearsMinor === 0n || before < 0n ? 0n : before;
-  return {
-    overdueMinor,
-    dueOnDateMinor: at.arrearsMinor - overdueMinor,
-    amountDueMinor: at.arrearsMinor,
-    settlementMinor: balanceOf({ status, totalMinor: total, paidMinor }),
-    at,
-    after: amountMinor === null ? null : quotedPayment(amountMinor),
-  };
-
-  function quotedPayment(amount: Minor): QuotedPayment {
-    const paid = paidMinor + amount;
-    const owed = (status === 'cancelled' ? 0n : total) - paid;
-    const next = status === 'cancelled' ? undefined : nextItem(terms, paid);
-    const begun = next === undefined ? 0n : itemMinor(terms, next.index) - next.remainderMinor;
-    return {
-      amountMinor: amount,
-      at: positionOf(paid),
-      itemsCovered: status === 'cancelled' ? 0 : itemsCovered(terms, paid) - itemsCovered(terms, paidMinor),
-      remainderMinor: minMinor(amount, begun),
-      balanceMinor: owed > 0n ? owed : 0n,
-      creditMinor: owed < 0n ? -owed : 0n,
-      completes: status !== 'completed' && isToComplete(status, paid, total),
-    };
-  }
-}
-
 /** A pending account is activated on its day, which one that lies ahead still can be. */
 export function isActivated(status: AccountStatus, day: PlainDate, today: PlainDate): boolean {
   return status !== 'pending' || compareDates(day, today) > 0;
-}
-
-function itemsCovered(terms: Terms, paidMinor: Minor): number {
-  return nextItem(terms, paidMinor)?.index ?? terms.instalmentCount + 1;
 }
 
 function earlier(a: PlainDate, b: PlainDate): PlainDate {

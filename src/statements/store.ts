@@ -6,11 +6,11 @@ import { businessDay, compareDates, type PlainDate } from '../core/dates.ts';
 import { inSnapshot, type Tx } from '../core/db.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import type { LedgerEvent } from '../core/tables.ts';
+import type { Money } from './coverage-rules.ts';
 import {
   type AccountEvent,
   isActivated,
   MAX_PAYMENTS,
-  type Money,
   type Period,
   readPeriod,
   type Statement,

@@ -3,7 +3,8 @@ import { itemMinor, type Terms } from '../accounts/schedule.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { unreachable } from '../core/errors.ts';
 import { type Minor, minorToText, printedAmount } from '../core/money.ts';
-import type { Money, Row } from './rules.ts';
+import type { Money } from './coverage-rules.ts';
+import type { Row } from './rules.ts';
 
 // What stands in a statement in words: the same sentences for programs and for readers, with figures as each
 // wants them.
