@@ -11,43 +11,25 @@
  * started with a configuration of its own, and a server of PostgreSQL as `npm run bench` does, on this machine and
  * used by nobody else.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
-import { Redis } from 'ioredis';
-import pg from 'pg';
-import { openBooks } from './load.mjs';
 import { startNginx } from './nginx.mjs';
-import { memoryMbOf, openPrograms, SECRET, signIn } from './programs.mjs';
+import { openBench, readOptions } from './open-bench.mjs';
+import { memoryMbOf, SECRET, signIn } from './programs.mjs';
 import { conditions, describeSize, loadBefore, log, medianOf, round, table } from './report.mjs';
 import { usage, usedPerRequest } from './usage.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
 
-const text = { type: 'string' };
-const { values: options } = parseArgs({
-  options: {
-    ...{ instances: text, payments: text, rounds: text, seconds: text, connections: text, database: text },
-    write: { type: 'boolean' },
-  },
-});
-const number = (name, otherwise) => (options[name] === undefined ? otherwise : Number(options[name]));
-const [rounds, seconds, connections] = [number('rounds', 3), number('seconds', 5), number('connections', 32)];
+const options = readOptions('instances');
+const { rounds, seconds, connections } = options;
 const counts = (options.instances ?? '1,2,4').split(',').map(Number);
 const METRICS_TOKEN = SECRET;
 const PARTS = ['service', 'nginx', 'postgres', 'redis', 'wrk'];
 
 const load = loadBefore();
-const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
-const programs = openPrograms(scratch);
-const redis = process.env.BENCH_REDIS_URL ? new Redis(process.env.BENCH_REDIS_URL) : undefined;
-const { url, size, drop } = await openBooks('instances', {
-  database: options.database,
-  payments: number('payments'),
-});
-const database = new pg.Client({ connectionString: url });
+const { scratch, programs, redis, url, size, database, close } = await openBench('instances', options);
 
 try {
   await database.connect();
@@ -56,11 +38,7 @@ try {
   console.log(`\n${report}`);
   if (options.write) writeFileSync(join(import.meta.dirname, 'INSTANCES.md'), `${report}\n`);
 } finally {
-  await programs.stopAll();
-  await database.end();
-  redis?.disconnect();
-  await drop();
-  rmSync(scratch, { recursive: true });
+  await close();
 }
 
 /** All instances run all the while; those that a group does not have are idle. */

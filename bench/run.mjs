@@ -13,44 +13,26 @@
  * names one.
  */
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs, promisify } from 'node:util';
-import { Redis } from 'ioredis';
-import pg from 'pg';
+import { promisify } from 'node:util';
 import { formatAccountNumber } from '../dist/accounts/account-number.js';
 import { paymentsCsv } from '../dist/reports/store.js';
-import { FIRST_OPEN_ACCOUNT, openAccounts, openBooks } from './load.mjs';
-import { answering, cpuMsOf, freePort, memoryMbOf, openPrograms, SECRET, signIn, stop } from './programs.mjs';
+import { FIRST_OPEN_ACCOUNT, openAccounts } from './load.mjs';
+import { openBench, readOptions } from './open-bench.mjs';
+import { answering, cpuMsOf, freePort, memoryMbOf, SECRET, signIn, stop } from './programs.mjs';
 import { conditions, describeSize, log, medianOf, round, table } from './report.mjs';
 import { pgbenchScript, REFERENCE, templateOf, typesOf } from './statements.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
 
 const run = promisify(execFile);
-const text = { type: 'string' };
-const { values: options } = parseArgs({
-  options: {
-    ...{ payments: text, accounts: text, customers: text, rounds: text, seconds: text, connections: text },
-    ...{ database: text, only: text, write: { type: 'boolean' } },
-  },
-});
-const number = (name, otherwise) => (options[name] === undefined ? otherwise : Number(options[name]));
-const [rounds, seconds, connections] = [number('rounds', 3), number('seconds', 5), number('connections', 32)];
-const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
-const programs = openPrograms(scratch);
-const redis = process.env.BENCH_REDIS_URL ? new Redis(process.env.BENCH_REDIS_URL) : undefined;
+const options = readOptions('accounts', 'customers', 'only');
+const { rounds, seconds, connections } = options;
 const start = performance.now();
-const { url, size, drop } = await openBooks('run', {
-  database: options.database,
-  payments: number('payments'),
-  accounts: number('accounts'),
-  customers: number('customers'),
-});
+const { scratch, programs, redis, url, size, database, close } = await openBench('run', options);
 log(`${JSON.stringify(size)} after ${Math.round((performance.now() - start) / 1000)} s`);
-const database = new pg.Client({ connectionString: url });
 
 try {
   await database.connect();
@@ -60,11 +42,7 @@ try {
   console.log(`\n${report}`);
   if (options.write) writeFileSync(join(import.meta.dirname, 'RESULTS.md'), `${report}\n`);
 } finally {
-  await programs.stopAll();
-  await database.end();
-  redis?.disconnect();
-  await drop();
-  rmSync(scratch, { recursive: true });
+  await close();
 }
 
 async function measure() {

@@ -1,0 +1,48 @@
+/** How the benches of the service's speed begin: the options that they share, and what they stand on. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { openBooks } from './load.mjs';
+import { openPrograms } from './programs.mjs';
+
+/** @param further names of options that this bench has beside them. */
+export function readOptions(...further) {
+  const names = ['payments', 'rounds', 'seconds', 'connections', 'database', ...further];
+  const { values } = parseArgs({
+    options: {
+      ...Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+      write: { type: 'boolean' },
+    },
+  });
+  const number = (name, otherwise) => (values[name] === undefined ? otherwise : Number(values[name]));
+  return {
+    ...values,
+    ...{ payments: number('payments'), accounts: number('accounts'), customers: number('customers') },
+    ...{ rounds: number('rounds', 3), seconds: number('seconds', 5), connections: number('connections', 32) },
+  };
+}
+
+/**
+ * Books, a client of their database that is not connected yet, one of Redis where BENCH_REDIS_URL names it, and
+ * programs in a scratch folder; `close` ends and removes all of it.
+ */
+export async function openBench(name, { database: address, payments, accounts, customers }) {
+  const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
+  const programs = openPrograms(scratch);
+  const redis = process.env.BENCH_REDIS_URL ? new Redis(process.env.BENCH_REDIS_URL) : undefined;
+  const books = await openBooks(name, { database: address, payments, accounts, customers });
+  const database = new pg.Client({ connectionString: books.url });
+
+  async function close() {
+    await programs.stopAll();
+    await database.end();
+    redis?.disconnect();
+    await books.drop();
+    rmSync(scratch, { recursive: true });
+  }
+
+  return { scratch, programs, redis, url: books.url, size: books.size, database, close };
+}
