@@ -70,17 +70,21 @@ create table accounts (
   receivable_minor bigint not null,
   credit_minor bigint not null default 0,
   written_off_minor bigint not null default 0,
+  paid_month date,
+  paid_month_minor bigint not null default 0,
   next_due_date date,
   written_off_on date,
   reprieved_on date,
   created_at timestamp(3) with time zone not null default now(),
   updated_at timestamp(3) with time zone not null default now(),
+  constraint accounts_check CHECK (((paid_month IS NOT NULL) OR (paid_month_minor = 0))),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),
   constraint accounts_grace_days_check CHECK ((grace_days >= 0)),
   constraint accounts_instalment_count_check CHECK ((instalment_count >= 1)),
   constraint accounts_instalment_minor_check CHECK ((instalment_minor > 0)),
   constraint accounts_paid_minor_check CHECK (((paid_minor >= '-999999999999999'::bigint) AND (paid_minor <= '999999999999999'::bigint))),
+  constraint accounts_paid_month_check CHECK ((EXTRACT(day FROM paid_month) = (1)::numeric)),
   constraint accounts_receivable_minor_check CHECK ((receivable_minor >= 0)),
   constraint accounts_written_off_minor_check CHECK ((written_off_minor >= 0)),
   constraint accounts_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
@@ -790,12 +794,12 @@ CREATE OR REPLACE FUNCTION public.months_between(start date, day date)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 AS $function$
-  select (extract(year from day) * 12 + extract(month from day)
-      - extract(year from start) * 12 - extract(month from start))::integer
+  select (date_part('year', day) * 12 + date_part('month', day)
+      - date_part('year', start) * 12 - date_part('month', start))::integer
     - case
         -- The step of that many months falls in the day's own month, so only the days are left to compare.
-        when extract(day from day) >= extract(day from start) then 0
-        when extract(month from day + 1) <> extract(month from day) then 0
+        when date_part('day', day) >= date_part('day', start) then 0
+        when date_part('month', day + 1) <> date_part('month', day) then 0
         else 1
       end
 $function$;

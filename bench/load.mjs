@@ -174,9 +174,14 @@ function statements({ payments, accounts, customers }) {
     from events cross join lateral (values (debit, amount_minor), (credit, -amount_minor))
       as side (ledger_account, amount_minor)`,
     `update accounts a set paid_minor = m.paid, receivable_minor = a.total_minor - m.paid,
+      paid_month = m.month, paid_month_minor = m.paid_in_month,
       next_due_date = next_due_date(frequency, activation_date, deposit_minor, instalment_minor, total_minor, m.paid)
-    from (select a.id, coalesce(sum(p.amount_minor), 0)::bigint as paid
-      from accounts a left join payments p on p.account_id = a.id and p.status = 'matched' group by a.id) m
+    from (select a.id, coalesce(sum(p.paid), 0)::bigint as paid, max(p.month) as month,
+        coalesce((array_agg(p.paid order by p.month desc))[1], 0)::bigint as paid_in_month
+      from accounts a left join (
+        select account_id, date_trunc('month', payment_date::timestamp)::date as month, sum(amount_minor) as paid
+        from payments where status = 'matched' group by 1, 2) p on p.account_id = a.id
+      group by a.id) m
     where m.id = a.id`,
     // The update left every row twice.
     'vacuum full accounts',

@@ -150,6 +150,10 @@ create table accounts (
   receivable_minor bigint not null check (receivable_minor >= 0),
   credit_minor bigint not null default 0 check (credit_minor >= 0),
   written_off_minor bigint not null default 0 check (written_off_minor >= 0),
+  -- The latest month that money of the account counts for, by its first day, and how much of paid_minor does:
+  -- the reports of a month would otherwise add up all payments of the month.
+  paid_month date check (extract(day from paid_month) = 1),
+  paid_month_minor bigint not null default 0 check (paid_month is not null or paid_month_minor = 0),
   next_due_date date, -- of the first item that is not fully paid; null when all are
   written_off_on date, -- kept when it is paid in full later
   reprieved_on date, -- staff made it active: the lateness policy counts its days of grace from then at the earliest

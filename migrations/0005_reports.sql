@@ -14,15 +14,15 @@ language sql immutable parallel safe as $$
 $$;
 
 -- The largest n for which n months after the start is not after the day, as wholeMonthsBetween in dates.ts,
--- for a day that is not before the start.
+-- for a day that is not before the start. (`extract` would compute with numeric, at twice the cost.)
 create function months_between(start date, day date) returns integer
 language sql immutable parallel safe as $$
-  select (extract(year from day) * 12 + extract(month from day)
-      - extract(year from start) * 12 - extract(month from start))::integer
+  select (date_part('year', day) * 12 + date_part('month', day)
+      - date_part('year', start) * 12 - date_part('month', start))::integer
     - case
         -- The step of that many months falls in the day's own month, so only the days are left to compare.
-        when extract(day from day) >= extract(day from start) then 0
-        when extract(month from day + 1) <> extract(month from day) then 0
+        when date_part('day', day) >= date_part('day', start) then 0
+        when date_part('month', day + 1) <> date_part('month', day) then 0
         else 1
       end
 $$;

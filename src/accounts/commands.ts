@@ -18,6 +18,7 @@ import {
   isBeyondGrace,
   isClosed,
   isToComplete,
+  paidMonthAfter,
 } from './rules.ts';
 import { nextItem, type Terms, totalMinor } from './schedule.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
@@ -33,6 +34,7 @@ import {
   lockAccount,
   lockAccountsToActivate,
   lockAccountsToSuspend,
+  paidMonthOf,
   termsOf,
   updateAccount,
 } from './store.ts';
@@ -178,7 +180,7 @@ export async function bookOnAccount(
 ): Promise<AccountRow> {
   const { booking, contra, ...event } = move;
   const entries = insertEntries({ ...event, accountId: account.id, lines: [contra, ...booking.lines] });
-  const settled = await settleAccount(tx, context, account, { booking, event: move.event }, entries);
+  const settled = await settleAccount(tx, context, account, move, entries);
   return settled.account;
 }
 
@@ -193,12 +195,13 @@ export async function settleAccount<Row>(
   tx: Tx,
   context: Context,
   account: AccountRow,
-  { booking: { after }, event }: Pick<MoneyMove, 'booking' | 'event'>,
+  { booking: { after }, event, valueDate }: Pick<MoneyMove, 'booking' | 'event' | 'valueDate'>,
   ...posting: Statement<Row>[]
 ): Promise<{ account: AccountRow; posted: Row[] }> {
   const { status, reason, cause } = await statusAfter(tx, account, after.paidMinor, event);
   const update = accountUpdate(tx, account.id, {
     books: after,
+    paidMonth: paidMonthAfter(paidMonthOf(account), valueDate, after.paidMinor - BigInt(account.paid_minor)),
     nextDueDate: nextDueDateOf(account, status, after.paidMinor),
     ...(status !== account.status && { status, reason }),
   });

@@ -1,4 +1,4 @@
-import { daysBetween, type PlainDate } from '../core/dates.ts';
+import { compareDates, daysBetween, firstOfMonth, type PlainDate } from '../core/dates.ts';
 import { AppError, illegalMove, invalidField } from '../core/errors.ts';
 import type { LedgerLine } from '../core/ledger.ts';
 import { LARGEST_EXACT_MINOR, type Minor, minMinor } from '../core/money.ts';
@@ -61,6 +61,20 @@ export interface AccountBooks {
 export interface Booking {
   after: Omit<AccountBooks, 'status' | 'totalMinor'>;
   lines: LedgerLine[];
+}
+
+/** The latest month that money of an account counts for, by its first day, and the sum of what counts for it. */
+export interface PaidMonth {
+  month: PlainDate | null;
+  minor: Minor;
+}
+
+/** @param amountMinor below 0 for money that leaves, or was never there, on its own value date. */
+export function paidMonthAfter(paid: PaidMonth, valueDate: PlainDate, amountMinor: Minor): PaidMonth {
+  const month = firstOfMonth(valueDate);
+  if (paid.month === null || compareDates(month, paid.month) > 0) return { month, minor: amountMinor };
+  if (month === paid.month) return { month, minor: paid.minor + amountMinor };
+  return paid;
 }
 
 /** What of the total is not paid yet. */

@@ -7,7 +7,7 @@ import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { AccountStatus, Accounts, StatusCause } from '../core/tables.ts';
 import { formatAccountNumber, readAccountNumber } from './account-number.ts';
-import { type AccountBooks, balanceOf, isClosed, type Lateness } from './rules.ts';
+import { type AccountBooks, balanceOf, isClosed, type Lateness, type PaidMonth } from './rules.ts';
 import { position, type Terms } from './schedule.ts';
 
 export type AccountRow = Selectable<Accounts>;
@@ -81,6 +81,7 @@ export function accountLock(id: number): RawBuilder<AccountRow> {
 
 export interface AccountUpdate {
   books?: Omit<AccountBooks, 'status' | 'totalMinor'>;
+  paidMonth?: PaidMonth;
   nextDueDate?: PlainDate | null;
   status?: AccountStatus;
   reason?: string | null;
@@ -97,7 +98,7 @@ export function updateAccount(tx: Tx, id: number, update: AccountUpdate): Promis
 export function accountUpdate(
   tx: Tx,
   id: number,
-  { books, nextDueDate, status, reason, reprievedOn, writtenOffOn }: AccountUpdate,
+  { books, paidMonth, nextDueDate, status, reason, reprievedOn, writtenOffOn }: AccountUpdate,
 ) {
   return tx
     .updateTable('accounts')
@@ -108,6 +109,7 @@ export function accountUpdate(
         credit_minor: books.creditMinor,
         written_off_minor: books.writtenOffMinor,
       }),
+      ...(paidMonth && { paid_month: paidMonth.month, paid_month_minor: paidMonth.minor }),
       ...(nextDueDate !== undefined && { next_due_date: nextDueDate }),
       ...(status !== undefined && { status }),
       ...(reason !== undefined && { status_reason: reason }),
@@ -306,6 +308,10 @@ export function booksOf(row: AccountRow): AccountBooks {
     creditMinor: BigInt(row.credit_minor),
     writtenOffMinor: BigInt(row.written_off_minor),
   };
+}
+
+export function paidMonthOf(row: AccountRow): PaidMonth {
+  return { month: row.paid_month, minor: BigInt(row.paid_month_minor) };
 }
 
 export function latenessOf(row: AccountRow): Lateness {

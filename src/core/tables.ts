@@ -81,6 +81,8 @@ export interface Accounts {
   instalment_minor: Int8;
   next_due_date: PlainDate | null;
   paid_minor: Generated<Int8>;
+  paid_month: PlainDate | null;
+  paid_month_minor: Generated<Int8>;
   payplan_id: Int8;
   product_id: Int8;
   receivable_minor: Int8;

@@ -42,7 +42,7 @@ export async function transferCredit(
       booking: bookMoneyIn(booksOf(receiver), amountMinor),
       contra: { ledgerAccount: 'customer_credit', amountMinor, accountId: id },
     });
-    await settleAccount(tx, context, giver, { booking: given, event: 'credit_transferred' });
+    await settleAccount(tx, context, giver, { booking: given, event: 'credit_transferred', valueDate });
     return move;
   });
 }

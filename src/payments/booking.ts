@@ -54,7 +54,7 @@ async function insertPayment(
   }
   const booking = bookMoneyIn(booksOf(account), amountMinor);
   const entries = paymentInsert(actor, payment, [arrived, ...booking.lines]);
-  const settling = { booking, event: 'payment_received' as const };
+  const settling = { booking, event: 'payment_received' as const, valueDate: payment.paymentDate };
   return (await settleAccount(tx, context, account, settling, entries)).posted;
 }
 

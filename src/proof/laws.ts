@@ -147,11 +147,16 @@ const balancesFollowPayments: Law = {
     'What every account has paid is the sum of its payments and moves of credit, and what it owes or has in credit ' +
     'follows.',
   checked: sql`
-    select a.*, coalesce(m.paid, 0) as money_minor,
+    select a.*, coalesce(m.paid, 0) as money_minor, coalesce(m.paid_in_month, 0) as month_minor, m.last_month,
       case when a.status = 'cancelled' then 0 else a.total_minor end as sold_minor
     from accounts a
-    left join (select account_id, sum(amount_minor) as paid from account_money group by account_id) m
-      on m.account_id = a.id`,
+    left join (
+      select m.account_id, sum(m.amount_minor) as paid,
+        sum(m.amount_minor) filter (where m.value_date >= b.paid_month) as paid_in_month,
+        date_trunc('month', max(m.value_date)::timestamp)::date as last_month
+      from account_money m join accounts b on b.id = m.account_id
+      group by m.account_id
+    ) m on m.account_id = a.id`,
   figures: sql`
     select count(*) as looked_at, sum(money_minor) as payments, sum(paid_minor) as paid,
       sum(receivable_minor) as receivable, sum(credit_minor) as credit
@@ -160,6 +165,9 @@ const balancesFollowPayments: Law = {
     select 'accounts', id, v.what, v.expected, v.found, null::date
     from checked cross join lateral (values
       ('paid_minor', money_minor::text, paid_minor::text),
+      -- The month of money that is not there any more stays.
+      ('paid_month', coalesce(greatest(paid_month, last_month)::text, 'none'), coalesce(paid_month::text, 'none')),
+      ('paid_month_minor', month_minor::text, paid_month_minor::text),
       ('receivable_minor', (case when written_off_minor > 0 then 0
         else greatest(0, sold_minor - paid_minor) end)::text, receivable_minor::text),
       ('credit_minor', greatest(0, paid_minor - sold_minor)::text, credit_minor::text),

@@ -1,10 +1,10 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { COMPLETES } from '../accounts/rules.ts';
 import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
 import { amountOf, type Context, type Currency, today, totalOf } from '../core/context.ts';
 import { currencyLiteral, dateLiteral } from '../core/copy.ts';
-import { addDays, type PlainDate, startOfDayUtc } from '../core/dates.ts';
+import { addDays, firstOfMonth, type PlainDate, startOfDayUtc } from '../core/dates.ts';
 import { type Db, inSnapshot, type Tx } from '../core/db.ts';
 import type { Minor } from '../core/money.ts';
 import type { AccountStatus, PaymentStatus } from '../core/tables.ts';
@@ -160,7 +160,7 @@ function addUp(figures: Figures[], sum: Sum): bigint {
 /**
  * One pass over the accounts. What an account had paid by a day is what it has paid less what came later, and
  * the status that it had is the one before its first move since, so that the cost grows with the accounts, the
- * payments since the period's start and the moves since its end.
+ * payments since the period's start and the moves since its end; for this month, with the accounts alone.
  *
  * The formulas stand in docs/decisions/0027-portfolio-figures.md. Money that came before its account did counts
  * on its own day, so that months add up to a year.
@@ -169,50 +169,16 @@ async function accountFigures(
   tx: Tx,
   { config }: Pick<Context, 'config'>,
   { startDate, endDate }: Period,
-  { asOf, before, isToday }: Moment,
+  moment: Moment,
 ): Promise<Figures[]> {
+  const { asOf, before } = moment;
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
   // "offset 0" keeps a subquery as it is: PostgreSQL would compute what it names anew at each place of its use.
   const { rows } = await sql<Figures>`
-    with received as (
-      select account_id,
-        sum(amount_minor)::bigint as since_start,
-        coalesce(sum(amount_minor) filter (where value_date > ${asOf}::date and not ${isToday}), 0)::bigint
-          as after_end
-      from account_money
-      where value_date > ${before}::date
-      group by account_id
-    ),
-    -- To be completed, or not any more, follows from what was paid and is no move of its own.
-    moved_since as (
-      select distinct on (account_id) account_id, from_status, to_status
-      from account_status_changes
-      where not ${isToday} and changed_on > ${asOf}::date
-        and to_status <> 'completed' and from_status is distinct from 'completed'
-      order by account_id, id
-    ),
-    paid as (
-      select a.*,
-        a.paid_minor - coalesce(r.after_end, 0) as paid_end,
-        a.paid_minor - coalesce(r.since_start, 0) as paid_before,
-        m.account_id is not null as has_moved_since,
-        coalesce(m.from_status, m.to_status) as moved_from,
-        m.account_id is null or m.from_status is not null or a.activation_date <= ${asOf}::date as is_there
-      from accounts a
-      left join received r on r.account_id = a.id
-      left join moved_since m on m.account_id = a.id
-    ),
+    with known as (${accountsAt(startDate, moment)}),
     placed as (
       select product_id, activation_date, total_minor, deposit_minor, instalment_minor, created_at,
-        paid_end, paid_before, is_there,
-        case
-          when ${isToday} then status
-          when has_moved_since then moved_from
-          when status = 'completed' and paid_end < total_minor then (
-            select h.from_status from account_status_changes h
-            where h.account_id = paid.id and h.to_status = 'completed' order by h.id desc limit 1)
-          else status
-        end as moved_to,
+        paid_end, paid_before, is_there, moved_to,
         -- The stored date is that of the present sum and status.
         case
           when paid_end = paid_minor and status not in ('cancelled', 'written_off') then next_due_date
@@ -221,7 +187,7 @@ async function accountFigures(
         end as due_date,
         instalments_due_by(frequency, activation_date, instalment_count, ${asOf}::date) as due_end,
         instalments_due_by(frequency, activation_date, instalment_count, ${before}::date) as due_before
-      from paid
+      from known
       offset 0
     ),
     standings as (
@@ -268,6 +234,63 @@ async function accountFigures(
     from positions
     group by standing, product_id, bucket`.execute(tx);
   return rows;
+}
+
+/** The accounts with what they had paid at the moment and before the period, whether they stood, and their status then. */
+function accountsAt(startDate: PlainDate, { asOf, before, isToday }: Moment): RawBuilder<unknown> {
+  if (!isToday) {
+    return sql`
+      select a.*,
+        a.paid_minor - coalesce(r.after_end, 0) as paid_end,
+        a.paid_minor - coalesce(r.since_start, 0) as paid_before,
+        m.account_id is null or m.from_status is not null or a.activation_date <= ${asOf}::date as is_there,
+        case
+          when m.account_id is not null then coalesce(m.from_status, m.to_status)
+          when a.status = 'completed' and a.paid_minor - coalesce(r.after_end, 0) < a.total_minor then (
+            select h.from_status from account_status_changes h
+            where h.account_id = a.id and h.to_status = 'completed' order by h.id desc limit 1)
+          else a.status
+        end as moved_to
+      from accounts a
+      left join (
+        select account_id, sum(amount_minor)::bigint as since_start,
+          coalesce(sum(amount_minor) filter (where value_date > ${asOf}::date), 0)::bigint as after_end
+        from account_money
+        where value_date > ${before}::date
+        group by account_id
+      ) r on r.account_id = a.id
+      -- To be completed, or not any more, follows from what was paid and is no move of its own.
+      left join (
+        select distinct on (account_id) account_id, from_status, to_status
+        from account_status_changes
+        where changed_on > ${asOf}::date
+          and to_status <> 'completed' and from_status is distinct from 'completed'
+        order by account_id, id
+      ) m on m.account_id = a.id`;
+  }
+  if (startDate === firstOfMonth(asOf)) {
+    return sql`
+      select a.*, paid_minor as paid_end, true as is_there, status as moved_to,
+        paid_minor - case
+          when paid_month = ${startDate}::date then paid_month_minor
+          -- A provider's clock that is ahead may have named a day of a later month.
+          when paid_month > ${startDate}::date then (
+            select coalesce(sum(amount_minor), 0)::bigint from account_money
+            where account_id = a.id and value_date > ${before}::date)
+          else 0
+        end as paid_before
+      from accounts a`;
+  }
+  return sql`
+    select a.*, paid_minor as paid_end, true as is_there, status as moved_to,
+      paid_minor - coalesce(r.since_start, 0) as paid_before
+    from accounts a
+    left join (
+      select account_id, sum(amount_minor)::bigint as since_start
+      from account_money
+      where value_date > ${before}::date
+      group by account_id
+    ) r on r.account_id = a.id`;
 }
 
 interface WriteOffs {
