@@ -197,7 +197,7 @@ CREATE INDEX credit_moves_account ON public.credit_moves USING btree (account_id
 CREATE INDEX credit_moves_created ON public.credit_moves USING btree (created_at, id);
 CREATE INDEX credit_moves_date ON public.credit_moves USING btree (value_date);
 CREATE INDEX credit_moves_to_account ON public.credit_moves USING btree (to_account_id, id) WHERE (to_account_id IS NOT NULL);
-CREATE UNIQUE INDEX credit_moves_reference_unique ON public.credit_moves USING btree (payment_method_id, reference_key) WHERE (reference_key IS NOT NULL);
+CREATE UNIQUE INDEX credit_moves_reference_unique ON public.credit_moves USING btree (reference_key, payment_method_id) WHERE (reference_key IS NOT NULL);
 
 create table customers (
   id bigint not null generated always as identity,

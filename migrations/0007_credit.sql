@@ -21,7 +21,7 @@ create index credit_moves_account on credit_moves (account_id, id);
 create index credit_moves_to_account on credit_moves (to_account_id, id) where to_account_id is not null;
 create index credit_moves_date on credit_moves (value_date);
 create index credit_moves_created on credit_moves (created_at, id);
-create unique index credit_moves_reference_unique on credit_moves (payment_method_id, reference_key)
+create unique index credit_moves_reference_unique on credit_moves (reference_key, payment_method_id)
   where reference_key is not null;
 
 create trigger credit_moves_append_only before update or delete or truncate on credit_moves

@@ -14,7 +14,7 @@ import fastify, {
 import helmet from 'helmet';
 import { asUnavailable, sqlState } from './db.ts';
 import { ErrorBody } from './envelope.ts';
-import { AppError, type ErrorCode, type FieldProblem, invalid, unavailable } from './errors.ts';
+import { AppError, type ErrorCode, type FieldProblem, invalid, invalidField, unavailable } from './errors.ts';
 import { parseQueryString } from './list-query.ts';
 import type { Log } from './log.ts';
 import { pathOf } from './path.ts';
@@ -34,6 +34,8 @@ const ANSWER_TIMEOUT_MS = 5_500;
 /** Above the 60 s that load balancers commonly keep an idle connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
+/** No route has this address. */
+const NOWHERE = '/';
 /** For what is under way when the service stops; as long as the longest statement of the database. */
 const LONGEST_DRAIN_MS = 5_000;
 
@@ -42,6 +44,8 @@ export type HttpServer = ReturnType<typeof createHttpServer>;
 /** The HTTP rules of every route: ids, one log line, validation, errors in the envelope, headers. */
 export function createHttpServer(company: CompanyFormats, log: Log) {
   const { config } = company;
+  /** Requests that go nowhere, with the reason. They are counted, logged and answered like any that no route is for. */
+  const unroutable = new WeakMap<IncomingMessage, Error>();
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
@@ -51,13 +55,22 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: LONGEST_REQUEST_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+      requireHostHeader: false, // Node would refuse outside the envelope.
+    },
     return503OnClosing: false, // It knows no envelope; admission.ts does.
     routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PARAM_LENGTH },
-    // No hook runs for an address that cannot be read.
-    frameworkErrors: (error, request, reply) => {
-      addHeaders(request as FastifyRequest, reply as FastifyReply);
-      sendError(error, request as FastifyRequest, reply as FastifyReply);
+    rewriteUrl: (request) => {
+      const problem = unroutable.get(request) ?? problemOfHost(request);
+      if (problem) unroutable.set(request, problem);
+      return problem ? NOWHERE : (request.url ?? NOWHERE);
+    },
+    // No hook has run for an address that the router cannot read: it is routed again, as one that cannot be routed.
+    frameworkErrors: (error, { raw }, reply) => {
+      unroutable.set(raw, error);
+      app.routing(raw, reply.raw);
     },
     clientErrorHandler: answerUnreadable,
     schemaController: { compilersFactory: { buildSerializer } },
@@ -81,15 +94,18 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
   endConnectionsOnClose(app);
   cutSlowBodies(app);
   answerInTime(app);
+  tellOfLateFailures(app);
   // Left alone, Node answers an Expect that it does not know outside the envelope; it may as well be ignored.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
+  // Once the request was counted, which is done on request, and before its body is read.
+  app.addHook('preParsing', (request, _reply, _body, done) => done(unroutable.get(request.raw) ?? null));
   app.addHook('onResponse', async (request, reply) => {
     request.log.info(
       {
         method: request.method,
-        path: pathOf(request.url),
+        path: pathOf(request.originalUrl),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
       },
@@ -159,12 +175,35 @@ function answerInTime(app: FastifyInstance): void {
         timer = setTimeout(giveUp, answerTimeoutMs); // The body is still on its way.
       } else if (!reply.sent && !reply.raw.headersSent) {
         // What the work comes to after that is nobody's answer any more.
-        reply.raw.once('finish', () => reply.hijack());
+        reply.raw.once('finish', () => Object.assign(reply, { send: () => reply }));
         reply.send(unavailable(new Error(`no answer within ${answerTimeoutMs} ms`)));
       }
     }
     reply.raw.once('close', () => clearTimeout(timer));
   });
+}
+
+/** Fastify logs whatever fails after the answer as an error. It is one only if it is a defect. */
+function tellOfLateFailures(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const { handler } = route;
+    route.handler = function (request, reply) {
+      const result: unknown = handler.call(this, request, reply);
+      if (!(result instanceof Promise)) return result;
+      return result.catch((error) => {
+        if (!reply.sent) throw error;
+        request.log[knownError(error) ? 'info' : 'error']({ err: error }, 'request failed after its answer');
+      });
+    };
+  });
+}
+
+/** RFC 9112, section 3.2: one Host, which may be missing before HTTP/1.1. */
+function problemOfHost({ rawHeaders, httpVersion }: IncomingMessage): AppError | undefined {
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
+    ? undefined
+    : invalidField('Host', 'must be sent as a header, once');
 }
 
 /** The same as Node's own when a request takes too long. */

@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type TProperties, Type } from 'typebox';
-import { type Context, type Currency, today } from './context.ts';
+import { type Currency, today } from './context.ts';
 import { addDays, type PlainDate, parsePlainDate, parseTimestamp, startOfDayUtc } from './dates.ts';
 import { type Db, lookUp, UNNAMED } from './db.ts';
 import type { Page } from './envelope.ts';
 import { type FieldProblem, invalid } from './errors.ts';
 import { type Minor, parseMinor } from './money.ts';
+import { type CompanyFormats, FURTHER_PROBLEMS } from './validation.ts';
 
 /**
  * The list grammar: `page`, `limit`, `sort=field:asc,other:desc` and `filter[field][op]=value`.
@@ -82,7 +83,7 @@ export interface ListField {
   nullable?: boolean;
   /** For kind integer: a comparison in words that an index serves, where one with the column has none. */
   compare?: (operator: Comparison, value: number, day: PlainDate) => RawBuilder<boolean>;
-  /** For kind text: the indexed column that holds the key of the text, where the text itself has no index. */
+  /** For kind text: the indexed column that says which texts are one, and what does; eq, ne, in and nin go by it. */
   key?: { column: RawBuilder<unknown>; of: (text: string) => string };
   /** For kind enum: the allowed values and the SQL type that they have. */
   values?: readonly string[];
@@ -100,8 +101,8 @@ export type ListQuery = Type.Static<Type.TObject<typeof pageProperties>>;
 export interface ListDefinition<Extra extends TProperties> {
   /** Schema of the query string; the filters stand in it too, but only `read` looks at them. */
   query: Type.TObject<typeof pageProperties & Extra>;
-  /** @throws AppError VALIDATION_ERROR naming every wrong sort and filter. */
-  read(query: ListQuery, context: Context): ListPlan;
+  /** @throws AppError VALIDATION_ERROR naming every wrong sort and filter, where no validation has done so before. */
+  read(query: ListQuery, company: CompanyFormats): ListPlan;
 }
 
 export interface ListPlan {
@@ -138,30 +139,41 @@ export function defineList<Extra extends TProperties>(
   );
   const properties = { ...pageProperties, sort, ...extra, ...filterProperties };
 
-  function read(given: ListQuery, context: Context): ListPlan {
+  function look(given: Unchecked, company: CompanyFormats) {
     const problems: FieldProblem[] = [];
-    const day = today(context);
+    const day = today(company);
     const conditions: RawBuilder<boolean>[] = [];
     for (const [name, field] of Object.entries(fields)) {
-      const tests = (given as FilterTests)[`filter[${name}]`];
-      for (const [operator, text] of Object.entries(tests ?? {})) {
+      const tests = given[`filter[${name}]`] as Unchecked | undefined;
+      for (const operator of OPERATORS_OF[field.kind]) {
+        const text = tests?.[operator];
+        if (typeof text !== 'string') continue;
         const path = `filter[${name}][${operator}]`;
-        const condition = readCondition(field, operator as Operator, text, context, day);
+        const condition = readCondition(field, operator, text, company, day);
         if ('problem' in condition) problems.push({ path, message: condition.problem });
         else conditions.push(condition.sql);
       }
     }
-    const { sort = 'createdAt:desc', page = 1, limit = DEFAULT_LIMIT } = given;
+    const sort = typeof given.sort === 'string' ? given.sort : 'createdAt:desc';
     const orderBy = readSort(sort, fields, day, problems);
-    if (problems.length > 0) throw invalid(problems);
     const isPlain = conditions.length === 0 && /^createdAt(:asc|:desc)?$/.test(sort);
-    return { conditions, orderBy, isPlain, page, limit };
+    return { conditions, orderBy, isPlain, problems };
   }
 
-  return { query: Type.Object<typeof pageProperties & Extra>(properties), read };
+  function read(given: ListQuery, company: CompanyFormats): ListPlan {
+    const { problems, ...plan } = look(given, company);
+    if (problems.length > 0) throw invalid(problems);
+    const { page = 1, limit = DEFAULT_LIMIT } = given;
+    return { ...plan, page, limit };
+  }
+
+  const query = Object.assign(Type.Object<typeof pageProperties & Extra>(properties), {
+    [FURTHER_PROBLEMS]: (given: Unchecked, company: CompanyFormats) => look(given, company).problems,
+  });
+  return { query, read };
 }
 
-type FilterTests = Record<string, Record<string, string> | undefined>;
+type Unchecked = Record<string, unknown>;
 
 export interface ListSource<Row> {
   /** `select … from …` of one row; conditions and order are added. */
@@ -215,13 +227,19 @@ function filterSchema(name: string, field: ListField) {
     ]),
   );
   const allowed = field.values ? ` Values: ${field.values.join(', ')}.` : '';
+  const spelling = field.kind === 'text' ? (field.key ? SPELT_IN_ANY_WAY : SPELT_SO) : '';
   return Type.Optional(
     Type.Object(properties, {
       title: FILTER_TITLE[field.kind],
-      description: `filter[${name}][op]=value, ops ${operators.join(', ')}; filter[${name}]=value means eq.${allowed}`,
+      description: `filter[${name}][op]=value, ops ${operators.join(', ')}; filter[${name}]=value means eq.${allowed}${spelling}`,
     }),
   );
 }
+
+const SPELT_SO = ' Upper and lower case differ, but in contains and startswith.';
+const SPELT_IN_ANY_WAY =
+  ' eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.';
+const BY_KEY: Operator[] = ['eq', 'ne', 'in', 'nin'];
 
 type Read<T> = { value: T } | { problem: string };
 type Condition = { sql: RawBuilder<boolean> } | { problem: string };
@@ -230,10 +248,12 @@ function readCondition(
   field: ListField,
   operator: Operator,
   text: string,
-  context: Context,
+  company: CompanyFormats,
   day: PlainDate,
 ): Condition {
-  const target = typeof field.column === 'function' ? field.column(day) : field.column;
+  const key = BY_KEY.includes(operator) ? field.key : undefined;
+  const spelt = (given: string) => (key ? key.of(given) : given);
+  const target = key?.column ?? (typeof field.column === 'function' ? field.column(day) : field.column);
   const type = sql.raw(field.kind === 'enum' ? (field.sqlType ?? 'text') : SQL_TYPE[field.kind]);
   if (operator === 'isnull') {
     if (text === 'true') return { sql: sql`${target} is null` };
@@ -247,37 +267,25 @@ function readCondition(
     if (texts.length > MAX_LIST_VALUES) return { problem: `must hold at most ${MAX_LIST_VALUES} values` };
     const values: unknown[] = [];
     for (const item of texts) {
-      const read = readValue(field, item.trim(), context.currency);
+      const read = readValue(field, spelt(item.trim()), company.currency);
       if ('problem' in read) return read;
       values.push(read.value);
     }
     const test = sql<boolean>`${target} = any(${values}::${type}[])`;
     // Like ne, nin holds where there is no value at all.
-    return { sql: operator === 'in' ? heldAgainstKey(field, values, test) : sql`(${test}) is not true` };
+    return { sql: operator === 'in' ? test : sql`(${test}) is not true` };
   }
   if (field.kind === 'timestamp' && parsePlainDate(text)) {
-    return { sql: dayCondition(target, operator, text as PlainDate, context.config.BUSINESS_TIMEZONE) };
+    return { sql: dayCondition(target, operator, text as PlainDate, company.config.BUSINESS_TIMEZONE) };
   }
-  const read = readValue(field, text, context.currency);
+  const read = readValue(field, spelt(text), company.currency);
   if ('problem' in read) return read;
   if (field.compare) return { sql: field.compare(operator, Number(read.value), day) };
   // As in sorting, text is before or after other text by its bytes.
   const byBytes = sql.raw(
     field.kind === 'text' && operator !== 'eq' && operator !== 'ne' ? ' collate "C"' : '',
   );
-  const test = sql<boolean>`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}`;
-  return { sql: operator === 'eq' ? heldAgainstKey(field, [read.value], test) : test };
-}
-
-/** Equal texts have equal keys, by which an index finds the few rows to test. */
-function heldAgainstKey(
-  { key }: ListField,
-  values: unknown[],
-  test: RawBuilder<boolean>,
-): RawBuilder<boolean> {
-  if (!key) return test;
-  const keys = values.map((value) => key.of(String(value)));
-  return sql<boolean>`(${key.column} = any(${keys}::text[]) and ${test})`;
+  return { sql: sql`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}` };
 }
 
 const COMPARISON: Record<Comparison, string> = {

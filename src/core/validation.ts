@@ -76,6 +76,14 @@ function companyFormats(company: CompanyFormats): Record<string, TextFormat> {
   };
 }
 
+/**
+ * A schema of a query may hold under this what to look for beyond it. It is asked also where the schema refuses, so that
+ * the caller hears all at once, and passes over what has not the form that the schema wants.
+ */
+export const FURTHER_PROBLEMS = Symbol('further problems');
+
+type FurtherProblems = (value: never, company: CompanyFormats) => FieldProblem[];
+
 /** The names of all formats: a serializer only has to know that they exist. */
 export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'past-date'];
 
@@ -132,6 +140,7 @@ export function createValidatorCompiler(company: CompanyFormats) {
     let check = checkers.get(schema);
     if (!check) {
       const whole = closed(schema);
+      const { [FURTHER_PROBLEMS]: further } = schema as { [FURTHER_PROBLEMS]?: FurtherProblems };
       check = isBody
         ? checker(
             () => bodies.compile(whole),
@@ -142,6 +151,7 @@ export function createValidatorCompiler(company: CompanyFormats) {
             () => urlParts.compile(whole),
             (value) => readText(value, whole),
             formats,
+            further && ((value) => further(value as never, company)),
           );
       checkers.set(schema, check);
     }
@@ -158,13 +168,16 @@ function checker(
   compile: () => ValidateFunction,
   read: (value: unknown) => unknown,
   formats: Record<string, TextFormat>,
+  further: (value: unknown) => FieldProblem[] = () => [],
 ): Checker {
   let validate: ValidateFunction | undefined;
   return (given) => {
     const value = read(given);
     validate ??= compile();
-    if (validate(value)) return { value };
-    return { error: invalid(problemsOf(validate.errors ?? [], formats)) };
+    const refused = validate(value) ? [] : problemsOf(validate.errors ?? [], formats);
+    const named = new Set(refused.map(({ path }) => path));
+    const problems = [...refused, ...further(value).filter(({ path }) => !named.has(path))];
+    return problems.length === 0 ? { value } : { error: invalid(problems) };
   };
 }
 
@@ -297,10 +310,10 @@ function pathOf(pointer: string): string {
     .slice(1)
     .split('/')
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .reduce(
-      (path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`),
-      '',
-    );
+    .reduce((path, part) => {
+      if (/^\d+$/.test(part) || path.startsWith('filter[')) return `${path}[${part}]`;
+      return path === '' ? part : `${path}.${part}`;
+    }, '');
 }
 
 function join(at: string, name: string): string {

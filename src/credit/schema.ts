@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import { referenceKey } from '../payments/rules.ts';
 
 const CREDIT_MOVE_KINDS = ['transfer', 'refund'] as const;
 
@@ -84,7 +85,12 @@ export const creditMoveList = defineList(
     toAccountId: { kind: 'id', column: column('m.to_account_id'), nullable: true },
     amount: { kind: 'money', column: column('m.amount_minor') },
     paymentMethodId: { kind: 'id', column: column('m.payment_method_id'), nullable: true },
-    transactionRef: { kind: 'text', column: column('m.transaction_ref'), nullable: true },
+    transactionRef: {
+      kind: 'text',
+      column: column('m.transaction_ref'),
+      key: { column: column('m.reference_key'), of: referenceKey },
+      nullable: true,
+    },
     valueDate: { kind: 'date', column: column('m.value_date') },
     createdAt: { kind: 'timestamp', column: column('m.created_at') },
   },

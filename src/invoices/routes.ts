@@ -105,8 +105,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       if (!found) throw notFound('invoice', request.params.id);
       const document = invoiceDocument(context, printer, found);
       const etag = printer.etagOf('invoice.typ', document);
-      // It may be kept, but not shown without asking whether it has become void.
-      reply.header('etag', etag).header('cache-control', 'private, no-cache');
+      reply.header('etag', etag);
       if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
       const pdf = await printer.print('invoice.typ', document);
       return reply

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { emailKey } from '../core/email.ts';
 import { Email, Id, NewPassword, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 import type { UserRole } from '../core/tables.ts';
@@ -76,7 +77,11 @@ export const User = Type.Object(
 export const userList = defineList(
   {
     id: { kind: 'id', column: column('u.id') },
-    email: { kind: 'text', column: column('u.email') },
+    email: {
+      kind: 'text',
+      column: column('u.email'),
+      key: { column: column('u.email_key'), of: emailKey },
+    },
     firstName: { kind: 'text', column: column('u.first_name') },
     lastName: { kind: 'text', column: column('u.last_name') },
     role: { kind: 'enum', column: column('u.role'), values: ROLES, sqlType: 'user_role' },

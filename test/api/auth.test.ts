@@ -243,6 +243,24 @@ describe('login', () => {
     expect(Number(locked.headers.get('retry-after'))).toBeLessThanOrEqual(900);
   });
 
+  it('is looked at ten times at most, also of eighteen wrong passwords that come at once', async () => {
+    const { user, accessToken: token } = await newUser();
+    const guess = { currentPassword: 'a wrong guess', newPassword: 'an even longer password' };
+    for (const send of [
+      () => login(user.email, 'a wrong guess'),
+      () => service.call('PUT', '/auth/password', guess, { token }),
+    ]) {
+      const statuses = (await Promise.all(Array.from({ length: 18 }, send))).map(({ status }) => status);
+      expect(statuses.sort()).toEqual([...Array(10).fill(401), ...Array(8).fill(429)]);
+    }
+  });
+
+  it('that is right is taken also when more of them come at once than wrong ones may', async () => {
+    const { user } = await newUser();
+    const signIns = await Promise.all(Array.from({ length: 18 }, () => login(user.email)));
+    expect(signIns.map(({ status }) => status)).toEqual(Array(18).fill(200));
+  });
+
   it('locked out leaves living sessions alone', async () => {
     const { user, accessToken, refreshToken } = await newUser();
     for (let i = 0; i < 10; i++) await login(user.email, 'a wrong guess');

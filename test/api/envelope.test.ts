@@ -1,6 +1,10 @@
 import { connect } from 'node:net';
+import type { FastifyReply } from 'fastify';
 import { sql } from 'kysely';
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { notFound, unavailable } from '../../src/core/errors.ts';
 import { type Answer, createCaller, newCustomer, PASSWORD, useService, wrongFields } from '../harness.ts';
 
 const service = useService({ CORS_ORIGINS: 'https://shop.example' });
@@ -144,6 +148,34 @@ describe('a request that HTTP itself refuses', () => {
     const answer = await service.call('GET', '/customers/%zz', undefined, { headers });
     expectError(answer, 400, 'VALIDATION_ERROR');
     expect(answer.headers.get('x-request-id')).toBe('bad-address');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it.each([
+    ['has no Host', '/api/customers', ''],
+    ['has two Hosts', '/api/customers', 'Host: a\r\nhost: b\r\n'],
+    ['has none, at an address that needs no user', '/livez', ''],
+    ['has none, at an address that cannot be decoded either', '/api/customers/%zz', ''],
+  ])('because it %s is 400 in the envelope, with the headers of every answer', async (_what, path, hosts) => {
+    const bytes = await send(
+      `GET ${path} HTTP/1.1\r\n${hosts}X-Request-Id: no-host\r\nConnection: close\r\n\r\n`,
+    );
+    const [head = '', body = ''] = bytes.split('\r\n\r\n');
+    expect(head).toMatch(/^HTTP\/1.1 400 /);
+    for (const header of [
+      'x-request-id: no-host',
+      'cache-control: no-store',
+      'x-content-type-options: nosniff',
+    ])
+      expect(head.toLowerCase()).toContain(header);
+    expect(JSON.parse(body)).toMatchObject({
+      success: false,
+      error: { code: 'VALIDATION_ERROR', details: { fields: [{ path: 'Host' }] } },
+    });
+  });
+
+  it('is not one without a Host that comes as HTTP/1.0', async () => {
+    expect(await send('GET /livez HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /);
   });
 
   it.each([
@@ -178,6 +210,58 @@ describe('a request that is wrong in several parts', () => {
     ['/customers/1', {}, ['body']],
   ])('hears what is wrong alone: PUT %s %j', async (path, body, paths) => {
     expect(wrongFields(await service.call('PUT', path, body))).toEqual(paths);
+  });
+});
+
+describe('work that ends after its caller was answered 503', () => {
+  /** What is logged of a request whose work ends late, in order. */
+  async function linesOf(work: (reply: FastifyReply) => unknown): Promise<Record<string, unknown>[]> {
+    const lines: Record<string, unknown>[] = [];
+    const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+    const app = buildApp({ ...service.parts, log });
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    app.get(
+      '/late',
+      { config: { access: 'public', answerTimeoutMs: 20 }, schema: {} },
+      async (_request, reply) => {
+        await ended;
+        return work(reply);
+      },
+    );
+    const answer = await app.inject({ url: '/late', headers: { 'x-request-id': 'late' } });
+    expect(answer.statusCode).toBe(503);
+    end();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await app.close();
+    return lines.filter(({ reqId }) => reqId === 'late');
+  }
+  const answered = [
+    { level: 40, msg: 'request failed' },
+    { level: 30, msg: 'request', path: '/late', status: 503 },
+  ];
+  const msg = 'request failed after its answer';
+
+  it('well, is nothing more to the log', async () => {
+    expect(await linesOf(() => ({ done: true }))).toMatchObject(answered);
+    expect(await linesOf((reply) => reply.status(201).send({ done: true }))).toMatchObject(answered);
+  });
+
+  it('in a refusal or for want of the database, is one quiet line', async () => {
+    for (const error of [notFound('customer', 1), unavailable(new Error('a statement took too long'))]) {
+      const lines = await linesOf(() => Promise.reject(error));
+      expect(lines).toMatchObject([
+        ...answered,
+        { level: 30, msg, err: { message: expect.stringContaining(error.message) } },
+      ]);
+    }
+  });
+
+  it('by a defect, is one line that is worth a look', async () => {
+    const lines = await linesOf(() => Promise.reject(new TypeError('a defect')));
+    expect(lines).toMatchObject([...answered, { level: 50, msg, err: { message: 'a defect' } }]);
   });
 });
 

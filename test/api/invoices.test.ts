@@ -257,6 +257,7 @@ describe('GET /invoices/:id/pdf', () => {
     expect(pdf.status).toBe(200);
     expect(pdf.headers.get('content-type')).toBe('application/pdf');
     expect(pdf.headers.get('content-disposition')).toBe(`inline; filename="${number}.pdf"`);
+    expect(pdf.headers.get('cache-control')).toBe('no-store');
     expect(pdf.bytes.subarray(0, 5).toString()).toBe('%PDF-');
     expect((await getPdf(999_999)).status).toBe(404);
   });
@@ -271,6 +272,7 @@ describe('GET /invoices/:id/pdf', () => {
     expect(again).toMatchObject({ status: 304 });
     expect(again.bytes).toHaveLength(0);
     expect(again.headers.get('etag')).toBe(etag);
+    expect(again.headers.get('cache-control')).toBe('no-store');
 
     await service.call('POST', `/invoices/${id}/void`, { reason: 'Wrong customer' });
     const void_ = await getPdf(id, { 'if-none-match': etag });

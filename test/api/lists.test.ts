@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { committedDescription } from '../description.ts';
 import {
   move,
   newAccount,
@@ -264,6 +265,59 @@ describe('filters of numbers, amounts, dates, values and flags', () => {
     ['filter[id][in]', '1,,2', 'filter[id][in]'],
   ])('refuse %s=%s by name', async (name, value, path) => {
     expect(wrongFields(await service.call('GET', `/payments?${name}=${encoded(value)}`))).toEqual([path]);
+  });
+});
+
+describe('a query that is wrong in several ways', () => {
+  it.each([
+    ['limit=0&sort=nonsense', ['limit', 'sort']],
+    ['unknown=1&filter[amount]=1,5&sort=id:up', ['filter[amount][eq]', 'sort', 'unknown']],
+    [
+      'page=x&filter[status][near]=matched&filter[status]=lost',
+      ['filter[status][eq]', 'filter[status][near]', 'page'],
+    ],
+    ['limit=0&sort=id&sort=nonsense', ['limit', 'sort']],
+    ['limit=0&filter[status]=matched&filter[status]=lost', ['filter[status][eq]', 'limit']],
+    ['filter[amount]=1%00', ['filter[amount][eq]']],
+  ])('hears all of it at once, each once: %s', async (query, paths) => {
+    expect(wrongFields(await service.call('GET', `/payments?${query}`))).toEqual(paths);
+  });
+
+  it('hears it beside a wrong address', async () => {
+    const answer = await service.call('GET', '/accounts/abc/payments?limit=1&sort=nonsense&filter[id]=x');
+    expect(wrongFields(answer)).toEqual(['accountId', 'filter[id][eq]', 'sort']);
+  });
+});
+
+describe('a filter of text that must be unique', () => {
+  const texts = { email: 'Same.One@Unique.example', nationalId: 'U-77 a' };
+  let total: number;
+  beforeAll(async () => {
+    await newCustomer(service, { firstName: 'Unique', ...texts });
+    await newCustomer(service, { firstName: 'Unique' });
+    total = (await list('/customers?limit=1')).pagination.total;
+  });
+
+  it.each([
+    ['email', 'sAME.oNE@uNIQUE.EXAMPLE'],
+    ['nationalId', 'u77A'],
+  ] as const)('finds %s however it is spelt, as a second of it is refused', async (field, spelt) => {
+    const found = async (operator: string, value: string) =>
+      (await list(`/customers?limit=1&filter[${field}][${operator}]=${encoded(value)}`)).pagination.total;
+    const taken = { firstName: 'A', lastName: 'B', phone: '+254711555001', [field]: spelt };
+    expect((await service.call('POST', '/customers', taken)).body.error.code).toBe('DUPLICATE_ENTRY');
+    expect(await found('eq', texts[field])).toBe(1);
+    expect(await found('eq', spelt)).toBe(1);
+    expect(await found('in', `nobody, ${spelt}`)).toBe(1);
+    expect(await found('ne', spelt)).toBe(total - 1);
+    expect(await found('nin', `nobody,${spelt}`)).toBe(total - 1);
+  });
+
+  it('says in the description of the API what is one', async () => {
+    const operation = committedDescription().operations.find(({ name }) => name === 'GET /api/customers');
+    const said = (name: string) => JSON.stringify(operation?.parameters.find((one) => one.name === name));
+    expect(said('filter[email]')).toContain('all spellings of a value as one');
+    expect(said('filter[lastName]')).toContain('Upper and lower case differ');
   });
 });
 

@@ -116,6 +116,19 @@ describe('without Redis', () => {
     expectRefused(await guess());
   });
 
+  it('so do calls whose address cannot be read, whatever token they show', async () => {
+    const { call, origin } = await limited({ RATE_LIMIT_GENERAL: '3' });
+    const token = service.adminToken;
+    const ask = (path: string) => call('GET', path, undefined, { token, ...from('203.0.113.4') });
+    expect((await ask('/customers/%zz')).status).toBe(400);
+    expect((await ask('/%ff')).headers.get('ratelimit')).toMatch(/^"general";r=1;t=\d+$/);
+    const long = await fetch(`${origin}/api/customers/${'9'.repeat(201)}`, from('203.0.113.4'));
+    expect(long.status).toBe(414);
+    expectRefused(await ask('/customers/%zz'));
+    expectRefused(await call('GET', '/customers', undefined, { token: null, ...from('203.0.113.4') }));
+    expect((await ask('/customers')).status).toBe(200);
+  });
+
   it('an address of IPv6 counts with its whole /64', async () => {
     const { call } = await limited();
     const neighbours = ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:3:4:5:6'];
@@ -237,6 +250,18 @@ describe.skipIf(redisUrl === '')(title, () => {
       expect((await login((i % 2 === 0 ? one : other).call, '203.0.113.1', email)).status).toBe(401);
     }
     for (const { call } of [one, other]) expect((await login(call, '203.0.113.1', email)).status).toBe(429);
+  });
+
+  it('of guesses that come to all instances at once, ten are looked at', async () => {
+    const one = await limited({ REDIS_URL: redisUrl, RATE_LIMIT_AUTH: '0' });
+    const other = await limited({ REDIS_URL: redisUrl, RATE_LIMIT_AUTH: '0' });
+    await Promise.all([ready(one), ready(other)]);
+    const email = `${randomUUID()}@example.com`;
+    const guesses = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => login((i % 2 === 0 ? one : other).call, '203.0.113.1', email)),
+    );
+    expect(guesses.filter(({ status }) => status === 401)).toHaveLength(10);
+    expect(guesses.filter(({ status }) => status === 429)).toHaveLength(20);
   });
 
   it('health says that it is up', async () => {

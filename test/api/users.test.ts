@@ -173,7 +173,7 @@ describe('GET /users', () => {
 
     const queries = {
       [`filter[employeeId]=${employeeId}`]: [one.id],
-      [`filter[email]=${two.email}`]: [two.id],
+      [`filter[email]=${two.email.toUpperCase()}`]: [two.id],
       [`filter[id][in]=${one.id},${two.id}&filter[employeeId][isnull]=true`]: [two.id],
       [`filter[id]=${one.id}&filter[active]=false`]: [],
       [`filter[firstName][contains]=ad&filter[createdAt][gte]=2000-01-01&filter[id]=${one.id}`]: [one.id],

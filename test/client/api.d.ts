@@ -4605,11 +4605,11 @@ export interface operations {
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. */
+                /** @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
                 "filter[email]"?: components["schemas"]["TextFilter"];
-                /** @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. */
+                /** @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[firstName]"?: components["schemas"]["TextFilter"];
-                /** @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. */
+                /** @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
                 /** @description filter[role][op]=value, ops eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer. */
                 "filter[role]"?: components["schemas"]["EnumFilter"];
@@ -4893,15 +4893,15 @@ export interface operations {
                 search?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. */
+                /** @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[firstName]"?: components["schemas"]["TextFilter"];
-                /** @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. */
+                /** @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
-                /** @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. */
+                /** @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
                 "filter[email]"?: components["schemas"]["TextFilter"];
-                /** @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. */
+                /** @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
-                /** @description filter[nationalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. */
+                /** @description filter[nationalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
                 "filter[nationalId]"?: components["schemas"]["TextFilter"];
                 /** @description filter[kycStatus][op]=value, ops eq, ne, in, nin, isnull; filter[kycStatus]=value means eq. Values: pending, verified, rejected, expired. */
                 "filter[kycStatus]"?: components["schemas"]["EnumFilter"];
@@ -6070,7 +6070,7 @@ export interface operations {
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. */
+                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /** @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq. */
                 "filter[paymentDate]"?: components["schemas"]["OrderFilter"];
@@ -6323,7 +6323,7 @@ export interface operations {
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. */
+                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /** @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq. */
                 "filter[paymentDate]"?: components["schemas"]["OrderFilter"];
@@ -6433,7 +6433,7 @@ export interface operations {
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. */
+                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /** @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq. */
                 "filter[paymentDate]"?: components["schemas"]["OrderFilter"];
@@ -6549,15 +6549,15 @@ export interface operations {
                 "filter[status]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[outcome][op]=value, ops eq, ne, in, nin, isnull; filter[outcome]=value means eq. Values: matched, unmatched, linked, conflict, differs, repeated. */
                 "filter[outcome]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[flags][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. */
+                /** @description filter[flags][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[flags]"?: components["schemas"]["TextFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. */
+                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. */
+                /** @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[reference]"?: components["schemas"]["TextFilter"];
-                /** @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. */
+                /** @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[payer]"?: components["schemas"]["TextFilter"];
                 /** @description filter[paymentId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq. */
                 "filter[paymentId]"?: components["schemas"]["OrderFilter"];
@@ -7047,7 +7047,7 @@ export interface operations {
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. */
+                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /** @description filter[valueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq. */
                 "filter[valueDate]"?: components["schemas"]["OrderFilter"];
@@ -7145,7 +7145,7 @@ export interface operations {
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. */
+                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /** @description filter[valueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq. */
                 "filter[valueDate]"?: components["schemas"]["OrderFilter"];
@@ -7463,7 +7463,7 @@ export interface operations {
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: received, matching, taking_in, reconciling, done, failed. */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[shortCode][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. */
+                /** @description filter[shortCode][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[shortCode]"?: components["schemas"]["TextFilter"];
                 /** @description filter[periodStart][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodStart]=value means eq. */
                 "filter[periodStart]"?: components["schemas"]["OrderFilter"];
@@ -7833,17 +7833,17 @@ export interface operations {
                 "filter[lineNumber]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[result][op]=value, ops eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, amount_differs, missing_in_books, reversed_in_books, reversed_at_provider, missing_at_provider, other, repeated, contradictory, unreadable. */
                 "filter[result]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. */
+                /** @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[receipt]"?: components["schemas"]["TextFilter"];
                 /** @description filter[completedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[completedAt]=value means eq. */
                 "filter[completedAt]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. */
+                /** @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[reference]"?: components["schemas"]["TextFilter"];
-                /** @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. */
+                /** @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[payer]"?: components["schemas"]["TextFilter"];
-                /** @description filter[payerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. */
+                /** @description filter[payerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[payerName]"?: components["schemas"]["TextFilter"];
                 /** @description filter[paymentId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq. */
                 "filter[paymentId]"?: components["schemas"]["OrderFilter"];
@@ -8307,11 +8307,11 @@ export interface operations {
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[number][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[number]=value means eq. */
+                /** @description filter[number][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[number]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[number]"?: components["schemas"]["TextFilter"];
                 /** @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq. */
                 "filter[accountId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[customerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[customerName]=value means eq. */
+                /** @description filter[customerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[customerName]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[customerName]"?: components["schemas"]["TextFilter"];
                 /** @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq. */
                 "filter[total]"?: components["schemas"]["OrderFilter"];
@@ -8723,11 +8723,11 @@ export interface operations {
                 active?: boolean;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[sku][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[sku]=value means eq. */
+                /** @description filter[sku][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[sku]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[sku]"?: components["schemas"]["TextFilter"];
-                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. */
+                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[name]"?: components["schemas"]["TextFilter"];
-                /** @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. */
+                /** @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[category]"?: components["schemas"]["TextFilter"];
                 /** @description filter[price][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[price]=value means eq. */
                 "filter[price]"?: components["schemas"]["OrderFilter"];
@@ -9012,7 +9012,7 @@ export interface operations {
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. */
+                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /** @description filter[price][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[price]=value means eq. */
                 "filter[price]"?: components["schemas"]["OrderFilter"];
@@ -9183,7 +9183,7 @@ export interface operations {
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. */
+                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /** @description filter[productId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[productId]=value means eq. */
                 "filter[productId]"?: components["schemas"]["OrderFilter"];
@@ -9482,9 +9482,9 @@ export interface operations {
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[code][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[code]=value means eq. */
+                /** @description filter[code][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[code]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[code]"?: components["schemas"]["TextFilter"];
-                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. */
+                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /** @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq. */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
@@ -9694,9 +9694,9 @@ export interface operations {
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. */
+                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[name]"?: components["schemas"]["TextFilter"];
-                /** @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. */
+                /** @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
                 /** @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq. */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
@@ -10050,7 +10050,7 @@ export interface operations {
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[employeeId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq. */
                 "filter[employeeId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[period][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[period]=value means eq. */
+                /** @description filter[period][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[period]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[period]"?: components["schemas"]["TextFilter"];
                 /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: calculated, approved, paid. */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
@@ -10224,7 +10224,7 @@ export interface operations {
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. */
+                /** @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[category]"?: components["schemas"]["TextFilter"];
                 /** @description filter[version][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[version]=value means eq. */
                 "filter[version]"?: components["schemas"]["OrderFilter"];
@@ -10777,17 +10777,17 @@ export interface operations {
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[actor][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[actor]=value means eq. */
+                /** @description filter[actor][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[actor]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[actor]"?: components["schemas"]["TextFilter"];
                 /** @description filter[userId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[userId]=value means eq. */
                 "filter[userId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[action][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[action]=value means eq. */
+                /** @description filter[action][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[action]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[action]"?: components["schemas"]["TextFilter"];
-                /** @description filter[resource][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[resource]=value means eq. */
+                /** @description filter[resource][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[resource]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[resource]"?: components["schemas"]["TextFilter"];
                 /** @description filter[resourceId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[resourceId]=value means eq. */
                 "filter[resourceId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[requestId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[requestId]=value means eq. */
+                /** @description filter[requestId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[requestId]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[requestId]"?: components["schemas"]["TextFilter"];
                 /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
