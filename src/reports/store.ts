@@ -135,6 +135,8 @@ interface Figures {
   product_id: number;
   /** Index into BUCKETS; null for accounts that are in none. */
   bucket: number | null;
+  /** Whether one of them has money of a later month. */
+  is_ahead: boolean;
   accounts: number;
   contract: string;
   outstanding: string;
@@ -151,7 +153,7 @@ interface Figures {
   due_to_date: string;
 }
 
-type Sum = Exclude<keyof Figures, 'standing' | 'product_id' | 'bucket'>;
+type Sum = Exclude<keyof Figures, 'standing' | 'product_id' | 'bucket' | 'is_ahead'>;
 
 function addUp(figures: Figures[], sum: Sum): bigint {
   return figures.reduce((total, row) => total + BigInt(row[sum]), 0n);
@@ -167,18 +169,37 @@ function addUp(figures: Figures[], sum: Sum): bigint {
  */
 async function accountFigures(
   tx: Tx,
-  { config }: Pick<Context, 'config'>,
-  { startDate, endDate }: Period,
+  context: Pick<Context, 'config'>,
+  period: Period,
   moment: Moment,
 ): Promise<Figures[]> {
-  const { asOf, before } = moment;
+  const { asOf, before, isToday } = moment;
+  const sumUp = (accounts: RawBuilder<unknown>) => sumUpAccounts(tx, context, period, moment, accounts);
+  if (!isToday) return sumUp(accountsAt(moment));
+  if (period.startDate === firstOfMonth(asOf)) {
+    const figures = await sumUp(accountsThisMonth(period.startDate));
+    // A provider's clock that is ahead may have named a day of a later month; what came this month is then not kept.
+    if (!figures.some(({ is_ahead }) => is_ahead)) return figures;
+  }
+  return sumUp(accountsToday(before));
+}
+
+/** The figures of accounts that `accountsAt`, `accountsToday` or `accountsThisMonth` selects. */
+async function sumUpAccounts(
+  tx: Tx,
+  { config }: Pick<Context, 'config'>,
+  { startDate, endDate }: Period,
+  { asOf, before }: Moment,
+  accounts: RawBuilder<unknown>,
+): Promise<Figures[]> {
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
-  // "offset 0" keeps a subquery as it is: PostgreSQL would compute what it names anew at each place of its use.
+  // "offset '0'" keeps a subquery as it is: PostgreSQL would compute what it names anew at each place of its use. As
+  // text it is known for nothing soon enough that several processes may share the work.
   const { rows } = await sql<Figures>`
-    with known as (${accountsAt(startDate, moment)}),
+    with known as (${accounts}),
     placed as (
       select product_id, activation_date, total_minor, deposit_minor, instalment_minor, created_at,
-        paid_end, paid_before, is_there, moved_to,
+        paid_end, paid_before, is_there, moved_to, is_ahead,
         -- The stored date is that of the present sum and status.
         case
           when paid_end = paid_minor and status not in ('cancelled', 'written_off') then next_due_date
@@ -188,7 +209,7 @@ async function accountFigures(
         instalments_due_by(frequency, activation_date, instalment_count, ${asOf}::date) as due_end,
         instalments_due_by(frequency, activation_date, instalment_count, ${before}::date) as due_before
       from known
-      offset 0
+      offset '0'
     ),
     standings as (
       select *,
@@ -199,7 +220,7 @@ async function accountFigures(
         paid_to_instalments(paid_end, deposit_minor, total_minor) as instalments_end,
         paid_to_instalments(paid_before, deposit_minor, total_minor) as instalments_before
       from placed
-      offset 0
+      offset '0'
     ),
     positions as (
       select *,
@@ -212,9 +233,9 @@ async function accountFigures(
             then width_bucket(greatest(0, ${asOf}::date - due_date), ${BUCKET_STARTS}::integer[])
         end as bucket
       from standings
-      offset 0
+      offset '0'
     )
-    select standing, product_id, bucket,
+    select standing, product_id, bucket, bool_or(is_ahead) as is_ahead,
       count(*) filter (where is_there) as accounts,
       coalesce(sum(total_minor) filter (where is_there), 0)::text as contract,
       coalesce(sum(greatest(0, total_minor - paid_end)) filter (where bucket is not null), 0)::text as outstanding,
@@ -236,53 +257,42 @@ async function accountFigures(
   return rows;
 }
 
-/** The accounts with what they had paid at the moment and before the period, whether they stood, and their status then. */
-function accountsAt(startDate: PlainDate, { asOf, before, isToday }: Moment): RawBuilder<unknown> {
-  if (!isToday) {
-    return sql`
-      select a.*,
-        a.paid_minor - coalesce(r.after_end, 0) as paid_end,
-        a.paid_minor - coalesce(r.since_start, 0) as paid_before,
-        m.account_id is null or m.from_status is not null or a.activation_date <= ${asOf}::date as is_there,
-        case
-          when m.account_id is not null then coalesce(m.from_status, m.to_status)
-          when a.status = 'completed' and a.paid_minor - coalesce(r.after_end, 0) < a.total_minor then (
-            select h.from_status from account_status_changes h
-            where h.account_id = a.id and h.to_status = 'completed' order by h.id desc limit 1)
-          else a.status
-        end as moved_to
-      from accounts a
-      left join (
-        select account_id, sum(amount_minor)::bigint as since_start,
-          coalesce(sum(amount_minor) filter (where value_date > ${asOf}::date), 0)::bigint as after_end
-        from account_money
-        where value_date > ${before}::date
-        group by account_id
-      ) r on r.account_id = a.id
-      -- To be completed, or not any more, follows from what was paid and is no move of its own.
-      left join (
-        select distinct on (account_id) account_id, from_status, to_status
-        from account_status_changes
-        where changed_on > ${asOf}::date
-          and to_status <> 'completed' and from_status is distinct from 'completed'
-        order by account_id, id
-      ) m on m.account_id = a.id`;
-  }
-  if (startDate === firstOfMonth(asOf)) {
-    return sql`
-      select a.*, paid_minor as paid_end, true as is_there, status as moved_to,
-        paid_minor - case
-          when paid_month = ${startDate}::date then paid_month_minor
-          -- A provider's clock that is ahead may have named a day of a later month.
-          when paid_month > ${startDate}::date then (
-            select coalesce(sum(amount_minor), 0)::bigint from account_money
-            where account_id = a.id and value_date > ${before}::date)
-          else 0
-        end as paid_before
-      from accounts a`;
-  }
+/** The accounts with what they had paid by asOf and before the period, whether they stood then, and their status. */
+function accountsAt({ asOf, before }: Moment): RawBuilder<unknown> {
   return sql`
-    select a.*, paid_minor as paid_end, true as is_there, status as moved_to,
+    select a.*, false as is_ahead,
+      a.paid_minor - coalesce(r.after_end, 0) as paid_end,
+      a.paid_minor - coalesce(r.since_start, 0) as paid_before,
+      m.account_id is null or m.from_status is not null or a.activation_date <= ${asOf}::date as is_there,
+      case
+        when m.account_id is not null then coalesce(m.from_status, m.to_status)
+        when a.status = 'completed' and a.paid_minor - coalesce(r.after_end, 0) < a.total_minor then (
+          select h.from_status from account_status_changes h
+          where h.account_id = a.id and h.to_status = 'completed' order by h.id desc limit 1)
+        else a.status
+      end as moved_to
+    from accounts a
+    left join (
+      select account_id, sum(amount_minor)::bigint as since_start,
+        coalesce(sum(amount_minor) filter (where value_date > ${asOf}::date), 0)::bigint as after_end
+      from account_money
+      where value_date > ${before}::date
+      group by account_id
+    ) r on r.account_id = a.id
+    -- To be completed, or not any more, follows from what was paid and is no move of its own.
+    left join (
+      select distinct on (account_id) account_id, from_status, to_status
+      from account_status_changes
+      where changed_on > ${asOf}::date
+        and to_status <> 'completed' and from_status is distinct from 'completed'
+      order by account_id, id
+    ) m on m.account_id = a.id`;
+}
+
+/** The same for a period that ends today: the accounts as they are. */
+function accountsToday(before: PlainDate): RawBuilder<unknown> {
+  return sql`
+    select a.*, false as is_ahead, true as is_there, status as moved_to, paid_minor as paid_end,
       paid_minor - coalesce(r.since_start, 0) as paid_before
     from accounts a
     left join (
@@ -291,6 +301,15 @@ function accountsAt(startDate: PlainDate, { asOf, before, isToday }: Moment): Ra
       where value_date > ${before}::date
       group by account_id
     ) r on r.account_id = a.id`;
+}
+
+/** The same for this month, without a look at its payments. */
+function accountsThisMonth(month: PlainDate): RawBuilder<unknown> {
+  return sql`
+    select *, coalesce(paid_month > ${month}::date, false) as is_ahead, true as is_there, status as moved_to,
+      paid_minor as paid_end,
+      paid_minor - case when paid_month = ${month}::date then paid_month_minor else 0 end as paid_before
+    from accounts`;
 }
 
 interface WriteOffs {
