@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { PlainDate } from '../core/dates.ts';
 import { AppError } from '../core/errors.ts';
 import type { LedgerLine } from '../core/ledger.ts';
 import { LARGEST_EXACT_MINOR } from '../core/money.ts';
@@ -15,6 +16,8 @@ import {
   bookWriteOff,
   checkMove,
   isToComplete,
+  type PaidMonth,
+  paidMonthAfter,
 } from './rules.ts';
 import { ACCOUNT_STATUSES } from './schema.ts';
 
@@ -96,6 +99,26 @@ function amounts(lines: LedgerLine[]): Record<string, bigint> {
       .map(({ ledgerAccount, amountMinor }) => [ledgerAccount, amountMinor]),
   );
 }
+
+describe('the latest month that money counts for', () => {
+  const october: PaidMonth = { month: '2026-10-01' as PlainDate, minor: 500n };
+
+  it.each<[string, PaidMonth, string, bigint, PaidMonth]>([
+    ['begins with the first money', { month: null, minor: 0n }, '2026-10-31', 7n, { ...october, minor: 7n }],
+    ['adds up what counts for it', october, '2026-10-01', 20n, { ...october, minor: 520n }],
+    ['loses what is taken back', october, '2026-10-15', -520n, { ...october, minor: -20n }],
+    [
+      'is left by money of a later one',
+      october,
+      '2026-11-01',
+      9n,
+      { month: '2026-11-01' as PlainDate, minor: 9n },
+    ],
+    ['stays when earlier money is recorded or taken back', october, '2026-09-30', -9n, october],
+  ])('%s', (_, before, day, amountMinor, after) => {
+    expect(paidMonthAfter(before, day as PlainDate, amountMinor)).toEqual(after);
+  });
+});
 
 describe('the books of an account', () => {
   it('take money as a payment of what is owed, and what is beyond as credit', () => {

@@ -178,7 +178,7 @@ async function accountFigures(
   if (!isToday) return sumUp(accountsAt(moment));
   if (period.startDate === firstOfMonth(asOf)) {
     const figures = await sumUp(accountsThisMonth(period.startDate));
-    // A provider's clock that is ahead may have named a day of a later month; what came this month is then not kept.
+    // By the clock of another instance the next month may have begun; then accounts keep that one's money.
     if (!figures.some(({ is_ahead }) => is_ahead)) return figures;
   }
   return sumUp(accountsToday(before));

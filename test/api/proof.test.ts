@@ -199,6 +199,16 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     },
   ]),
   [
+    'what an account paid in its latest month is off by one',
+    'update accounts set paid_month_minor = paid_month_minor + 1 where id = :account',
+    { balances_follow_payments: ['accounts', ':account'] },
+  ],
+  [
+    'the latest month of an account is one of before',
+    `update accounts set paid_month = paid_month - interval '1 month' where id = :account`,
+    { balances_follow_payments: ['accounts', ':account'] },
+  ],
+  [
     'the loss of an account is off by one',
     'update accounts set written_off_minor = written_off_minor + 1 where id = :lost',
     { balances_equal_ledger: ['accounts', ':lost'] },

@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { openCopyPool } from '../../src/core/copy.ts';
 import { addDays, type PlainDate } from '../../src/core/dates.ts';
+import { expectBooksToBalance } from '../books.ts';
 import { databaseOn } from '../global-setup.ts';
 import {
   move,
@@ -828,5 +829,32 @@ describe('a payment from before its account', () => {
     expect(await collected('startDate=2026-10-01&endDate=2026-10-31')).toEqual([1000, 0]);
     expect((await collected('startDate=2026-11-01&endDate=2026-11-30'))[0]).toBe(0);
     expect((await collected('startDate=2026-10-01&endDate=2026-11-30'))[0]).toBe(1000);
+  });
+});
+
+describe('money of a month that another instance has reached already', () => {
+  const ahead = useService();
+  const collected = async (period: string) =>
+    (await done(ahead, 'GET', `/reports/accounts/summary?${period}`)).collected;
+
+  it('leaves what came in this month as it was', async () => {
+    setToday(ahead, '2026-10-31');
+    const { id } = await newAccount(ahead);
+    await pay(ahead, id, 1000, { paymentDate: '2026-10-02' });
+    await pay(ahead, id, 30, { paymentDate: '2026-09-02' });
+    expect(await collected('startDate=2026-10-01&endDate=2026-10-31')).toBe(1000);
+    setToday(ahead, '2026-11-01');
+    await pay(ahead, id, 200);
+    setToday(ahead, '2026-10-31');
+    // Today's figures have all that an account has paid.
+    expect(await collected('startDate=2026-10-01&endDate=2026-10-31')).toBe(1200);
+    expect(await collected('startDate=2026-09-30&endDate=2026-10-31')).toBe(1200);
+    setToday(ahead, '2026-11-01');
+    expect(await collected('startDate=2026-10-01&endDate=2026-10-31')).toBe(1000);
+    expect(await collected('startDate=2026-11-01&endDate=2026-11-30')).toBe(200);
+    await pay(ahead, id, 5, { paymentDate: '2026-10-02' });
+    await pay(ahead, id, 50);
+    expect(await collected('startDate=2026-11-01&endDate=2026-11-30')).toBe(250);
+    await expectBooksToBalance(ahead.context);
   });
 });
