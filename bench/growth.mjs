@@ -6,116 +6,107 @@
  *   npm run build && node bench/growth.mjs [--payments=10000000 | --database=URL] [--rounds=5] [--seconds=3]
  *     [--connections=2] [--write]
  *
- * --database is one that bench/load.mjs has filled; --write keeps the table in bench/GROWTH.md. Needs what
+ * --database is one that bench/load.mjs has filled, with 10,000,000 payments or so: a hundredth must be enough to be
+ * reconciled ten thousand at a time. --write keeps the table in bench/GROWTH.md. Needs what
  * bench/run.mjs needs, but for pgbench and psql.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { openAccounts, openBooks } from './load.mjs';
-import { openPrograms, SECRET, signIn } from './programs.mjs';
+import { openBench, readOptions } from './open-bench.mjs';
+import { SECRET, signIn } from './programs.mjs';
+import { reconcile, unreconciledOf } from './reconcile.mjs';
 import { conditions, describeSize, loadBefore, log, medianOf, table } from './report.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
 
-const text = { type: 'string' };
-const { values: options } = parseArgs({
-  options: {
-    ...{ payments: text, database: text, rounds: text, seconds: text, connections: text },
-    write: { type: 'boolean' },
-  },
-});
-const number = (name, otherwise) => Number(options[name] ?? otherwise);
-const [rounds, seconds, connections] = [number('rounds', 5), number('seconds', 3), number('connections', 2)];
+const options = readOptions([], { payments: 10_000_000, rounds: 5, seconds: 3, connections: 2 });
+const { rounds, seconds, connections } = options;
 const TIMES = 100;
 
 const load = loadBefore();
-const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
-const programs = openPrograms(scratch);
-const books = [
-  await openBooks('growth', { database: options.database, payments: number('payments', 10_000_000) }),
-];
-const [{ size: whole }] = books;
+const { scratch, programs, url, size, database, close } = await openBench('growth', options);
+const payments = Math.round(size.payments / TIMES);
+const books = [];
+const clients = [];
 
 try {
-  const fewer = Math.round(whole.payments / TIMES);
-  books.unshift(await openBooks('growth_payments', { ...whole, payments: fewer }));
-  log(`the same company with fewer payments: ${describeSize(books[0].size)}`);
-  books.unshift(await openBooks('growth_company', { payments: fewer }));
-  log(`a smaller company: ${describeSize(books[0].size)}`);
+  await database.connect();
+  books.push({ name: 'small', ...(await openBooks('growth_small', { payments })) });
+  books.push({ name: 'young', ...(await openBooks('growth_young', { ...size, payments })) });
+  books.push({ name: 'grown', url, size, drop: async () => {} });
   const report = await reportOf(await measure());
   console.log(`\n${report}`);
   if (options.write) writeFileSync(join(import.meta.dirname, 'GROWTH.md'), `${report}\n`);
 } finally {
   await programs.stopAll();
+  for (const client of clients) await client.end();
   for (const { drop } of books) await drop();
-  rmSync(scratch, { recursive: true });
+  await close();
 }
 
-/** For each workload what the median request took on each of the books, in the rounds' medians. */
+/** For each workload the latencies on each of the books, a row for each round. */
 async function measure() {
-  const services = [];
-  for (const [i, { url, size }] of books.entries()) {
-    const { base } = await programs.startService(url);
-    const headers = { authorization: `Bearer ${await signIn(base)}`, 'x-webhook-secret': SECRET };
-    const numbers = join(scratch, `numbers-${i}`);
-    writeFileSync(numbers, openAccounts(size));
-    services.push({ base, headers, numbers, workloads: workloads(size) });
-  }
+  const services = await Promise.all(books.map(startOn));
   await delay(2_000); // the first run of the minute job
-  const names = services[0].workloads.map(({ name }) => name).filter((name) => !name.includes('70 %'));
   const lines = [];
-  for (const name of names) {
+  const one = async (name, latencyOn) => {
     const takes = [];
     for (let round = 0; round <= rounds; round += 1) {
       const take = [];
-      for (const { workloads: own, ...service } of services) {
-        const workload = own.find((workload) => workload.name === name);
-        const { p50, failures } = await wrk({ ...service, workload, connections, scratch, seconds });
-        if (failures > 0) throw new Error(`${name}: ${failures} failures`);
-        take.push(p50);
-      }
+      for (const service of services) take.push(await latencyOn(service));
       if (round > 0) takes.push(take); // the first warms up
     }
-    lines.push({ name, p50s: services.map((_, i) => medianOf(takes, (take) => take[i])), takes });
-    log(
-      `${name}: ${lines
-        .at(-1)
-        .p50s.map((ms) => ms.toFixed(2))
-        .join(', ')} ms`,
-    );
+    lines.push({ name, takes });
+    log(`${name}: ${latencies(takes).join(', ')} ms`);
+  };
+  const names = services[0].workloads.map(({ name }) => name).filter((name) => !name.includes('70 %'));
+  for (const name of names) {
+    await one(name, async ({ workloads: own, ...service }) => {
+      const workload = own.find((workload) => workload.name === name);
+      const { p50, failures } = await wrk({ ...service, workload, connections, scratch, seconds });
+      if (failures > 0) throw new Error(`${name}: ${failures} failures`);
+      return p50;
+    });
   }
+  await one('POST /payments/reconcile, 10,000 ids', async (service) => {
+    const batch = await service.unreconciled();
+    const start = performance.now();
+    await reconcile(service, batch);
+    return performance.now() - start;
+  });
   return lines;
 }
 
+async function startOn({ name, url, size }) {
+  const { base } = await programs.startService(url);
+  const headers = { authorization: `Bearer ${await signIn(base)}`, 'x-webhook-secret': SECRET };
+  const numbers = join(scratch, `numbers-${name}`);
+  writeFileSync(numbers, openAccounts(size));
+  const client = new pg.Client({ connectionString: url });
+  clients.push(client);
+  await client.connect();
+  return { base, headers, numbers, workloads: workloads(size), unreconciled: unreconciledOf(client) };
+}
+
+function latencies(takes) {
+  return books.map((_, i) => medianOf(takes, (take) => take[i]).toFixed(2));
+}
+
 async function reportOf(lines) {
-  const database = new pg.Client({ connectionString: books.at(-1).url });
-  await database.connect();
-  const grown = (takes, from) => medianOf(takes, (take) => take.at(-1) / take[from]).toFixed(2);
-  const report = [
+  const grownFrom = (takes, from) => medianOf(takes, (take) => take[2] / take[from]).toFixed(2);
+  return [
     '# What growth costs',
     `${await conditions(database)}; all on this one machine, whose load was ${load} before; ${connections} connections, ` +
       `${rounds} rounds of ${seconds} s, medians of the rounds' median latencies. By \`node bench/growth.mjs\`.`,
-    [
-      `- small: ${describeSize(books[0].size)}`,
-      `- young: ${describeSize(books[1].size)}`,
-      `- grown: ${describeSize(books[2].size)}`,
-    ].join('\n'),
+    books.map(({ name, size }) => `- ${name}: ${describeSize(size)}`).join('\n'),
     table(
-      ['workload', 'small, ms', 'young, ms', 'grown, ms', 'grown / small', 'grown / young'],
-      lines.map(({ name, p50s, takes }) => [
-        name,
-        ...p50s.map((ms) => ms.toFixed(2)),
-        grown(takes, 0),
-        grown(takes, 1),
-      ]),
+      ['workload', ...books.map(({ name }) => `${name}, ms`), 'grown / small', 'grown / young'],
+      lines.map(({ name, takes }) => [name, ...latencies(takes), grownFrom(takes, 0), grownFrom(takes, 1)]),
     ),
-    'The list of 70 % of the accounts is left out: its total counts what matches. So does that of the customers who are searched ' +
-      'for, 1 %, of whom the small company has as many fewer.',
+    'The list of 70 % of the accounts is left out: its total counts what matches. So does that of the customers who are ' +
+      'searched for, 1 %, of whom the small company has a hundredth.',
   ].join('\n\n');
-  await database.end();
-  return report;
 }

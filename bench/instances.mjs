@@ -22,7 +22,7 @@ import { usage, usedPerRequest } from './usage.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
 
-const options = readOptions('instances');
+const options = readOptions(['instances']);
 const { rounds, seconds, connections } = options;
 const counts = (options.instances ?? '1,2,4').split(',').map(Number);
 const METRICS_TOKEN = SECRET;

@@ -8,8 +8,12 @@ import pg from 'pg';
 import { openBooks } from './load.mjs';
 import { openPrograms } from './programs.mjs';
 
-/** @param further names of options that this bench has beside them. */
-export function readOptions(...further) {
+/**
+ * @param further names of options that this bench has beside them.
+ * @param defaults of the numbers, where they differ from those of most.
+ */
+export function readOptions(further = [], defaults = {}) {
+  const usual = { rounds: 3, seconds: 5, connections: 32, ...defaults };
   const names = ['payments', 'rounds', 'seconds', 'connections', 'database', ...further];
   const { values } = parseArgs({
     options: {
@@ -17,11 +21,11 @@ export function readOptions(...further) {
       write: { type: 'boolean' },
     },
   });
-  const number = (name, otherwise) => (values[name] === undefined ? otherwise : Number(values[name]));
+  const number = (name) => (values[name] === undefined ? usual[name] : Number(values[name]));
   return {
     ...values,
     ...{ payments: number('payments'), accounts: number('accounts'), customers: number('customers') },
-    ...{ rounds: number('rounds', 3), seconds: number('seconds', 5), connections: number('connections', 32) },
+    ...{ rounds: number('rounds'), seconds: number('seconds'), connections: number('connections') },
   };
 }
 

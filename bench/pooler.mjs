@@ -2,41 +2,35 @@
  * What a pooler in transaction mode costs: the service on PostgreSQL itself with named statements, the same without
  * them, and behind PgBouncer, in turns; medians of the rounds.
  *
- *   npm run build && node bench/pooler.mjs [--payments=100000] [--rounds=5] [--seconds=5] [--connections=32]
+ *   npm run build && node bench/pooler.mjs [--payments=100000 | --database=URL] [--rounds=5] [--seconds=5]
+ *     [--connections=32]
  *
- * Needs wrk; pgbouncer, which root lets run as `postgres`; and a server on which a superuser may log in by trust from
+ * --database is one that bench/load.mjs has filled; it is left with the payments that were made. Needs wrk; pgbouncer, which root lets run as `postgres`; and a server on which a superuser may log in by trust from
  * the loopback and create a database and a role, BENCH_DATABASE_URL (default
  * postgres://postgres@localhost:55432/postgres).
  */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { openBooks } from './load.mjs';
-import { cpuMsOf, freePort, openPrograms, signIn } from './programs.mjs';
-import { medianOf } from './report.mjs';
+import { openBench, readOptions } from './open-bench.mjs';
+import { cpuMsOf, freePort, signIn } from './programs.mjs';
+import { conditions, describeSize, loadBefore, medianOf } from './report.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
 
-const text = { type: 'string' };
-const { values } = parseArgs({ options: { payments: text, rounds: text, seconds: text, connections: text } });
-const [rounds, seconds, connections] = [
-  values.rounds ?? 5,
-  values.seconds ?? 5,
-  values.connections ?? 32,
-].map(Number);
+const options = readOptions([], { payments: 100_000, rounds: 5 });
+const { rounds, seconds, connections } = options;
 const POOL_SIZE = 8; // as many as the service has connections, so that the way alone differs
 const NAMES = ['GET /accounts/:id', 'POST /payments with an Idempotency-Key'];
 const ROLE = `ams_bench_pooler_${process.pid}`;
 
-const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));
+const { scratch, programs, url, size, database, close } = await openBench('pooler', options);
 chmodSync(scratch, 0o755);
-const programs = openPrograms(scratch);
-const { url, size, drop } = await openBooks('pooler', { payments: Number(values.payments ?? 100_000) });
 
 try {
+  await database.connect();
+  console.log(`${await conditions(database)}; load ${loadBefore()} before; ${describeSize(size)}`);
   await query(`create role ${ROLE} login superuser`);
   for (const [name, value] of Object.entries({
     statement_timeout: '5s',
@@ -80,12 +74,8 @@ try {
   }
 } finally {
   await programs.stopAll();
-  await drop();
-  await query(
-    `drop role if exists ${ROLE}`,
-    process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@localhost:55432/postgres',
-  );
-  rmSync(scratch, { recursive: true });
+  await query(`drop role if exists ${ROLE}`);
+  await close();
 }
 
 async function startPooler(direct) {

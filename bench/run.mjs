@@ -22,13 +22,14 @@ import { paymentsCsv } from '../dist/reports/store.js';
 import { FIRST_OPEN_ACCOUNT, openAccounts } from './load.mjs';
 import { openBench, readOptions } from './open-bench.mjs';
 import { answering, cpuMsOf, freePort, memoryMbOf, SECRET, signIn, stop } from './programs.mjs';
+import { reconcile, unreconciledOf } from './reconcile.mjs';
 import { conditions, describeSize, log, medianOf, round, table } from './report.mjs';
 import { pgbenchScript, REFERENCE, templateOf, typesOf } from './statements.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
 
 const run = promisify(execFile);
-const options = readOptions('accounts', 'customers', 'only');
+const options = readOptions(['accounts', 'customers', 'only']);
 const { rounds, seconds, connections } = options;
 const start = performance.now();
 const { scratch, programs, redis, url, size, database, close } = await openBench('run', options);
@@ -155,32 +156,14 @@ async function measureSingle({ base }, headers) {
     lines.push(line);
   };
 
-  let last = 0;
-  const unreconciled = async () => {
-    const { rows } = await database.query(
-      `select id::int from payments where reconciliation_id is null and status <> 'reversed' and id > $1
-        order by id limit 10000`,
-      [last],
-    );
-    last = rows.at(-1).id;
-    return rows.map(({ id }) => id);
-  };
+  const unreconciled = unreconciledOf(database);
   let batch = [];
   const nextBatch = async () => {
     batch = await unreconciled();
   };
   await one(
     'POST /payments/reconcile, 10,000 ids',
-    async () => {
-      const response = await fetch(`${base}/api/payments/reconcile`, {
-        method: 'POST',
-        headers: { ...headers, 'content-type': 'application/json' },
-        body: JSON.stringify({ paymentIds: batch }),
-      });
-      const { data } = await response.json();
-      if (data?.reconciledCount !== 10_000 && data?.counts?.reconciled !== 10_000)
-        throw new Error(JSON.stringify(data).slice(0, 300));
-    },
+    () => reconcile({ base, headers }, batch),
     // The one statement that the work cannot do without.
     async () => {
       await database.query('begin');
