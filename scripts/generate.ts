@@ -60,7 +60,7 @@ async function writeOrCheck(files: Record<string, string>, check: boolean): Prom
 function generateTables(): string {
   const { host, port, user, database } = embedded.connection;
   const url = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
-  const typeMapping = JSON.stringify({ int8: 'Int8', date: 'PlainDate' });
+  const typeMapping = JSON.stringify({ int8: 'Int8', date: 'PlainDate', timestamptz: 'Moment' });
   const out = join(dataDir, 'tables.ts');
   const options = ['--dialect', 'postgres', '--url', url, '--out-file', out, '--type-mapping', typeMapping];
   execFileSync('node_modules/.bin/kysely-codegen', [
@@ -71,7 +71,11 @@ function generateTables(): string {
     'error',
   ]);
   const text = execFileSync('cat', [out], { encoding: 'utf8' });
-  const imports = 'import type { PlainDate } from "./dates.ts";\nimport type { Int8 } from "./int8.ts";';
+  const imports = [
+    'import type { PlainDate } from "./dates.ts";',
+    'import type { Int8 } from "./int8.ts";',
+    'import type { Moment } from "./moment.ts";',
+  ].join('\n');
   return text.replace(/^(import type \{ ColumnType \} from "kysely";)$/m, `$1\n${imports}`);
 }
 

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import closeWithGrace from 'close-with-grace';
 import { ConfigError, readConfig } from './config.ts';
 import { PreparationError } from './database.ts';
@@ -5,9 +6,15 @@ import { EmbeddedPostgresError } from './embedded-postgres/error.ts';
 import { startService } from './service.ts';
 
 const LONGEST_CLOSE_MS = 10_000;
+/**
+ * How far the heap grows beyond what is in use before it is swept. Left alone, that is fourfold on a machine with much
+ * memory, for no less work that could be measured.
+ */
+const HEAP_GROWTH = '--heap-growing-percent=100';
 
 /** The process: reads the configuration, starts the service, stops it on a signal. */
 async function main(): Promise<void> {
+  setFlagsFromString(HEAP_GROWTH);
   const service = await startService(readConfig(process.env, true));
   closeWithGrace({ delay: LONGEST_CLOSE_MS, logger: false }, async ({ err }) => {
     if (err) service.log.error({ err }, 'the process ends because of an error');

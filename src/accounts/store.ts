@@ -247,8 +247,8 @@ export async function listAccounts(
     ...(accountNumber === undefined ? [] : [sql<boolean>`a.id = ${readAccountNumber(accountNumber) ?? 0}`]),
     ...(customerId === undefined ? [] : [sql<boolean>`a.customer_id = ${customerId}`]),
   ];
-  const page = await fetchPage<AccountRow>(context.db, plan, {
-    select: sql`select a.* from accounts a`,
+  const page = await fetchPage<ShownAccountRow>(context.db, plan, {
+    select: sql`select ${sql.raw(SHOWN_COLUMNS.map((name) => `a.${name}`).join(', '))} from accounts a`,
     from: sql`from accounts a`,
     where,
     byKey: customerId !== undefined || accountNumber !== undefined,
@@ -267,7 +267,7 @@ export async function listStatusChanges(db: Db, plan: ListPlan, accountId: numbe
     cause: StatusCause | null;
     actor: string;
     changed_on: PlainDate;
-    created_at: Date;
+    created_at: string;
   }>(db, plan, {
     select: sql`
       select h.id, h.from_status, h.to_status, h.reason, h.cause, coalesce(u.email, 'system') as actor,
@@ -285,12 +285,12 @@ export async function listStatusChanges(db: Db, plan: ListPlan, accountId: numbe
     cause: row.cause,
     actor: row.actor,
     date: row.changed_on,
-    createdAt: row.created_at.toISOString(),
+    createdAt: row.created_at,
   }));
   return { ...page, rows };
 }
 
-export function termsOf(row: AccountRow): Terms {
+export function termsOf(row: ShownAccountRow): Terms {
   return {
     depositMinor: BigInt(row.deposit_minor),
     instalmentMinor: BigInt(row.instalment_minor),
@@ -320,8 +320,37 @@ export function latenessOf(row: AccountRow): Lateness {
   return { nextDueDate: row.next_due_date, graceDays: row.grace_days };
 }
 
-export function toAccount(row: AccountRow, currency: Currency, day: PlainDate) {
-  const books = booksOf(row);
+/** What an answer shows of an account; a list reads no more. */
+const SHOWN_COLUMNS = [
+  'id',
+  'customer_id',
+  'product_id',
+  'payplan_id',
+  'employee_id',
+  'activation_date',
+  'status',
+  'status_reason',
+  'deposit_minor',
+  'instalment_minor',
+  'instalment_count',
+  'frequency',
+  'grace_days',
+  'total_minor',
+  'paid_minor',
+  'credit_minor',
+  'written_off_on',
+  'created_at',
+  'updated_at',
+] as const satisfies (keyof AccountRow)[];
+
+type ShownAccountRow = Pick<AccountRow, (typeof SHOWN_COLUMNS)[number]>;
+
+export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDate) {
+  const books = {
+    status: row.status,
+    totalMinor: BigInt(row.total_minor),
+    paidMinor: BigInt(row.paid_minor),
+  };
   const at = position(termsOf(row), {
     paidMinor: books.paidMinor,
     today: day,
@@ -355,7 +384,7 @@ export function toAccount(row: AccountRow, currency: Currency, day: PlainDate) {
     paidUntil: at.paidUntil,
     nextDueDate: at.nextDueDate,
     nextDueAmount: at.nextDueAmountMinor === null ? null : amountOf(at.nextDueAmountMinor, currency),
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }

@@ -18,7 +18,7 @@ export async function listAuditEntries(db: Db, plan: ListPlan) {
     before: row.before,
     after: row.after,
     requestId: row.request_id,
-    createdAt: row.created_at.toISOString(),
+    createdAt: row.created_at,
   }));
   return { ...page, rows };
 }

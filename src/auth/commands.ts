@@ -71,7 +71,7 @@ export async function refresh(
   const hash = hashToken(refreshToken);
   const result = await inTransaction(context.db, async (tx) => {
     const token = await store.lockRefreshToken(tx, hash);
-    const now = new Date();
+    const now = new Date().toISOString();
     if (!token || token.revoked_at || token.expires_at <= now || token.session_expires_at <= now)
       return undefined;
     const user = await users.getUser(tx, token.user_id);

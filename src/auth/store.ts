@@ -148,7 +148,7 @@ export function takeSignInState(
     .where('state_hash', '=', stateHash)
     .where('browser_hash', '=', browserHash)
     .where('provider', '=', provider)
-    .where('expires_at', '>', now)
+    .where(sql<boolean>`expires_at > ${now}`)
     .returning(['redirect_uri', 'nonce', 'code_verifier'])
     .executeTakeFirst();
 }

@@ -75,7 +75,7 @@ export function lockCommission(tx: Tx, id: number): Promise<CommissionRow | unde
 export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus): Promise<CommissionRow> {
   return tx
     .updateTable('commissions')
-    .set({ status, updated_at: sql`now()`, ...(status === 'paid' && { paid_at: sql<Date>`now()` }) })
+    .set({ status, updated_at: sql`now()`, ...(status === 'paid' && { paid_at: sql`now()` }) })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -201,10 +201,10 @@ export async function withLines(db: Db, currency: Currency, rows: readonly Commi
     status: row.status,
     total: amountOf(row.total_minor, currency),
     currency: currency.code,
-    paidAt: row.paid_at?.toISOString() ?? null,
+    paidAt: row.paid_at,
     lines: (linesOf.get(row.id) ?? []).map((line) => toLine(line, currency)),
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   }));
 }
 
@@ -228,7 +228,7 @@ function toRule(row: RuleRow) {
     category: row.category === '' ? null : row.category,
     version: row.version,
     rateBasisPoints: row.rate_basis_points,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.created_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.created_at,
   };
 }

@@ -44,7 +44,7 @@ export function today({ clock, config }: Pick<Context, 'clock' | 'config'>): Pla
 
 /** Minor units as they come from an int8 column → the amount in a JSON answer. */
 export function amountOf(minor: number | Minor, currency: Currency): number {
-  return minorToNumber(BigInt(minor), currency.decimals);
+  return minorToNumber(minor, currency.decimals);
 }
 
 /**

@@ -14,6 +14,7 @@ import pg from 'pg';
 import { AppError, unavailable } from './errors.ts';
 import { parseInt8 } from './int8.ts';
 import { type Line, type LookUps, openLookUps } from './look-ups.ts';
+import { parseMoment } from './moment.ts';
 import { isStale, nameStatements } from './named-statements.ts';
 import type { DB } from './tables.ts';
 
@@ -59,11 +60,12 @@ const QUERY_TIMEOUT_MARGIN_MS = SESSION_TIMEOUTS_MS.lock_timeout + 500;
 const CONNECT_TIMEOUT_MS = 3_000;
 const MOST_STALE_CONNECTIONS = 100;
 
-/** How columns come: int8 as an exact number, a date as its text. */
+/** How columns come: int8 as an exact number, a date as its text, a moment as ISO 8601 in UTC. */
 export const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === pg.types.builtins.INT8) return parseInt8;
     if (oid === pg.types.builtins.DATE) return (text: string) => text;
+    if (oid === pg.types.builtins.TIMESTAMPTZ) return parseMoment;
     return pg.types.getTypeParser(oid, format);
   },
 };

@@ -12,6 +12,7 @@ export const MAX_AMOUNT_TEXT = '999999999999.99';
  * (DBL_DIG in C), so an amount within this bound can always stand as a JSON number.
  */
 export const LARGEST_EXACT_MINOR = 999_999_999_999_999n;
+const LARGEST_EXACT = Number(LARGEST_EXACT_MINOR);
 
 const MAX_SAFE_MINOR = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -23,6 +24,7 @@ const DECIMAL_TEXT = /^(-?)([0-9]+)(?:\.([0-9]+))?$/;
 
 // ISO 4217 has currencies of 0, 2, 3 and 4 decimals. From 7 decimals on, one minor unit would print as 1e-7.
 const SCALES: readonly bigint[] = [1n, 10n, 100n, 1_000n, 10_000n, 100_000n, 1_000_000n];
+const NUMBER_SCALES: readonly number[] = SCALES.map(Number);
 
 /**
  * The number of decimals that ICU gives a currency: 2 for KES, 0 for UGX, 3 for TND.
@@ -110,18 +112,22 @@ export function minorToText(m: Minor, decimals: number): string {
  *   begins above 15 digits: with two decimals, at about 70,000,000,000,000.00). It never rounds. Also for
  *   decimals that are not 0..6.
  */
-export function minorToNumber(m: Minor, decimals: number): number {
+export function minorToNumber(m: Minor | number, decimals: number): number {
   const n = exactNumber(m, decimals);
   if (n !== undefined) return n;
-  throw new RangeError(`The amount ${minorToText(m, decimals)} is too large to be an exact JSON number.`);
+  throw new RangeError(
+    `The amount ${minorToText(BigInt(m), decimals)} is too large to be an exact JSON number.`,
+  );
 }
 
 /** As minorToNumber, but undefined where no number is exact. */
-export function exactNumber(m: Minor, decimals: number): number | undefined {
+export function exactNumber(m: Minor | number, decimals: number): number | undefined {
+  const scale = NUMBER_SCALES[decimals];
   // The division gives the double that is nearest to the amount, and with 15 digits that one prints as it.
-  if (m <= LARGEST_EXACT_MINOR && m >= -LARGEST_EXACT_MINOR) return Number(m) / Number(scaleOf(decimals));
-  const n = Number(minorToText(m, decimals));
-  return minorFromNumber(n, decimals) === m ? n : undefined;
+  if (scale !== undefined && m <= LARGEST_EXACT && m >= -LARGEST_EXACT) return Number(m) / scale;
+  const minor = BigInt(m);
+  const n = Number(minorToText(minor, decimals));
+  return minorFromNumber(n, decimals) === minor ? n : undefined;
 }
 
 /** For a reader: 123456750n of a two-decimal currency is 1,234,567.50. */

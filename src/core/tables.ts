@@ -6,6 +6,7 @@
 import type { ColumnType } from "kysely";
 import type { PlainDate } from "./dates.ts";
 import type { Int8 } from "./int8.ts";
+import type { Moment } from "./moment.ts";
 
 export type AccountStatus = "active" | "cancelled" | "completed" | "defaulted" | "pending" | "repossessed" | "suspended" | "written_off";
 
@@ -51,8 +52,6 @@ export type ProviderStatementStatus = "done" | "failed" | "matching" | "received
 
 export type StatusCause = "non_payment" | "payment";
 
-export type Timestamp = ColumnType<Date, Date | string, Date | string>;
-
 export type UserRole = "admin" | "agent" | "finance" | "manager" | "viewer";
 
 export type VerificationStatus = "expired" | "pending" | "rejected" | "verified";
@@ -69,7 +68,7 @@ export interface AccountMoney {
 
 export interface Accounts {
   activation_date: PlainDate;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   credit_minor: Generated<Int8>;
   customer_id: Int8;
   deposit_minor: Int8;
@@ -90,7 +89,7 @@ export interface Accounts {
   status: AccountStatus;
   status_reason: string | null;
   total_minor: Generated<Int8>;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
   written_off_minor: Generated<Int8>;
   written_off_on: PlainDate | null;
 }
@@ -100,7 +99,7 @@ export interface AccountStatusChanges {
   actor_user_id: Int8 | null;
   cause: StatusCause | null;
   changed_on: PlainDate;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   from_status: AccountStatus | null;
   id: Generated<Int8>;
   reason: string | null;
@@ -113,7 +112,7 @@ export interface AuditEntries {
   actor_user_id: Int8 | null;
   after: Json | null;
   before: Json | null;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   id: Generated<Int8>;
   request_id: string | null;
   resource: string;
@@ -135,7 +134,7 @@ export interface CommissionLines {
 
 export interface CommissionRules {
   category: string;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   rate_basis_points: number;
@@ -143,20 +142,20 @@ export interface CommissionRules {
 }
 
 export interface Commissions {
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   employee_id: Int8;
   id: Generated<Int8>;
-  paid_at: Timestamp | null;
+  paid_at: Moment | null;
   period: string;
   status: CommissionStatus;
   total_minor: Int8;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
 }
 
 export interface CreditMoves {
   account_id: Int8;
   amount_minor: Int8;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   payment_method_id: Int8 | null;
@@ -168,7 +167,7 @@ export interface CreditMoves {
 }
 
 export interface Customers {
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   email: string | null;
   email_key: string | null;
   first_name: string;
@@ -180,22 +179,22 @@ export interface Customers {
   phone: string;
   phone_sha256: Buffer;
   search_text: string;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
 }
 
 export interface Employees {
   active: Generated<boolean>;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   id: Generated<Int8>;
   name: string;
   phone: string | null;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
 }
 
 export interface IdempotencyKeys {
   answer: string | null;
   body_hash: Buffer;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   key: string;
   path: string;
   status: number | null;
@@ -203,7 +202,7 @@ export interface IdempotencyKeys {
 }
 
 export interface Identities {
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   issuer: string;
   subject: string;
   user_id: Int8;
@@ -225,7 +224,7 @@ export interface InvoiceNumbers {
 
 export interface Invoices {
   account_id: Int8;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   created_by: Int8 | null;
   customer_name: string;
   customer_phone: string;
@@ -234,15 +233,15 @@ export interface Invoices {
   number: Generated<string>;
   status: Generated<InvoiceStatus>;
   total_minor: Int8;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
   void_reason: string | null;
-  voided_at: Timestamp | null;
+  voided_at: Moment | null;
   year: number;
   year_number: number;
 }
 
 export interface KycRecords {
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   created_by: Int8 | null;
   customer_id: Int8;
   documents: Json;
@@ -254,7 +253,7 @@ export interface KycRecords {
 export interface LearnedReferences {
   account_id: Int8;
   assigned_on: PlainDate;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   overruled_account_id: Int8 | null;
@@ -266,7 +265,7 @@ export interface LearnedReferences {
 export interface LedgerEntries {
   account_id: Int8 | null;
   amount_minor: Int8;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   credit_move_id: Int8 | null;
   event: LedgerEvent;
   event_id: Int8;
@@ -291,20 +290,20 @@ export interface Notifications {
   payer: string | null;
   payer_name: string | null;
   payment_id: Int8 | null;
-  processed_at: Timestamp | null;
+  processed_at: Moment | null;
   provider: string;
   raw_body: string;
-  received_at: Generated<Timestamp>;
+  received_at: Generated<Moment>;
   source: Generated<PaymentSource>;
   status: NotificationStatus;
   trans_id: string | null;
-  trans_time: Timestamp | null;
+  trans_time: Moment | null;
 }
 
 export interface OauthStates {
   browser_hash: Buffer;
   code_verifier: string;
-  expires_at: Timestamp;
+  expires_at: Moment;
   nonce: string;
   provider: string;
   redirect_uri: string;
@@ -314,16 +313,16 @@ export interface OauthStates {
 export interface PaymentMethods {
   active: Generated<boolean>;
   code: string;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   id: Generated<Int8>;
   name: string;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
 }
 
 export interface Payments {
   account_id: Int8 | null;
   amount_minor: Int8;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   match_method: MatchMethod | null;
@@ -336,17 +335,17 @@ export interface Payments {
   reconciliation_id: Int8 | null;
   reference_key: string | null;
   reversal_reason: string | null;
-  reversed_at: Timestamp | null;
+  reversed_at: Moment | null;
   source: PaymentSource;
   status: PaymentStatus;
   transaction_ref: string | null;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
 }
 
 export interface PayPlans {
   active: Generated<boolean>;
   auto_suspend: Generated<boolean>;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   deposit_minor: Int8;
   frequency: Frequency;
   grace_days: number;
@@ -355,35 +354,35 @@ export interface PayPlans {
   instalment_minor: Int8;
   name: string;
   product_id: Int8 | null;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
 }
 
 export interface ProductConfigurations {
   attributes: Json;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   id: Generated<Int8>;
   is_default: boolean;
   name: string;
   price_minor: Int8 | null;
   product_id: Int8;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
 }
 
 export interface Products {
   active: Generated<boolean>;
   category: string;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   description: Generated<string>;
   id: Generated<Int8>;
   name: string;
   price_minor: Int8;
   sku: string;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
 }
 
 export interface ProviderStatementLines {
   amount_minor: Int8 | null;
-  completed_at: Timestamp | null;
+  completed_at: Moment | null;
   day_differs: boolean | null;
   details: string | null;
   id: Generated<Int8>;
@@ -407,18 +406,18 @@ export interface ProviderStatements {
   compared_count: Generated<number>;
   compared_to_line: Generated<number>;
   content_sha256: Buffer | null;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   created_by: Int8 | null;
   failure: string | null;
-  first_completed_at: Timestamp | null;
+  first_completed_at: Moment | null;
   id: Generated<Int8>;
-  last_completed_at: Timestamp | null;
+  last_completed_at: Moment | null;
   line_count: Generated<number>;
   organisation: string | null;
   payment_count: Generated<number>;
   period_end: PlainDate | null;
   period_start: PlainDate | null;
-  progressed_at: Generated<Timestamp>;
+  progressed_at: Generated<Moment>;
   reconciled_count: Generated<number>;
   reconciled_to_line: Generated<number>;
   reconciling_by: Int8 | null;
@@ -429,7 +428,7 @@ export interface ProviderStatements {
   status: ProviderStatementStatus;
   taken_in_count: Generated<number>;
   taken_in_to_line: Generated<number>;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
 }
 
 export interface ProviderStatementTotals {
@@ -440,7 +439,7 @@ export interface ProviderStatementTotals {
 }
 
 export interface Reconciliations {
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   payment_count: number;
@@ -450,18 +449,18 @@ export interface Reconciliations {
 }
 
 export interface RefreshTokens {
-  created_at: Timestamp;
-  expires_at: Timestamp;
+  created_at: Moment;
+  expires_at: Moment;
   session_id: string;
   token_hash: Buffer;
-  used_at: Timestamp | null;
+  used_at: Moment | null;
 }
 
 export interface Sessions {
-  created_at: Timestamp;
-  expires_at: Timestamp;
+  created_at: Moment;
+  expires_at: Moment;
   id: string;
-  revoked_at: Timestamp | null;
+  revoked_at: Moment | null;
   user_id: Int8;
 }
 
@@ -472,7 +471,7 @@ export interface Settings {
 
 export interface Users {
   active: Generated<boolean>;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<Moment>;
   email: string;
   email_key: string;
   employee_id: Int8 | null;
@@ -481,7 +480,7 @@ export interface Users {
   last_name: string;
   password_hash: string | null;
   role: UserRole;
-  updated_at: Generated<Timestamp>;
+  updated_at: Generated<Moment>;
 }
 
 export interface DB {

@@ -85,6 +85,6 @@ export function toCreditMove(row: CreditMoveRow, actor: string, currency: Curren
     transactionRef: row.transaction_ref,
     valueDate: row.value_date,
     actor,
-    createdAt: row.created_at.toISOString(),
+    createdAt: row.created_at,
   };
 }

@@ -122,7 +122,7 @@ function toCustomer(row: CustomerColumns) {
     phone: row.phone,
     nationalId: row.national_id,
     kycStatus: row.kyc_status,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }

@@ -55,7 +55,7 @@ function toEmployee(row: EmployeeRow) {
     name: row.name,
     phone: row.phone,
     active: row.active,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }

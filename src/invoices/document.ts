@@ -29,7 +29,7 @@ export function invoiceDocument(
   return {
     number: invoice.number,
     issuedOn: invoice.issued_on,
-    voidedOn: invoice.voided_at && businessDay(invoice.voided_at, config.BUSINESS_TIMEZONE),
+    voidedOn: invoice.voided_at && businessDay(new Date(invoice.voided_at), config.BUSINESS_TIMEZONE),
     customer: { name: invoice.customer_name, phone: invoice.customer_phone },
     accountNumber: formatAccountNumber(invoice.account_id),
     currency: currency.code,

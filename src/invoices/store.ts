@@ -133,9 +133,9 @@ export function toInvoice({ invoice, items }: InvoiceWithItems, currency: Curren
     currency: currency.code,
     status: invoice.status,
     issuedOn: invoice.issued_on,
-    voidedAt: invoice.voided_at?.toISOString() ?? null,
+    voidedAt: invoice.voided_at,
     voidReason: invoice.void_reason,
-    createdAt: invoice.created_at.toISOString(),
-    updatedAt: invoice.updated_at.toISOString(),
+    createdAt: invoice.created_at,
+    updatedAt: invoice.updated_at,
   };
 }

@@ -11,7 +11,7 @@ interface KycRow {
   verification_status: VerificationStatus;
   documents: unknown;
   actor: string;
-  created_at: Date;
+  created_at: string;
 }
 
 interface NewKycRecord {
@@ -58,7 +58,7 @@ function toKycRecord(row: KycRow) {
     verificationStatus: row.verification_status,
     documents: row.documents as KycDocument[],
     actor: row.actor,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.created_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.created_at,
   };
 }

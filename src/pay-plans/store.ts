@@ -106,7 +106,7 @@ export function toPayPlan(row: PayPlanRow, currency: Currency) {
     graceDays: row.grace_days,
     autoSuspend: row.auto_suspend,
     active: row.active,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }

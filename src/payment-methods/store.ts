@@ -76,7 +76,7 @@ function toPaymentMethod(row: PaymentMethodRow) {
     code: row.code,
     name: row.name,
     active: row.active,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }

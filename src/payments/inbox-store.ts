@@ -207,7 +207,7 @@ function toNotification(row: NotificationRow, currency: Currency) {
     failure: row.status === 'pending' && row.failure !== null ? WILL_BE_TRIED_AGAIN : row.failure,
     attempts: row.attempts,
     rawBody: row.raw_body,
-    processedAt: row.processed_at?.toISOString() ?? null,
-    createdAt: row.received_at.toISOString(),
+    processedAt: row.processed_at,
+    createdAt: row.received_at,
   };
 }

@@ -220,7 +220,7 @@ async function book(tx: Tx, context: Context, { row, provider, methodId }: Told)
     amountMinor,
     paymentMethodId: methodId,
     transactionRef: provider.transId,
-    paymentDate: businessDay(row.trans_time ?? row.received_at, context.config.BUSINESS_TIMEZONE),
+    paymentDate: businessDay(new Date(row.trans_time ?? row.received_at), context.config.BUSINESS_TIMEZONE),
     source: row.source,
     ...(account && match.accountId !== null ? methodOf(match) : { matchMethod: null }),
     provider,

@@ -212,10 +212,10 @@ export function toPayment(row: PaymentRow, currency: Currency) {
     matchReason: row.match_reason ?? reasonOf(row.match_method),
     reconciliationId: row.reconciliation_id,
     reconciliationDate: row.reconciliation_date,
-    reversedAt: row.reversed_at?.toISOString() ?? null,
+    reversedAt: row.reversed_at,
     reversalReason: row.reversal_reason,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }
 

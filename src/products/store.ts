@@ -153,8 +153,8 @@ function toProduct(row: ProductRow, currency: Currency) {
     price: amountOf(row.price_minor, currency),
     currency: currency.code,
     active: row.active,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }
 
@@ -167,7 +167,7 @@ function toConfiguration(row: ConfigurationRow, currency: Currency) {
     price: row.price_minor === null ? null : amountOf(row.price_minor, currency),
     currency: currency.code,
     isDefault: row.is_default,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }

@@ -65,8 +65,8 @@ function toProviderStatement(row: ProviderStatementRow, totals: readonly TotalRo
     shortCode: row.short_code,
     sha256: row.content_sha256?.toString('hex') ?? '',
     currency: currency.code,
-    firstCompletedAt: row.first_completed_at?.toISOString() ?? null,
-    lastCompletedAt: row.last_completed_at?.toISOString() ?? null,
+    firstCompletedAt: row.first_completed_at,
+    lastCompletedAt: row.last_completed_at,
     periodStart: row.period_start,
     periodEnd: row.period_end,
     progress: {
@@ -77,13 +77,13 @@ function toProviderStatement(row: ProviderStatementRow, totals: readonly TotalRo
       reconciled: row.reconciled_count,
     },
     results: Object.fromEntries(LINE_RESULTS.map((result) => [result, figures(result)])),
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }
 
 type ListedLine = LineRow & {
-  statement_created_at: Date;
+  statement_created_at: string;
   payment_status: PaymentStatus | null;
   payment_amount_minor: number | null;
   payment_date: PlainDate | null;
@@ -110,7 +110,7 @@ function toLine(row: ListedLine, currency: Currency) {
     result: row.result,
     problem: row.problem,
     receipt: row.receipt,
-    completedAt: row.completed_at?.toISOString() ?? null,
+    completedAt: row.completed_at,
     amount: row.amount_minor === null ? null : amountOf(row.amount_minor, currency),
     currency: currency.code,
     reference: row.reference,
@@ -125,6 +125,6 @@ function toLine(row: ListedLine, currency: Currency) {
     paymentDate: row.payment_date,
     dayDiffers: row.day_differs,
     reconciliationId: row.reconciliation_id,
-    createdAt: row.statement_created_at.toISOString(),
+    createdAt: row.statement_created_at,
   };
 }

@@ -193,7 +193,7 @@ async function takeIn(
   const body = {
     TransactionType: 'Pay Bill',
     TransID: line.receipt,
-    TransTime: line.completed_at && providerTime(line.completed_at),
+    TransTime: line.completed_at && providerTime(new Date(line.completed_at)),
     TransAmount: line.amount_minor === null ? null : minorToText(BigInt(line.amount_minor), decimals),
     BusinessShortCode: statement.short_code,
     BillRefNumber: line.reference,

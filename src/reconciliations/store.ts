@@ -96,7 +96,7 @@ function toReconciliation(row: ReconciliationRow, currency: Currency) {
     reversedTotal: amountOf(row.reversed_minor, currency),
     currency: currency.code,
     providerStatementId: row.provider_statement_id,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.created_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.created_at,
   };
 }

@@ -166,7 +166,7 @@ async function paymentsOf(
     amount_minor: number;
     transaction_ref: string | null;
     payment_method: string;
-    reversed_at: Date | null;
+    reversed_at: string | null;
     reversal_reason: string | null;
     booked_event: number | null;
     reversal_event: number | null;
@@ -190,7 +190,8 @@ async function paymentsOf(
     type: 'payment' as const,
     date: row.payment_date,
     amountMinor: BigInt(row.amount_minor),
-    reversedOn: row.reversed_at && businessDay(row.reversed_at, config.BUSINESS_TIMEZONE),
+    reversedOn:
+      row.reversed_at === null ? null : businessDay(new Date(row.reversed_at), config.BUSINESS_TIMEZONE),
     reversalReason: row.reversal_reason,
     paymentId: row.id,
     creditMoveId: null,

@@ -145,8 +145,8 @@ export function toUser(row: Omit<UserRow, 'password_hash' | 'email_key'>) {
     role: row.role,
     active: row.active,
     employeeId: row.employee_id,
-    createdAt: row.created_at.toISOString(),
-    updatedAt: row.updated_at.toISOString(),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
   };
 }
 
