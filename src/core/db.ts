@@ -326,7 +326,9 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   function query(text: unknown, values: readonly unknown[] = []): unknown {
     if (typeof text !== 'string') throw new TypeError('Cursors are not used here.');
-    const name = prepare && values.length > 0 && !text.includes(UNNAMED) ? nameOf(text) : undefined;
+    // A query may have all its values written out; what only begins or ends a transaction is planned by nobody.
+    const isPlanned = values.length > 0 || text.startsWith('select ');
+    const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
       broken ||= !(error instanceof pg.DatabaseError) || isStale(error);
       throw error;

@@ -7,8 +7,8 @@ export type Moment = ColumnType<string, Date, Date>;
 const toDate: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 
 /**
- * Reads PostgreSQL's text of a timestamptz. In a session of UTC, its default, that is two slices of it; a `Date` for
- * each moment of a list would cost more than all its amounts.
+ * Reads PostgreSQL's text of a timestamptz. In a session of UTC that is two slices of it; a `Date` for each moment of a
+ * list would cost more than its amounts do.
  */
 export function parseMoment(text: string): string {
   if (text[10] !== ' ' || !text.endsWith('+00')) return toDate(text).toISOString();

@@ -155,6 +155,7 @@ describe('text and numbers', () => {
       fc.property(amountArb, ({ decimals, minor }) => {
         const n = minorToNumber(minor, decimals);
         expect(Object.is(n, -0)).toBe(false);
+        expect(minorToNumber(Number(minor), decimals)).toBe(n);
         expect(minorFromNumber(n, decimals)).toBe(minor);
         expect(minorFromNumber(JSON.parse(JSON.stringify(n)) as number, decimals)).toBe(minor);
       }),
@@ -176,6 +177,7 @@ describe('text and numbers', () => {
   it('never rounds: beyond the exact range the number fails', () => {
     expect(() => minorToNumber(2n ** 53n, 0)).toThrow(RangeError);
     expect(() => minorToNumber(-(2n ** 53n), 2)).toThrow(RangeError);
+    expect(() => minorToNumber(Number.MAX_SAFE_INTEGER, 2)).toThrow(RangeError);
     expect(minorToNumber(2n ** 53n - 1n, 0)).toBe(Number.MAX_SAFE_INTEGER);
     fc.assert(
       fc.property(fc.bigInt({ min: 10n ** 15n, max: 2n ** 53n - 1n }), (minor) => {

@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseMoment } from './moment.ts';
+
+describe('parseMoment', () => {
+  it.each([
+    ['2026-11-02 08:15:30+00', '2026-11-02T08:15:30.000Z'],
+    ['2026-11-02 08:15:30.1+00', '2026-11-02T08:15:30.100Z'],
+    ['2026-11-02 08:15:30.129+00', '2026-11-02T08:15:30.129Z'],
+    ['2026-11-02 08:15:30.123999+00', '2026-11-02T08:15:30.123Z'],
+    ['2026-11-02 01:15:30.5+03', '2026-11-01T22:15:30.500Z'],
+    ['2026-11-01 20:15:30-05:30', '2026-11-02T01:45:30.000Z'],
+    ['0044-03-15 12:00:00+00 BC', '-000043-03-15T12:00:00.000Z'],
+    ['12026-11-02 08:15:30+00', '+012026-11-02T08:15:30.000Z'],
+  ])('reads %s', (text, moment) => {
+    expect(parseMoment(text)).toBe(moment);
+  });
+
+  it('reads every moment as a Date would', () => {
+    const moments = fc.date({
+      min: new Date('0001-01-01T00:00:00Z'),
+      max: new Date('9999-12-31T23:59:59.999Z'),
+      noInvalidDate: true,
+    });
+    fc.assert(
+      fc.property(moments, (moment) => {
+        const iso = moment.toISOString();
+        // PostgreSQL leaves out the zeros at the end.
+        const text = `${iso.slice(0, 10)} ${iso.slice(11, -1).replace(/\.?0+$/, '')}+00`;
+        expect(parseMoment(text)).toBe(iso);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

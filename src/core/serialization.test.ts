@@ -1,0 +1,34 @@
+import { Type } from 'typebox';
+import { describe, expect, it } from 'vitest';
+import { Nullable } from './fields.ts';
+import { buildSerializer } from './serialization.ts';
+
+function write(schema: object, value: unknown): unknown {
+  const serialize = buildSerializer({}, {})({ schema, method: 'GET', url: '/', httpStatus: '200' });
+  return JSON.parse(serialize(value));
+}
+
+describe('a serializer', () => {
+  const Row = Type.Object({
+    text: Nullable(Type.String()),
+    amount: Nullable(Type.Number()),
+    inner: Nullable(Type.Object({ day: Nullable(Type.String({ format: 'date-time' })) })),
+    list: Type.Array(Nullable(Type.Integer())),
+  });
+
+  it('writes null where it may stand, at every depth', () => {
+    const none = { text: null, amount: null, inner: null, list: [null, 0] };
+    expect(write(Row, none)).toEqual(none);
+    expect(write(Row, { ...none, inner: { day: null } })).toEqual({ ...none, inner: { day: null } });
+  });
+
+  it('tells nothing from null', () => {
+    const some = { text: '', amount: 0, inner: { day: '2026-11-02T08:15:30.000Z' }, list: [] };
+    expect(write(Row, some)).toEqual(some);
+  });
+
+  it('writes what is of either of two kinds', () => {
+    const Either = Type.Object({ value: Type.Union([Type.String(), Type.Number(), Type.Null()]) });
+    for (const value of ['12', 12, null]) expect(write(Either, { value })).toEqual({ value });
+  });
+});
