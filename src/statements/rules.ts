@@ -294,8 +294,9 @@ function isReversed(money: Money): money is Money & { reversedOn: PlainDate } {
   return money.reversedOn !== null;
 }
 
+/** Whether money of the end's own day was booked after it. What is of an earlier day stands there, whenever it was booked. */
 function isAfter(money: Money, end: AccountEvent | undefined): boolean {
-  return end !== undefined && (money.ledgerEventId ?? 0) > end.ledgerEventId;
+  return end?.date === money.date && (money.ledgerEventId ?? 0) > end.ledgerEventId;
 }
 
 function isWithin({ from, to }: Period, date: PlainDate): boolean {
