@@ -241,8 +241,8 @@ export async function listAccounts(
   }: { status?: AccountStatus; customerId?: number; accountNumber?: string },
 ) {
   const where = [
-    // Written out, one of eight texts: each is planned once, for as many accounts as have that status, and counted in the
-    // smallest index that holds them.
+    // Written out, one of eight texts: each is planned for as many accounts as have that status, and counted in the smallest
+    // index that holds them, as accounts_grace does the active ones.
     ...(status === undefined ? [] : [sql<boolean>`a.status = ${sql.lit(status)}`]),
     ...(accountNumber === undefined ? [] : [sql<boolean>`a.id = ${readAccountNumber(accountNumber) ?? 0}`]),
     ...(customerId === undefined ? [] : [sql<boolean>`a.customer_id = ${customerId}`]),

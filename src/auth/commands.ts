@@ -18,7 +18,7 @@ import { type AccessTokens, hashToken, unauthorized } from './tokens.ts';
 /** What signing in needs beside the context. */
 export interface AuthParts {
   tokens: AccessTokens;
-  /** Counts the guesses at one e-mail since the last right one, whether or not a user has it. */
+  /** Counts failed guesses at one e-mail, whether or not a user has it, and at a user's own password. */
   guesses: Limiter;
   providers: IdentityProviders;
 }
@@ -38,11 +38,15 @@ export async function register(context: Context, parts: AuthParts, body: Registr
 export async function login(context: Context, parts: AuthParts, body: { email: string; password: string }) {
   const guessKey = hashToken(emailKey(body.email)).toString('base64url');
   const found = await users.findUserByEmail(context.db, body.email);
-  await parts.guesses.check(guessKey);
-  // Counted before it is looked at, when the hash's turn has come: of a burst, no guess more than allowed gets there.
-  const takeGuess = () => parts.guesses.take(guessKey);
-  const matches = await passwordMatches(found?.password_hash ?? null, body.password, takeGuess);
-  if (!found || !matches || !found.active) throw wrongPassword();
+  // Asked again when the hash's turn has come: a burst of guesses waits there. What is being hashed is not counted yet, so
+  // that right ones never count; of a burst of wrong ones, each instance may look at two more.
+  const checkGuesses = () => parts.guesses.check(guessKey);
+  await checkGuesses();
+  const matches = await passwordMatches(found?.password_hash ?? null, body.password, checkGuesses);
+  if (!found || !matches || !found.active) {
+    await parts.guesses.count(guessKey);
+    throw wrongPassword();
+  }
   await parts.guesses.forget(guessKey);
   return inTransaction(context.db, async (tx) => {
     // A password that was changed or a user who was disabled meanwhile must not leave a session behind.
@@ -99,9 +103,10 @@ export async function changePassword(
   const user = await users.getUser(context.db, actor.userId);
   // Counted apart from sign-ins, so that strangers who guess there do not keep a user from changing it here.
   const guessKey = `password of user ${actor.userId}`;
-  await parts.guesses.check(guessKey);
-  const takeGuess = () => parts.guesses.take(guessKey);
-  if (!(await passwordMatches(user.password_hash, body.currentPassword, takeGuess))) {
+  const checkGuesses = () => parts.guesses.check(guessKey);
+  await checkGuesses();
+  if (!(await passwordMatches(user.password_hash, body.currentPassword, checkGuesses))) {
+    await parts.guesses.count(guessKey);
     throw wrongCurrentPassword();
   }
   await parts.guesses.forget(guessKey);

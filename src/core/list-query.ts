@@ -257,7 +257,7 @@ function readCondition(
   day: PlainDate,
 ): Condition {
   const key = BY_KEY.includes(operator) ? field.key : undefined;
-  const spelt = (given: string) => (key ? key.of(given) : given);
+  const spelt = (given: string) => (key ? key.of(given.trim()) : given);
   const target = key?.column ?? (typeof field.column === 'function' ? field.column(day) : field.column);
   const type = sql.raw(field.kind === 'enum' ? (field.sqlType ?? 'text') : SQL_TYPE[field.kind]);
   if (operator === 'isnull') {

@@ -21,8 +21,6 @@ export interface LimitState {
 export interface Limiter {
   /** Counts one call, and says whether it is one too many. */
   count(key: string): Promise<LimitState>;
-  /** Counts one call. @throws AppError RATE_LIMITED when it is one too many. */
-  take(key: string): Promise<void>;
   /** Counts nothing. @throws AppError RATE_LIMITED when the budget of the window is used up. */
   check(key: string): Promise<void>;
   /** Forgets the key's calls. */
@@ -87,19 +85,13 @@ export function createLimiter(
     return turn;
   }
 
-  async function count(key: string): Promise<LimitState> {
-    const turn = turns.get(key) ?? nextTurn(key);
-    turn.calls += 1;
-    const place = turn.calls;
-    const { consumedPoints, msBeforeNext } = await turn.counted;
-    return stateOf(limit, consumedPoints - (turn.calls - place), msBeforeNext);
-  }
-
   return {
-    count,
-    async take(key) {
-      const state = await count(key);
-      if (state.exceeded) throw limited(state, windowSeconds);
+    async count(key) {
+      const turn = turns.get(key) ?? nextTurn(key);
+      turn.calls += 1;
+      const place = turn.calls;
+      const { consumedPoints, msBeforeNext } = await turn.counted;
+      return stateOf(limit, consumedPoints - (turn.calls - place), msBeforeNext);
     },
     async check(key) {
       const state = await ask((limiter) => limiter.get(key));

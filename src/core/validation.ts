@@ -54,7 +54,8 @@ export const FORMATS: Record<string, TextFormat> = {
   },
   'mail-address': {
     check: (text) =>
-      /^[^\s@"(),:;<>[\\\]\p{Cc}]+@[^\s@.,\p{Cc}]+(\.[^\s@.,\p{Cc}]+)+$/u.test(text) && text.isWellFormed(),
+      /^[^\s@"(),:;<>[\\\]\p{Cc}\p{Cf}]+@[^\s@.,\p{Cc}\p{Cf}]+(\.[^\s@.,\p{Cc}\p{Cf}]+)+$/u.test(text) &&
+      text.isWellFormed(),
     meaning: 'must be an e-mail address such as name@example.com',
   },
 };

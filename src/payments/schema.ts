@@ -284,7 +284,12 @@ export const notificationList = defineList(
       nullable: true,
     },
     flags: { kind: 'text', column: sql`array_to_string(n.flags, ',')` },
-    transactionRef: { kind: 'text', column: column('n.trans_id'), nullable: true },
+    transactionRef: {
+      kind: 'text',
+      column: column('n.trans_id'),
+      nullable: true,
+      key: { column: column('n.trans_id'), of: referenceKey },
+    },
     amount: { kind: 'money', column: column('n.amount_minor'), nullable: true },
     reference: { kind: 'text', column: column('n.bill_ref'), nullable: true },
     payer: { kind: 'text', column: column('n.payer'), nullable: true },

@@ -144,11 +144,13 @@ const balancesEqualLedger: Law = {
 const balancesFollowPayments: Law = {
   name: 'balances_follow_payments',
   says:
-    'What every account has paid is the sum of its payments and moves of credit, and what it owes or has in credit ' +
-    'follows.',
+    'What every account has paid, in all and in its latest month, is the sum of its payments and moves of credit, and ' +
+    'what it owes or has in credit follows.',
   checked: sql`
     select a.*, coalesce(m.paid, 0) as money_minor, coalesce(m.paid_in_month, 0) as month_minor, m.last_month,
-      case when a.status = 'cancelled' then 0 else a.total_minor end as sold_minor
+      case when a.status = 'cancelled' then 0 else a.total_minor end as sold_minor,
+      date_trunc('month', greatest((select max(payment_date) from payments),
+        (select max(value_date) from credit_moves))::timestamp)::date as latest_month
     from accounts a
     left join (
       select m.account_id, sum(m.amount_minor) as paid,
@@ -165,8 +167,9 @@ const balancesFollowPayments: Law = {
     select 'accounts', id, v.what, v.expected, v.found, null::date
     from checked cross join lateral (values
       ('paid_minor', money_minor::text, paid_minor::text),
-      -- The month of money that is not there any more stays.
-      ('paid_month', coalesce(greatest(paid_month, last_month)::text, 'none'), coalesce(paid_month::text, 'none')),
+      -- The month of money that is not there any more stays, but none is later than all money that ever came.
+      ('paid_month', coalesce(case when paid_month <= latest_month then greatest(paid_month, last_month)
+        else last_month end::text, 'none'), coalesce(paid_month::text, 'none')),
       ('paid_month_minor', month_minor::text, paid_month_minor::text),
       ('receivable_minor', (case when written_off_minor > 0 then 0
         else greatest(0, sold_minor - paid_minor) end)::text, receivable_minor::text),

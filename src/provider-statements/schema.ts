@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { DateText, Id, Money, Nullable, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
+import { referenceKey } from '../payments/rules.ts';
 import { PAYMENT_STATUSES } from '../payments/schema.ts';
 
 const STATEMENT_STATUSES = ['received', 'matching', 'taking_in', 'reconciling', 'done', 'failed'] as const;
@@ -194,7 +195,12 @@ export const providerStatementLineList = defineList(
       values: LINE_RESULTS,
       sqlType: 'provider_line_result',
     },
-    receipt: { kind: 'text', column: column('l.receipt'), nullable: true },
+    receipt: {
+      kind: 'text',
+      column: column('l.receipt'),
+      nullable: true,
+      key: { column: column('l.receipt'), of: referenceKey },
+    },
     completedAt: { kind: 'timestamp', column: column('l.completed_at'), nullable: true },
     amount: { kind: 'money', column: column('l.amount_minor'), nullable: true },
     reference: { kind: 'text', column: column('l.reference'), nullable: true },

@@ -27,7 +27,7 @@ export const SUMMARY_READS = { connections: 2, timeoutMs: 60_000 };
 
 const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
 
-/** The figures of the accounts for a period, from a snapshot; its formulas stand in `accountFigures` and nowhere else. */
+/** The figures of the accounts for a period, from a snapshot; its formulas stand in `sumUpAccounts` and in what selects the accounts. */
 export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, period: Period) {
   const { currency } = context;
   const moment = momentOf(period, today(context));
@@ -193,8 +193,8 @@ async function sumUpAccounts(
   accounts: RawBuilder<unknown>,
 ): Promise<Figures[]> {
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
-  // "offset '0'" keeps a subquery as it is: PostgreSQL would compute what it names anew at each place of its use. As
-  // text it is known for nothing soon enough that several processes may share the work.
+  // "offset '0'" keeps a subquery as it is: PostgreSQL would compute what it names anew at each place of its use. Without
+  // the quotes it would be a cast when the planner asks whether rows are skipped, and no other process could share the work.
   const { rows } = await sql<Figures>`
     with known as (${accounts}),
     placed as (

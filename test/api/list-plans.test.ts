@@ -1,9 +1,10 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type KyselyPlugin, type RawBuilder, RawNode, sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { accountList, statusChangeList } from '../../src/accounts/schema.ts';
 import { auditList } from '../../src/audit/schema.ts';
 import { commissionList, ruleList } from '../../src/commissions/schema.ts';
 import { today } from '../../src/core/context.ts';
+import type { PlainDate } from '../../src/core/dates.ts';
 import { type ListDefinition, type ListPlan, parseQueryString } from '../../src/core/list-query.ts';
 import { creditMoveList } from '../../src/credit/schema.ts';
 import { customerList } from '../../src/customers/schema.ts';
@@ -16,6 +17,7 @@ import { notificationList, paymentList } from '../../src/payments/schema.ts';
 import { configurationList, productList } from '../../src/products/schema.ts';
 import { providerStatementLineList, providerStatementList } from '../../src/provider-statements/schema.ts';
 import { reconciliationList } from '../../src/reconciliations/schema.ts';
+import { summarizeAccounts } from '../../src/reports/store.ts';
 import { userList } from '../../src/users/schema.ts';
 import { newAccount, newCustomer, pay, reverse, setToday, useService } from '../harness.ts';
 
@@ -100,7 +102,7 @@ describe('among 50,000 accounts', () => {
         case when n % 10 <> 0 then ${TODAY}::date + 20 - (n / 100 % 55) end,
         now() - make_interval(mins => n)
       from generate_series(1, ${ROWS}) as n`.execute(db);
-    await sql`analyze accounts`.execute(db);
+    await sql`vacuum analyze accounts`.execute(db);
   }, 60_000);
 
   const page = ({ conditions, orderBy }: ListPlan) => {
@@ -123,6 +125,39 @@ describe('among 50,000 accounts', () => {
     const plan = await explain(page(read(accountList, 'filter[status]=suspended')));
     expect(plan).toContain('accounts_status_created');
     expect(plan).not.toContain('Sort');
+  });
+
+  it('the active ones are counted in an index that holds no others', async () => {
+    const status = sql<boolean>`a.status = ${sql.lit('active')}`;
+    const plan = await explain(count({ ...read(accountList, ''), conditions: [status] }));
+    expect(plan).toContain('Index Only Scan using accounts_grace');
+  });
+
+  it('a summary of this month is shared by several processes', async () => {
+    const plans: string[] = [];
+    /** Has the statements that are written as SQL explained instead. */
+    const explaining: KyselyPlugin = {
+      transformQuery: ({ node }) =>
+        RawNode.is(node)
+          ? RawNode.create(
+              [`explain ${node.sqlFragments[0]}`, ...node.sqlFragments.slice(1)],
+              node.parameters,
+            )
+          : node,
+      transformResult: async ({ result }) => {
+        const lines = result.rows.flatMap((row) => (row['QUERY PLAN'] ? [String(row['QUERY PLAN'])] : []));
+        if (lines.length > 0) plans.push(lines.join('\n'));
+        return lines.length > 0 ? { ...result, rows: [] } : result;
+      },
+    };
+    await service.context.db.transaction().execute(async (tx) => {
+      await sql`set local min_parallel_table_scan_size = 0`.execute(tx);
+      await sql`set local parallel_setup_cost = 0`.execute(tx);
+      await sql`set local parallel_tuple_cost = 0`.execute(tx);
+      const period = { startDate: '2026-06-01' as PlainDate, endDate: '2026-06-30' as PlainDate };
+      await summarizeAccounts(tx.withPlugin(explaining), service.context, period);
+    });
+    expect(plans[0]).toMatch(/^Finalize[^]+Parallel Seq Scan on accounts/);
   });
 
   it('the order of what is due next is that of an index', async () => {

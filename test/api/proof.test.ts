@@ -209,6 +209,11 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     { balances_follow_payments: ['accounts', ':account'] },
   ],
   [
+    'the latest month of an account is later than all money',
+    `update accounts set paid_month = '2999-01-01', paid_month_minor = 0 where id = :account`,
+    { balances_follow_payments: ['accounts', ':account'] },
+  ],
+  [
     'the loss of an account is off by one',
     'update accounts set written_off_minor = written_off_minor + 1 where id = :lost',
     { balances_equal_ledger: ['accounts', ':lost'] },

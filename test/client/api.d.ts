@@ -6551,7 +6551,7 @@ export interface operations {
                 "filter[outcome]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[flags][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. Upper and lower case differ, but in contains and startswith. */
                 "filter[flags]"?: components["schemas"]["TextFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
                 /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
@@ -7833,7 +7833,7 @@ export interface operations {
                 "filter[lineNumber]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[result][op]=value, ops eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, amount_differs, missing_in_books, reversed_in_books, reversed_at_provider, missing_at_provider, other, repeated, contradictory, unreadable. */
                 "filter[result]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /** @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
                 "filter[receipt]"?: components["schemas"]["TextFilter"];
                 /** @description filter[completedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[completedAt]=value means eq. */
                 "filter[completedAt]"?: components["schemas"]["OrderFilter"];
