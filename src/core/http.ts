@@ -19,7 +19,7 @@ import { parseQueryString } from './list-query.ts';
 import type { Log } from './log.ts';
 import { pathOf } from './path.ts';
 import { buildSerializer } from './serialization.ts';
-import { type Checked, type CompanyFormats, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
+import { type Checked, type Company, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
@@ -42,7 +42,7 @@ const LONGEST_DRAIN_MS = 5_000;
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
 /** The HTTP rules of every route: ids, one log line, validation, errors in the envelope, headers. */
-export function createHttpServer(company: CompanyFormats, log: Log) {
+export function createHttpServer(company: Company, log: Log) {
   const { config } = company;
   /** Requests that go nowhere, with the reason. They are counted, logged and answered like any that no route is for. */
   const unroutable = new WeakMap<IncomingMessage, Error>();
@@ -92,6 +92,7 @@ export function createHttpServer(company: CompanyFormats, log: Log) {
     sendError(withOtherParts(error, request), request, reply),
   );
   endConnectionsOnClose(app);
+  trackAnswers(app);
   cutSlowBodies(app);
   answerInTime(app);
   tellOfLateFailures(app);
@@ -183,7 +184,10 @@ function answerInTime(app: FastifyInstance): void {
   });
 }
 
-/** Fastify logs whatever fails after the answer as an error. It is one only if it is a defect. */
+/**
+ * Fastify logs a handler that fails after the answer as an error. It is one only if it is a defect. Only handlers are
+ * covered: a hook that fails then is dropped by Fastify, but hooks only ask who calls and how often.
+ */
 function tellOfLateFailures(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { handler } = route;
@@ -232,9 +236,29 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
 }
 
-/** Answers bytes that are no HTTP request, for which Fastify makes neither a request nor a reply. */
+/** Of each connection, what is being answered on it, the oldest request first. */
+const answersUnderWay = new WeakMap<Socket, Set<ServerResponse>>();
+
+function trackAnswers(app: FastifyInstance): void {
+  app.server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
+    const answers = answersUnderWay.get(socket) ?? new Set();
+    answersUnderWay.set(socket, answers.add(answer));
+    answer.once('close', () => answers.delete(answer));
+  });
+}
+
+/**
+ * Answers bytes that are no HTTP request, for which Fastify makes neither a request nor a reply. Behind a request
+ * that is still being answered they get none: the caller would take it for the answer to what may be booked already.
+ */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const earlier = [...(answersUnderWay.get(socket) ?? [])].findLast(({ req }) => req.complete);
+  if (earlier) {
+    earlier.shouldKeepAlive = false; // Tells the caller so, if the head of the answer is not out yet.
+    earlier.off('close', endConnection).once('close', endConnection); // More such bytes may come meanwhile.
+    return;
+  }
   const [status, text] = UNREADABLE[error.code ?? ''] ?? [400, 'Bad Request'];
   const message = `The request cannot be read: ${text}.`;
   const body = JSON.stringify({
@@ -249,6 +273,10 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     );
   }
   socket.destroy(error);
+}
+
+function endConnection(this: ServerResponse): void {
+  this.req.socket.destroySoon();
 }
 
 const SECURITY_LINES = Object.entries(SECURITY_HEADERS)
@@ -320,7 +348,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * own property after JSON.parse and is refused by the schemas like any other unknown field.
  * @throws AppError VALIDATION_ERROR for bytes that are not UTF-8 or text that is not JSON.
  */
-export function parseJson(bytes: Buffer): unknown {
+function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   try {
     return JSON.parse(utf8.decode(bytes));

@@ -6,7 +6,7 @@ import { type Db, lookUp, UNNAMED } from './db.ts';
 import type { Page } from './envelope.ts';
 import { type FieldProblem, invalid } from './errors.ts';
 import { type Minor, parseMinor } from './money.ts';
-import { type CompanyFormats, FURTHER_PROBLEMS } from './validation.ts';
+import { type Company, FURTHER_PROBLEMS } from './validation.ts';
 
 /**
  * The list grammar: `page`, `limit`, `sort=field:asc,other:desc` and `filter[field][op]=value`.
@@ -104,7 +104,7 @@ export interface ListDefinition<Extra extends TProperties> {
   /** Schema of the query string; the filters stand in it too, but only `read` looks at them. */
   query: Type.TObject<typeof pageProperties & Extra>;
   /** @throws AppError VALIDATION_ERROR naming every wrong sort and filter, where no validation has done so before. */
-  read(query: ListQuery, company: CompanyFormats): ListPlan;
+  read(query: ListQuery, company: Company): ListPlan;
 }
 
 export interface ListPlan {
@@ -142,7 +142,7 @@ export function defineList<Extra extends TProperties>(
   );
   const properties = { ...pageProperties, sort, ...extra, ...filterProperties };
 
-  function look(given: Unchecked, company: CompanyFormats) {
+  function planOf(given: Unchecked, company: Company) {
     const problems: FieldProblem[] = [];
     const day = today(company);
     const conditions: RawBuilder<boolean>[] = [];
@@ -164,15 +164,15 @@ export function defineList<Extra extends TProperties>(
     return { conditions, orderBy, isPlain, problems };
   }
 
-  function read(given: ListQuery, company: CompanyFormats): ListPlan {
-    const { problems, ...plan } = look(given, company);
+  function read(given: ListQuery, company: Company): ListPlan {
+    const { problems, ...plan } = planOf(given, company);
     if (problems.length > 0) throw invalid(problems);
     const { page = 1, limit = DEFAULT_LIMIT } = given;
     return { ...plan, page, limit };
   }
 
   const query = Object.assign(Type.Object<typeof pageProperties & Extra>(properties), {
-    [FURTHER_PROBLEMS]: (given: Unchecked, company: CompanyFormats) => look(given, company).problems,
+    [FURTHER_PROBLEMS]: (given: Unchecked, company: Company) => planOf(given, company).problems,
   });
   return { query, read };
 }
@@ -253,7 +253,7 @@ function readCondition(
   field: ListField,
   operator: Operator,
   text: string,
-  company: CompanyFormats,
+  company: Company,
   day: PlainDate,
 ): Condition {
   const key = BY_KEY.includes(operator) ? field.key : undefined;

@@ -15,8 +15,8 @@ interface TextFormat {
   meaning: string;
 }
 
-/** Formats that depend on the company's settings and its day. */
-export type CompanyFormats = Pick<Context, 'config' | 'currency' | 'clock'>;
+/** What the checks know of the company: its settings, its currency and its day. */
+export type Company = Pick<Context, 'config' | 'currency' | 'clock'>;
 
 function isVisibleText(text: string): boolean {
   return !/\p{Cc}/u.test(text) && /[^\s\p{C}]/u.test(text) && text.isWellFormed();
@@ -60,7 +60,7 @@ export const FORMATS: Record<string, TextFormat> = {
   },
 };
 
-function companyFormats(company: CompanyFormats): Record<string, TextFormat> {
+function companyFormats(company: Company): Record<string, TextFormat> {
   const { PHONE_REGION } = company.config;
   return {
     phone: {
@@ -83,14 +83,14 @@ function companyFormats(company: CompanyFormats): Record<string, TextFormat> {
  */
 export const FURTHER_PROBLEMS = Symbol('further problems');
 
-type FurtherProblems = (value: never, company: CompanyFormats) => FieldProblem[];
+type FurtherProblems = (value: never, company: Company) => FieldProblem[];
 
 /** The names of all formats: a serializer only has to know that they exist. */
 export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'past-date'];
 
 const MAX_PROBLEMS = 100;
 
-function newAjv(company: CompanyFormats, formats: Record<string, TextFormat>): Ajv {
+function newAjv(company: Company, formats: Record<string, TextFormat>): Ajv {
   const { currency } = company;
   const ajv = new Ajv({
     allErrors: true,
@@ -129,7 +129,7 @@ export function amountRule({ code, decimals }: Currency): string {
 }
 
 /** Fastify's validator compiler: bodies by one Ajv, path and query parts by another. */
-export function createValidatorCompiler(company: CompanyFormats) {
+export function createValidatorCompiler(company: Company) {
   const formats = { ...FORMATS, ...companyFormats(company) };
   const bodies = newAjv(company, formats);
   const urlParts = newAjv(company, formats);

@@ -92,7 +92,7 @@ describe('a notification', () => {
   });
 
   it.each([undefined, null, 'text', 5, [SENT]])('is not read in %j', (body) => {
-    expect(refused(body)).toEqual(['TransID', 'TransAmount']);
+    expect(refused(body)).toEqual(['body']);
   });
 
   it.each(['', 'yesterday', '20260230101010', '20260301246060', '2026030123593', 5, null])(

@@ -12,6 +12,8 @@ export const PROVIDER = 'mobilemoney';
 
 const MAX_TRANS_ID_LENGTH = 64;
 const MAX_FIELD_LENGTH = 256;
+/** What is said of a body in which nothing can be read. */
+export const NO_OBJECT: FieldProblem = { path: 'body', message: 'must be a JSON object' };
 /** No mobile money is older: an earlier time is a slip. */
 const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
 
@@ -35,9 +37,9 @@ export function readNotification(
   receivedAt: Date,
   rules: ReadingRules,
 ): Reading {
-  const fields = isRecord(body) ? body : {};
-  const transId = referenceKey(textOf(fields, 'TransID', rawBody) ?? '');
-  const amountMinor = amountOf(textOf(fields, 'TransAmount'), rules.currency);
+  if (!isRecord(body)) return { problems: [NO_OBJECT] };
+  const transId = referenceKey(textOf(body, 'TransID', rawBody) ?? '');
+  const amountMinor = amountOf(textOf(body, 'TransAmount'), rules.currency);
   const problems: FieldProblem[] = [];
   if (transId === '' || transId.length > MAX_TRANS_ID_LENGTH) {
     problems.push({ path: 'TransID', message: `must be a text of 1 to ${MAX_TRANS_ID_LENGTH} characters` });
@@ -49,8 +51,8 @@ export function readNotification(
     });
   if (amountMinor === undefined || problems.length > 0) return { problems };
 
-  const time = readTime(textOf(fields, 'TransTime'), receivedAt, rules.timeZone);
-  const { businessShortCode, isOurs, billRef, payer } = readTarget(fields, rules);
+  const time = readTime(textOf(body, 'TransTime'), receivedAt, rules.timeZone);
+  const { businessShortCode, isOurs, billRef, payer } = readTarget(body, rules);
   const read = {
     provider: PROVIDER,
     source: 'webhook' as const,
@@ -61,11 +63,11 @@ export function readNotification(
     businessShortCode,
     billRef,
     payer,
-    payerName: readName(fields),
+    payerName: readName(body),
     flags: [...time.flags, ...(isOurs ? [] : ['other_short_code'])],
   };
   return {
-    notification: { ...read, contentHash: contentHash({ ...read, sentTime: textOf(fields, 'TransTime') }) },
+    notification: { ...read, contentHash: contentHash({ ...read, sentTime: textOf(body, 'TransTime') }) },
   };
 }
 

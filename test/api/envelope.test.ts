@@ -1,16 +1,27 @@
 import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyReply } from 'fastify';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { notFound, unavailable } from '../../src/core/errors.ts';
-import { type Answer, createCaller, newCustomer, PASSWORD, useService, wrongFields } from '../harness.ts';
+import {
+  type Answer,
+  createCaller,
+  newAccount,
+  newCustomer,
+  PASSWORD,
+  useService,
+  wrongFields,
+} from '../harness.ts';
 
 const service = useService({ CORS_ORIGINS: 'https://shop.example' });
 
-/** Sends bytes as they are, and gives all that comes back. */
-function send(bytes: string): Promise<string> {
+const CASH = 2;
+
+/** Sends bytes as they are, one part a few milliseconds after the other, and gives all that comes back. */
+function send(bytes: string | string[], pauseMs = 5): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
     let received = '';
@@ -19,7 +30,12 @@ function send(bytes: string): Promise<string> {
     });
     socket.on('close', () => resolve(received));
     socket.on('error', reject);
-    socket.write(bytes);
+    socket.setNoDelay();
+    void [bytes].flat().reduce(async (before, part) => {
+      await before;
+      if (socket.writable) socket.write(part);
+      await pause(pauseMs);
+    }, Promise.resolve());
   });
 }
 
@@ -190,6 +206,76 @@ describe('a request that HTTP itself refuses', () => {
       success: false,
       error: { code: 'VALIDATION_ERROR', message: expect.any(String), details: {} },
     });
+  });
+});
+
+describe('bytes that are no HTTP, behind a request that is still being answered', () => {
+  const GARBAGE = '}}\r\n\r\n';
+
+  async function payment() {
+    const { id: accountId } = await newAccount(service);
+    const body = JSON.stringify({ accountId, amount: 100, paymentMethodId: CASH });
+    const bytes =
+      `POST /api/payments HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${service.adminToken}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+    return { accountId, bytes };
+  }
+
+  /** Keeps the account, and so its payments, waiting while something is done. */
+  async function whileHeld(accountId: number, act: () => Promise<unknown>): Promise<void> {
+    await service.context.db.transaction().execute(async (tx) => {
+      await sql`select id from accounts where id = ${accountId} for update`.execute(tx);
+      await act();
+    });
+  }
+
+  it.each<[string, string[]]>([
+    ['later', [GARBAGE]],
+    ['at once', ['', GARBAGE]],
+    ['again and again', Array.from({ length: 12 }, () => GARBAGE)],
+    [
+      'as a further request',
+      ['POST /api/payments HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n'],
+    ],
+  ])('do not hide its answer, coming %s, and end the connection', async (_when, [first = '', ...later]) => {
+    const { accountId, bytes } = await payment();
+    let answer = Promise.resolve('');
+    await whileHeld(accountId, async () => {
+      answer = first === '' ? send([bytes + later.join('')]) : send([bytes, first, ...later]);
+      await pause(150);
+    });
+    const received = await answer;
+    expect(received.match(/HTTP\/1.1/g), received).toHaveLength(1);
+    expect(received).toMatch(/^HTTP\/1.1 201 /);
+    expect(received).toMatch(/\r\nconnection: close\r\n/i);
+    expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '').data).toMatchObject({ accountId, amount: 100 });
+  });
+
+  it('do not hide the answers to several', async () => {
+    const one = await payment();
+    const two = await payment();
+    let answers = Promise.resolve('');
+    await whileHeld(one.accountId, async () => {
+      answers = send([one.bytes + two.bytes, GARBAGE]);
+      await pause(150);
+    });
+    const received = await answers;
+    expect(received.match(/HTTP\/1.1 \d+/g), received).toEqual(['HTTP/1.1 201', 'HTTP/1.1 201']);
+    for (const { accountId } of [one, two]) expect(received).toContain(`"accountId":${accountId},`);
+  });
+
+  it('are answered where they are the body of the request', async () => {
+    const received = await send([
+      'POST /api/payments HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n' +
+        `Authorization: Bearer ${service.adminToken}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      'zz\r\n',
+    ]);
+    expect(received).toMatch(/^HTTP\/1.1 400 /);
+  });
+
+  it('are answered behind one that was answered before', async () => {
+    const received = await send(['GET /livez HTTP/1.1\r\nHost: a\r\n\r\n', GARBAGE], 200);
+    expect(received.match(/HTTP\/1.1 \d+/g), received).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
   });
 });
 

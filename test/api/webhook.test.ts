@@ -47,6 +47,13 @@ async function paymentOf(paymentId: number) {
   return (await service.call('GET', `/payments/${paymentId}`)).body.data;
 }
 
+/** Sends a notification byte by byte as it is given. */
+async function postBytes(body: Uint8Array<ArrayBuffer>): Promise<Answer> {
+  const response = await fetch(`${service.origin}/api${ADDRESS}`, { method: 'POST', body });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+}
+
 interface Stored {
   raw_body: string;
   status: string;
@@ -146,24 +153,36 @@ describe('a notification', () => {
     ]);
   });
 
-  it.each(['not json', '[]', 'null', '"text"', '{"TransID":', ''])(
+  it.each(['not json', '[]', 'null', '"text"', '{"TransID":', 'TransID=A1&TransAmount=1', ''])(
     'that is %j is refused, and kept as it came',
     async (sent) => {
       const before = (await stored(sent)).length;
       const answer = await service.call('POST', ADDRESS, sent, { token: null });
-      expect(wrongFields(answer)).toEqual(['TransAmount', 'TransID']);
-      expect(await stored(sent)).toHaveLength(before + 1);
+      expect(wrongFields(answer)).toEqual(['body']);
+      expect(answer.body.error.message).toBe('body: must be a JSON object');
+      const kept = await stored(sent);
+      expect(kept).toHaveLength(before + 1);
+      expect(kept.at(-1)).toMatchObject({ status: 'rejected', failure: 'body must be a JSON object' });
     },
   );
 
   it('with a NUL is kept in a form that the database can hold', async () => {
     const sent = `{"TransID":"NUL1","TransAmount":"1","BillRefNumber":"a\0b"}`;
     const answer = await service.call('POST', ADDRESS, sent, { token: null });
-    expect(wrongFields(answer)).toContain('TransID'); // a bare NUL is no JSON
+    expect(wrongFields(answer)).toEqual(['body']); // a bare NUL is no JSON
     const escaped = { TransID: 'NUL2', TransAmount: '1', BillRefNumber: 'a\0b' };
     const { paymentId } = accepted(await service.call('POST', ADDRESS, escaped, { token: null }));
     const list = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
     expect(list.body.data[0].reference).toBe('ab');
+  });
+
+  it('with bytes that are no UTF-8 is booked, with each of them replaced', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const sent = notification({ BillRefNumber: accountNumber, FirstName: 'André' });
+    const { paymentId } = accepted(await postBytes(Buffer.from(JSON.stringify(sent), 'latin1')));
+    expect(await paymentOf(paymentId)).toMatchObject({ accountId: id, status: 'matched' });
+    const [kept] = await stored(sent.TransID);
+    expect(JSON.parse(kept?.raw_body ?? '')).toEqual({ ...sent, FirstName: 'Andr\uFFFD' });
   });
 
   it('of more than 64 KiB is refused', async () => {
@@ -748,6 +767,20 @@ describe('with a secret', () => {
     expect((await notify(guarded, {}, { headers: header })).status).toBe(200);
     expect((await notify(guarded, {}, { query: `?token=${token}` })).status).toBe(200);
     expect((await notify(guarded, {}, { query: '?token=wrong', headers: header })).status).toBe(200);
+  });
+
+  it('takes whatever the address holds beside it', async () => {
+    for (const query of [
+      `?token=${token}&source=gw`,
+      `?source=gw&source=b&filter[x]=1&token=${token}`,
+      '?a',
+    ]) {
+      const headers: Record<string, string> = query.includes(token)
+        ? {}
+        : { 'x-webhook-secret': 'open sesame & more' };
+      expect(accepted(await notify(guarded, {}, { query, headers })).outcome, query).toBe('unmatched');
+    }
+    expect((await notify(guarded, {}, { query: '?source=gw' })).status).toBe(401);
   });
 
   it.each<[string, { query?: string; headers?: Record<string, string> }]>([
