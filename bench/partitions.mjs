@@ -144,7 +144,7 @@ const WORK = [
         ...{ billRef: 'ACC10000012', payer: '254799999999', payerName: 'JANE', flags: [] },
       });
       said.at(-1).insertedId = row.id;
-      await settleNotification(tx, row.id, { outcome: 'matched', paymentId: payment, flags: [] });
+      await settleNotification(row.id, { outcome: 'matched', paymentId: payment, flags: [] }).execute(tx);
     },
   },
 ];

@@ -53,18 +53,19 @@ export function parsePlainDate(text: string): PlainDate | undefined {
  */
 export function businessDay(instant: Date, timeZone: string): PlainDate {
   const time = instant.getTime();
-  const known = lastDays.get(timeZone);
-  if (known && time >= known.fromMs && time < known.untilMs) return known.day;
+  const known = lastDays.get(timeZone) ?? [];
+  for (const { day, fromMs, untilMs } of known) if (time >= fromMs && time < untilMs) return day;
   const zoned = Temporal.Instant.fromEpochMilliseconds(time).toZonedDateTimeISO(timeZone);
   const day = textOf({ year: zoned.year, month: zoned.month, day: zoned.day });
   const fromMs = zoned.startOfDay().epochMilliseconds;
   const untilMs = zoned.add({ days: 1 }).startOfDay().epochMilliseconds;
-  lastDays.set(timeZone, { day, fromMs, untilMs });
+  lastDays.set(timeZone, [{ day, fromMs, untilMs }, ...known.slice(0, KEPT_DAYS - 1)]);
   return day;
 }
 
-/** For each time zone the day asked for last: every request asks what today is, and the calendar is slow. */
-const lastDays = new Map<string, { day: PlainDate; fromMs: number; untilMs: number }>();
+/** For each time zone the days asked for last: every request asks what today is, and the calendar is slow. */
+const lastDays = new Map<string, { day: PlainDate; fromMs: number; untilMs: number }[]>();
+const KEPT_DAYS = 3;
 
 /**
  * The instant at which a calendar date begins in a time zone: midnight, or the first instant after it where

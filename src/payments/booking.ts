@@ -7,7 +7,7 @@ import { invalidField } from '../core/errors.ts';
 import { type LedgerLine, postToLedger } from '../core/ledger.ts';
 import type { Minor } from '../core/money.ts';
 import type { LedgerEvent } from '../core/tables.ts';
-import { type NewPaymentRow, type PaymentRow, paymentInsert, whyRefused } from './store.ts';
+import { type Along, type NewPaymentRow, type PaymentRow, paymentInsert, whyRefused } from './store.ts';
 
 /** @throws AppError VALIDATION_ERROR when the account would hold more than an amount can express. */
 export function checkRoom(account: AccountRow, amountMinor: Minor, path: string): void {
@@ -22,6 +22,7 @@ export function checkRoom(account: AccountRow, amountMinor: Minor, path: string)
 /**
  * Puts received money into the books: the payment, its ledger entries and the account's balance.
  * @param account locked by the transaction; undefined when it is not known whose money it is.
+ * @param along what is to be written by the same statement.
  * @throws AppError DUPLICATE_ENTRY when an unreversed payment of the method has the reference, NOT_FOUND for the method.
  */
 export async function bookPayment(
@@ -30,9 +31,10 @@ export async function bookPayment(
   actor: Actor,
   account: AccountRow | undefined,
   payment: Omit<NewPaymentRow, 'accountId'>,
+  along?: Along,
 ): Promise<PaymentRow> {
   const paid = { ...payment, accountId: account?.id ?? null };
-  const rows = await insertPayment(tx, context, actor, account, paid).catch((error: unknown) => {
+  const rows = await insertPayment(tx, context, actor, account, paid, along).catch((error: unknown) => {
     throw whyRefused(error, paid);
   });
   const [row] = rows;
@@ -46,14 +48,15 @@ async function insertPayment(
   actor: Actor,
   account: AccountRow | undefined,
   payment: NewPaymentRow,
+  along?: Along,
 ): Promise<PaymentRow[]> {
   const { amountMinor, paymentMethodId } = payment;
   const arrived = clearing(amountMinor, paymentMethodId);
   if (!account) {
-    return (await paymentInsert(actor, payment, [arrived, unmatched(-amountMinor)]).execute(tx)).rows;
+    return (await paymentInsert(actor, payment, [arrived, unmatched(-amountMinor)], along).execute(tx)).rows;
   }
   const booking = bookMoneyIn(booksOf(account), amountMinor);
-  const entries = paymentInsert(actor, payment, [arrived, ...booking.lines]);
+  const entries = paymentInsert(actor, payment, [arrived, ...booking.lines], along);
   const settling = { booking, event: 'payment_received' as const, valueDate: payment.paymentDate };
   return (await settleAccount(tx, context, account, settling, entries)).posted;
 }

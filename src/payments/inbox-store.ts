@@ -73,26 +73,20 @@ export async function insertRejected(
 
 export interface Settlement {
   outcome: NotificationOutcome;
-  paymentId: number | null;
+  /** Or, in SQL, that of the payment which the same statement inserts. */
+  paymentId: number | RawBuilder<number> | null;
   conflictPaymentId?: number;
   flags: string[];
 }
 
-export async function settleNotification(tx: Tx, id: number, settlement: Settlement): Promise<void> {
-  await tx
-    .updateTable('notifications')
-    .set({
-      status: 'processed',
-      outcome: settlement.outcome,
-      payment_id: settlement.paymentId,
-      conflict_payment_id: settlement.conflictPaymentId ?? null,
-      flags: settlement.flags,
-      failure: null,
-      attempts: sql`attempts + 1`,
-      processed_at: sql`now()`,
-    })
-    .where('id', '=', id)
-    .execute();
+/** The statement that says of a notification what became of it, for use within a larger one too. */
+export function settleNotification(id: number, settlement: Settlement): RawBuilder<unknown> {
+  const { outcome, paymentId, conflictPaymentId = null, flags } = settlement;
+  return sql`
+    update notifications set status = 'processed', outcome = ${outcome}, payment_id = ${paymentId},
+      conflict_payment_id = ${conflictPaymentId}, flags = ${flags}, failure = null, attempts = attempts + 1,
+      processed_at = now()
+    where id = ${id}`;
 }
 
 /** Another notification of the same transaction that counts: it came before, or led to something. */

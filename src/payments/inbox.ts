@@ -23,8 +23,8 @@ import {
   type Settlement,
   settleNotification,
 } from './inbox-store.ts';
-import { learnedReason, type Match } from './matching.ts';
-import { findMatch } from './matching-store.ts';
+import { decideMatch, learnedReason, type Match, type Readings, readReference } from './matching.ts';
+import { candidatesOf } from './matching-store.ts';
 import {
   handEntriesLock,
   linkToProvider,
@@ -128,49 +128,53 @@ async function settleAnew<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   );
 }
 
-async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<Receipt> {
-  const settlement = await findSettlement(tx, context, row);
-  await settleNotification(tx, row.id, settlement);
-  return { outcome: settlement.outcome, paymentId: settlement.paymentId };
-}
-
-/** What the provider told, and the method that its payments are booked under. */
+/** What the provider told, the method that its payments are booked under, and whose money it is. */
 interface Told {
   row: NotificationRow;
   provider: ProviderTransaction;
   methodId: number;
+  match: Match;
 }
 
-async function findSettlement(tx: Tx, context: Context, row: NotificationRow): Promise<Settlement> {
+async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<Receipt> {
   const { trans_id: transId, amount_minor: amount } = row;
   if (transId === null || amount === null) throw new Error(`Notification ${row.id} was never readable.`);
   const provider = { name: row.provider, transId };
+  const readings = readingsOf(context, row);
 
   // The reference's lock comes first: of all who tell of this transaction, one at a time looks further.
-  const [, [handEntry, another], [booked], others, methods] = await together(
+  const [, [handEntry, another], [booked], others, methods, candidates] = await together(
     tx,
     referenceLock(transId),
     handEntriesLock(transId, amount),
     providerPayment(provider),
     otherNotification(row),
     mobileMoneyMethod(),
+    candidatesOf(readings ? [readings] : []),
   );
+  const settleAs = async (settlement: Settlement & { paymentId: number | null }): Promise<Receipt> => {
+    await settleNotification(row.id, settlement).execute(tx);
+    return { outcome: settlement.outcome, paymentId: settlement.paymentId };
+  };
 
   // One payment per transaction, for ever: whatever comes later under its id credits nothing.
   const isWaiting = row.outcome === 'conflict';
   if (booked && tellsTheSame(row, booked)) {
-    return { outcome: 'repeated', paymentId: booked.id, flags: row.flags };
+    return settleAs({ outcome: 'repeated', paymentId: booked.id, flags: row.flags });
   }
   if (booked || (!isWaiting && others.length > 0)) {
-    return { outcome: 'differs', paymentId: booked?.id ?? null, flags: [...row.flags, 'differs_from_first'] };
+    const flags = [...row.flags, 'differs_from_first'];
+    return settleAs({ outcome: 'differs', paymentId: booked?.id ?? null, flags });
   }
   // One of two entries is money that nobody sent; which one, staff have to say by reversing it.
   const disputed = another ?? (handEntry?.amount_minor === amount ? undefined : handEntry);
   if (disputed) {
-    return { outcome: 'conflict', paymentId: null, conflictPaymentId: disputed.id, flags: row.flags };
+    const conflictPaymentId = disputed.id;
+    return settleAs({ outcome: 'conflict', paymentId: null, conflictPaymentId, flags: row.flags });
   }
-  const told = { row, provider, methodId: idOf(methods) };
-  return handEntry ? link(tx, context, handEntry, told) : book(tx, context, told);
+  const match = decideMatch(candidates, readings?.referenceIsEmpty ?? false);
+  const told = { row, provider, methodId: idOf(methods), match };
+  return handEntry ? settleAs(await link(tx, handEntry, told)) : book(tx, context, told);
 }
 
 /** The provider's statement and its notification spell the payer and the time differently; the amount decides. */
@@ -184,13 +188,7 @@ function tellsTheSame(row: NotificationRow, booked: PaymentRow): boolean {
  * that staff have taken off its account stays in the worklist, where what the payer sent speaks now: it may
  * name the very account that they took it off.
  */
-async function link(
-  tx: Tx,
-  context: Context,
-  entry: PaymentRow,
-  { row, provider, methodId }: Told,
-): Promise<Settlement> {
-  const match = await matchOf(tx, context, row);
+async function link(tx: Tx, entry: PaymentRow, { row, provider, methodId, match }: Told) {
   const otherAccount =
     match.accountId !== null && entry.account_id !== null && match.accountId !== entry.account_id;
   const otherMethod = entry.payment_method_id !== methodId;
@@ -207,31 +205,47 @@ async function link(
     ...(otherAccount ? ['other_account'] : []),
     ...(otherMethod ? ['other_method'] : []),
   ];
-  return { outcome: 'linked', paymentId: entry.id, flags };
+  return { outcome: 'linked' as const, paymentId: entry.id, flags };
 }
 
-async function book(tx: Tx, context: Context, { row, provider, methodId }: Told): Promise<Settlement> {
+/** Books the money and says so of its notification, by one statement. */
+async function book(tx: Tx, context: Context, { row, provider, methodId, match }: Told): Promise<Receipt> {
   const amountMinor = BigInt(row.amount_minor ?? 0);
-  const match = await matchOf(tx, context, row);
   const found = match.accountId === null ? undefined : await lockAccount(tx, match.accountId);
   const full = found !== undefined && !canTake(booksOf(found), amountMinor);
   const account = full ? undefined : found;
-  const payment = await bookPayment(tx, context, providerActor(provider), account, {
-    amountMinor,
-    paymentMethodId: methodId,
-    transactionRef: provider.transId,
-    paymentDate: businessDay(new Date(row.trans_time ?? row.received_at), context.config.BUSINESS_TIMEZONE),
-    source: row.source,
-    ...(account && match.accountId !== null ? methodOf(match) : { matchMethod: null }),
-    provider,
-  });
+  const outcome = account ? 'matched' : 'unmatched';
   const flags = full ? [...row.flags, 'account_full'] : row.flags;
-  return { outcome: account ? 'matched' : 'unmatched', paymentId: payment.id, flags };
+  const payment = await bookPayment(
+    tx,
+    context,
+    providerActor(provider),
+    account,
+    {
+      amountMinor,
+      paymentMethodId: methodId,
+      transactionRef: provider.transId,
+      paymentDate: businessDay(new Date(row.trans_time ?? row.received_at), context.config.BUSINESS_TIMEZONE),
+      source: row.source,
+      ...(account && match.accountId !== null ? methodOf(match) : { matchMethod: null }),
+      provider,
+    },
+    (paymentId) => settleNotification(row.id, { outcome, paymentId, flags }),
+  );
+  return { outcome, paymentId: payment.id };
 }
 
-async function matchOf(tx: Tx, { config }: Context, row: NotificationRow): Promise<Match> {
-  if (row.flags.includes('other_short_code')) return { accountId: null, candidates: [] };
-  return findMatch(tx, { reference: row.bill_ref, payer: row.payer, region: config.PHONE_REGION });
+/** None for a notification about money that went to another's number. */
+function readingsOf({ config }: Context, row: NotificationRow): Readings | undefined {
+  if (row.flags.includes('other_short_code')) return undefined;
+  return readReference(row.bill_ref, row.payer, config.PHONE_REGION);
+}
+
+async function matchOf(tx: Tx, context: Context, row: NotificationRow): Promise<Match> {
+  const readings = readingsOf(context, row);
+  if (!readings) return { accountId: null, candidates: [] };
+  const { rows } = await candidatesOf([readings]).execute(tx);
+  return decideMatch(rows, readings.referenceIsEmpty);
 }
 
 /** How an account was found, as the payment shows it. */

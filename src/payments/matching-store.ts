@@ -28,13 +28,19 @@ export async function findMatch(
   { reference, payer, region }: { reference: string | null; payer: string | null; region: string },
 ): Promise<Match> {
   const readings = readReference(reference, payer, region);
-  const [candidates = []] = await findCandidates(db, [readings]);
-  return decideMatch(candidates, readings.referenceIsEmpty);
+  const { rows } = await candidatesOf([readings]).execute(db);
+  return decideMatch(rows, readings.referenceIsEmpty);
 }
 
 /** For each of the readings all accounts that they point to, with the method of each. */
 export async function findCandidates(db: Db, readings: Readings[]): Promise<Candidate[][]> {
-  const { rows } = await sql<At<Candidate>>`
+  const { rows } = await candidatesOf(readings).execute(db);
+  return grouped(rows, readings.length);
+}
+
+/** The statement of `findCandidates`, to be sent together with others. */
+export function candidatesOf(readings: Readings[]): RawBuilder<At<Candidate>> {
+  return sql`
     select r.at::int as at, found.*
     from unnest(
       ${readings.map(({ accountId }) => accountId)}::bigint[],
@@ -67,8 +73,7 @@ export async function findCandidates(db: Db, readings: Readings[]): Promise<Cand
           where payer_sha256 = r.payer_sha256 and typed_key = r.typed_key order by id desc limit 1
         ) l join accounts a on a.id = l.account_id
         where ${IS_OPEN}
-    ) found`.execute(db);
-  return grouped(rows, readings.length);
+    ) found`;
 }
 
 /** Those of the accounts that exist and on which a payment may still be expected. */

@@ -39,6 +39,9 @@ export interface NewPaymentRow {
 /** The id of the payment that a statement inserts, in what goes with it. */
 const NEW_PAYMENT_ID = sql<number>`(select id from payment)`;
 
+/** What else is written with a payment, given its id in SQL. */
+export type Along = (paymentId: RawBuilder<number>) => RawBuilder<unknown>;
+
 /**
  * The statement that inserts a payment with its ledger entries and its audit row: one, since each more would be
  * one more to wait for while the account is locked. What refuses it, `whyRefused` tells.
@@ -47,6 +50,7 @@ export function paymentInsert(
   actor: Actor,
   payment: NewPaymentRow,
   lines: LedgerLine[],
+  along?: Along,
 ): RawBuilder<PaymentRow> {
   const { accountId, amountMinor, paymentMethodId, transactionRef, paymentDate: valueDate } = payment;
   const entries = insertEntries({
@@ -72,7 +76,7 @@ export function paymentInsert(
         ${payment.matchReason ?? null}, ${payment.provider?.name ?? null}, ${payment.provider?.transId ?? null},
         ${actor.userId})
       returning *
-    ), entries as (${entries}), audited as (${audited})
+    ), entries as (${entries}), audited as (${audited})${along ? sql`, along as (${along(NEW_PAYMENT_ID)})` : sql``}
     select * from payment`;
 }
 
