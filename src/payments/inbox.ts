@@ -1,6 +1,6 @@
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { canTake } from '../accounts/rules.ts';
-import { booksOf, lockAccount } from '../accounts/store.ts';
+import { type AccountRow, accountLock, booksOf, lockAccount } from '../accounts/store.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM } from '../core/context.ts';
 import { businessDay } from '../core/dates.ts';
@@ -128,12 +128,17 @@ async function settleAnew<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   );
 }
 
+/** No account has this id. */
+const NO_ACCOUNT = 0;
+
 /** What the provider told, the method that its payments are booked under, and whose money it is. */
 interface Told {
   row: NotificationRow;
   provider: ProviderTransaction;
   methodId: number;
   match: Match;
+  /** The account whose number the reference is, locked. */
+  named: AccountRow | undefined;
 }
 
 async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<Receipt> {
@@ -143,7 +148,7 @@ async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<R
   const readings = readingsOf(context, row);
 
   // The reference's lock comes first: of all who tell of this transaction, one at a time looks further.
-  const [, [handEntry, another], [booked], others, methods, candidates] = await together(
+  const [, [handEntry, another], [booked], others, methods, candidates, [named]] = await together(
     tx,
     referenceLock(transId),
     handEntriesLock(transId, amount),
@@ -151,6 +156,8 @@ async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<R
     otherNotification(row),
     mobileMoneyMethod(),
     candidatesOf(readings ? [readings] : []),
+    // That of nearly all money, so that it need not be waited for alone.
+    accountLock(readings?.accountId ?? NO_ACCOUNT),
   );
   const settleAs = async (settlement: Settlement & { paymentId: number | null }): Promise<Receipt> => {
     await settleNotification(row.id, settlement).execute(tx);
@@ -173,7 +180,7 @@ async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<R
     return settleAs({ outcome: 'conflict', paymentId: null, conflictPaymentId, flags: row.flags });
   }
   const match = decideMatch(candidates, readings?.referenceIsEmpty ?? false);
-  const told = { row, provider, methodId: idOf(methods), match };
+  const told = { row, provider, methodId: idOf(methods), match, named };
   return handEntry ? settleAs(await link(tx, handEntry, told)) : book(tx, context, told);
 }
 
@@ -209,9 +216,10 @@ async function link(tx: Tx, entry: PaymentRow, { row, provider, methodId, match 
 }
 
 /** Books the money and says so of its notification, by one statement. */
-async function book(tx: Tx, context: Context, { row, provider, methodId, match }: Told): Promise<Receipt> {
+async function book(tx: Tx, context: Context, told: Told): Promise<Receipt> {
+  const { row, provider, methodId, match } = told;
   const amountMinor = BigInt(row.amount_minor ?? 0);
-  const found = match.accountId === null ? undefined : await lockAccount(tx, match.accountId);
+  const found = await lockMatched(tx, told);
   const full = found !== undefined && !canTake(booksOf(found), amountMinor);
   const account = full ? undefined : found;
   const outcome = account ? 'matched' : 'unmatched';
@@ -233,6 +241,11 @@ async function book(tx: Tx, context: Context, { row, provider, methodId, match }
     (paymentId) => settleNotification(row.id, { outcome, paymentId, flags }),
   );
   return { outcome, paymentId: payment.id };
+}
+
+async function lockMatched(tx: Tx, { match: { accountId }, named }: Told): Promise<AccountRow | undefined> {
+  if (accountId === null) return undefined;
+  return named?.id === accountId ? named : lockAccount(tx, accountId);
 }
 
 /** None for a notification about money that went to another's number. */
