@@ -202,6 +202,9 @@ async function measureSingle({ base }, headers) {
   await one('GET /reports/accounts/summary, a past month', () =>
     get(`/reports/accounts/summary?startDate=${past}01&endDate=${past}28`),
   );
+  await one('GET /accounts?status=, of 70 % of the accounts', () =>
+    get('/accounts?status=active&sort=createdAt:desc&limit=20'),
+  );
   const middle = Math.floor(size.accounts / 40);
   await one('GET /accounts, the middle page of all', () => get(`/accounts?page=${middle}`));
   return lines;
