@@ -6,7 +6,7 @@ import { AppError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Limiter } from '../core/rate-limit.ts';
 import { refuseCommonPassword } from '../users/common-passwords.ts';
-import { hashPassword, passwordMatches } from '../users/passwords.ts';
+import { type Guessing, hashPassword, passwordMatches } from '../users/passwords.ts';
 import * as users from '../users/store.ts';
 import type { IdentityProviders } from './identity-providers.ts';
 import { admitNewcomer, refuseWhereClosed } from './registration.ts';
@@ -38,15 +38,10 @@ export async function register(context: Context, parts: AuthParts, body: Registr
 export async function login(context: Context, parts: AuthParts, body: { email: string; password: string }) {
   const guessKey = hashToken(emailKey(body.email)).toString('base64url');
   const found = await users.findUserByEmail(context.db, body.email);
-  // Asked again when the hash's turn has come: a burst of guesses waits there. What is being hashed is not counted yet, so
-  // that right ones never count; of a burst of wrong ones, each instance may look at two more.
-  const checkGuesses = () => parts.guesses.check(guessKey);
-  await checkGuesses();
-  const matches = await passwordMatches(found?.password_hash ?? null, body.password, checkGuesses);
-  if (!found || !matches || !found.active) {
-    await parts.guesses.count(guessKey);
-    throw wrongPassword();
-  }
+  const guessing = guessingAt(parts, guessKey);
+  await guessing.check();
+  const stored = found?.active ? found.password_hash : null;
+  if (!(await passwordMatches(stored, body.password, guessing)) || !found) throw wrongPassword();
   await parts.guesses.forget(guessKey);
   return inTransaction(context.db, async (tx) => {
     // A password that was changed or a user who was disabled meanwhile must not leave a session behind.
@@ -54,6 +49,14 @@ export async function login(context: Context, parts: AuthParts, body: { email: s
     if (!user.active || user.password_hash !== found.password_hash) throw wrongPassword();
     return startSession(tx, context, parts, user);
   });
+}
+
+/**
+ * Checked again when the hash's turn has come, since a burst of guesses waits there. Right ones never count; of wrong ones
+ * at the same moment, each instance may look at one more, as it hashes two at a time.
+ */
+function guessingAt({ guesses }: Pick<AuthParts, 'guesses'>, key: string): Guessing {
+  return { check: () => guesses.check(key), failed: () => guesses.count(key) };
 }
 
 /** Ends the session of a user who signs out. */
@@ -103,10 +106,9 @@ export async function changePassword(
   const user = await users.getUser(context.db, actor.userId);
   // Counted apart from sign-ins, so that strangers who guess there do not keep a user from changing it here.
   const guessKey = `password of user ${actor.userId}`;
-  const checkGuesses = () => parts.guesses.check(guessKey);
-  await checkGuesses();
-  if (!(await passwordMatches(user.password_hash, body.currentPassword, checkGuesses))) {
-    await parts.guesses.count(guessKey);
+  const guessing = guessingAt(parts, guessKey);
+  await guessing.check();
+  if (!(await passwordMatches(user.password_hash, body.currentPassword, guessing))) {
     throw wrongCurrentPassword();
   }
   await parts.guesses.forget(guessKey);

@@ -24,22 +24,32 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
 /** A hash that no password has: an unknown user costs the same time as a wrong password. */
 let nobodysHash: Promise<string> | undefined;
 
-/** @param storedHash null for an unknown user, or for one who has no password: false, after the same time.
- * @param beforeHashing may still refuse, when the turn of this hash has come
+/** Counts guesses: both are asked while it is the turn of the guess, so that those who wait hear of it in time. */
+export interface Guessing {
+  /** May refuse to look at the guess. */
+  check(): Promise<void>;
+  failed(): Promise<unknown>;
+}
+
+const UNCOUNTED: Guessing = { check: async () => {}, failed: async () => {} };
+
+/**
+ * @param storedHash null for an unknown user, or for one who has no password: false, after the same time.
  * @throws AppError 503 while too many hashes wait for their turn
  */
 export async function passwordMatches(
   storedHash: string | null,
   password: string,
-  beforeHashing: () => Promise<void> = async () => {},
+  guessing = UNCOUNTED,
 ): Promise<boolean> {
   nobodysHash ??= hash(crypto.randomUUID(), COST); // once, and in no queue that could refuse it
   // Awaited for all: were it for the unknown alone, the first of them would show by the time taken.
   const nobodys = await nobodysHash;
   const target = storedHash ?? nobodys;
-  const matches = await inTurn(async () => {
-    await beforeHashing();
-    return verify(target, password);
+  return inTurn(async () => {
+    await guessing.check();
+    const matches = (await verify(target, password)) && storedHash !== null;
+    if (!matches) await guessing.failed();
+    return matches;
   });
-  return matches && storedHash !== null;
 }
