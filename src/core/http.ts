@@ -204,7 +204,9 @@ function tellOfLateFailures(app: FastifyInstance): void {
 
 /** RFC 9112, section 3.2: one Host, which may be missing before HTTP/1.1. */
 function problemOfHost({ rawHeaders, httpVersion }: IncomingMessage): AppError | undefined {
-  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name)).length;
+  const hosts = rawHeaders.filter(
+    (name, index) => index % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host',
+  ).length;
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
     ? undefined
     : invalidField('Host', 'must be sent as a header, once');

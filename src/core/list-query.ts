@@ -165,14 +165,20 @@ export function defineList<Extra extends TProperties>(
   }
 
   function read(given: ListQuery, company: Company): ListPlan {
-    const { problems, ...plan } = planOf(given, company);
+    const { problems, ...plan } = checked.get(given) ?? planOf(given, company);
     if (problems.length > 0) throw invalid(problems);
     const { page = 1, limit = DEFAULT_LIMIT } = given;
     return { ...plan, page, limit };
   }
 
+  /** What the validator has asked for already is not made again. */
+  const checked = new WeakMap<object, ReturnType<typeof planOf>>();
   const query = Object.assign(Type.Object<typeof pageProperties & Extra>(properties), {
-    [FURTHER_PROBLEMS]: (given: Unchecked, company: Company) => planOf(given, company).problems,
+    [FURTHER_PROBLEMS]: (given: Unchecked, company: Company) => {
+      const plan = planOf(given, company);
+      checked.set(given, plan);
+      return plan.problems;
+    },
   });
   return { query, read };
 }

@@ -24,7 +24,7 @@ import {
   settleNotification,
 } from './inbox-store.ts';
 import { decideMatch, learnedReason, type Match, type Readings, readReference } from './matching.ts';
-import { candidatesOf } from './matching-store.ts';
+import { candidatesOf, findMatch } from './matching-store.ts';
 import {
   handEntriesLock,
   linkToProvider,
@@ -256,9 +256,7 @@ function readingsOf({ config }: Context, row: NotificationRow): Readings | undef
 
 async function matchOf(tx: Tx, context: Context, row: NotificationRow): Promise<Match> {
   const readings = readingsOf(context, row);
-  if (!readings) return { accountId: null, candidates: [] };
-  const { rows } = await candidatesOf([readings]).execute(tx);
-  return decideMatch(rows, readings.referenceIsEmpty);
+  return readings ? findMatch(tx, readings) : { accountId: null, candidates: [] };
 }
 
 /** How an account was found, as the payment shows it. */

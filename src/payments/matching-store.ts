@@ -10,7 +10,6 @@ import {
   type MaskedNumber,
   type Match,
   type Readings,
-  readReference,
 } from './matching.ts';
 
 /** Of one reading; a customer with more accounts is found all the same. */
@@ -22,12 +21,8 @@ const MAX_LEARNED = 5;
 
 const IS_OPEN = sql<boolean>`a.status = any(${[...OPEN_STATUSES]}::account_status[])`;
 
-/** What a payer meant by a reference; the one way in which it is read, by the inbox and for whoever asks before paying. */
-export async function findMatch(
-  db: Db,
-  { reference, payer, region }: { reference: string | null; payer: string | null; region: string },
-): Promise<Match> {
-  const readings = readReference(reference, payer, region);
+/** What a payer meant by a reference. The inbox reads the candidates with other things, and decides by the same rule. */
+export async function findMatch(db: Db, readings: Readings): Promise<Match> {
   const { rows } = await candidatesOf([readings]).execute(db);
   return decideMatch(rows, readings.referenceIsEmpty);
 }

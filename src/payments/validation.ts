@@ -3,6 +3,7 @@ import { balanceOf, canTake } from '../accounts/rules.ts';
 import { type AccountRow, booksOf, findAccountRow } from '../accounts/store.ts';
 import type { Context } from '../core/context.ts';
 import type { Minor } from '../core/money.ts';
+import { readReference } from './matching.ts';
 import { findMatch } from './matching-store.ts';
 
 /** A payment that has not been made yet. */
@@ -26,7 +27,7 @@ export async function validatePayment(
   { db, config }: Context,
   { amountMinor, reference, payer }: Proposal,
 ): Promise<Judgement> {
-  const match = await findMatch(db, { reference, payer, region: config.PHONE_REGION });
+  const match = await findMatch(db, readReference(reference, payer, config.PHONE_REGION));
   // A number that exists is not refused as unknown, even where a person must still say whose money it is.
   const accountId =
     match.accountId ?? match.candidates.find(({ method }) => method === 'account_number')?.accountId;
