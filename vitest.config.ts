@@ -4,6 +4,9 @@ export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],
+    setupFiles: ['test/seed.ts'],
+    // The same cases each time, so that a test fails for what was changed; test:properties looks for new ones.
+    env: { PROPERTY_SEED: process.env.PROPERTY_SEED ?? '1' },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

@@ -1,5 +1,8 @@
 import { defineConfig } from 'vitest/config';
 
+const PROPERTY_SEED = process.env.PROPERTY_SEED ?? String(Date.now() % 2 ** 31);
+process.stdout.write(`Properties: repeat this run with PROPERTY_SEED=${PROPERTY_SEED}\n`);
+
 /** The properties of money and schedules with as many cases as make them worth believing. */
 export default defineConfig({
   test: {
@@ -8,9 +11,11 @@ export default defineConfig({
       'test/api/report-functions.test.ts',
       'src/accounts/schedule.test.ts',
       'src/accounts/rules.test.ts',
+      'src/statements/rules.test.ts',
     ],
     globalSetup: ['test/global-setup.ts'],
-    env: { PROPERTY_RUNS: process.env.PROPERTY_RUNS ?? '1000' },
+    setupFiles: ['test/seed.ts'],
+    env: { PROPERTY_RUNS: process.env.PROPERTY_RUNS ?? '1000', PROPERTY_SEED },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,

@@ -18,10 +18,8 @@ import type { Row } from '../../src/statements/rules.ts';
 import { makeStatement } from '../../src/statements/store.ts';
 import { expectLawsToHold } from '../books.ts';
 import { useService } from '../harness.ts';
-import { printedSeed } from '../seed.ts';
 import { type Case, inCase, PLANS, RUNS, START, type Stage, setStage } from './in-process.ts';
 
-const SEED = printedSeed('splitting a payment');
 const service = useService();
 const signal = new AbortController().signal;
 let stage: Stage;
@@ -130,6 +128,7 @@ async function rowOf({ tx }: Case, id: number): Promise<AccountRow> {
   return (await findAccountRow(tx, id)) ?? expect.fail();
 }
 
+type Summary = Awaited<ReturnType<typeof summarizeAccounts>>;
 type Lived = Awaited<ReturnType<typeof live>>;
 
 /** All that anyone is shown of the account and the books, without what names or counts single payments. */
@@ -142,6 +141,7 @@ async function pictureOf(run: Case, lived: Lived, { asked, period: { from, days 
   const begin = addDays(START, from);
   const period = { startDate: begin, endDate: addDays(begin, days) };
   const all = { startDate: addDays(START, -200), endDate: day };
+  const summary = await summarizeAccounts(tx, context, period);
   const { data: report } = await reportPayments(tx, context.currency, all, { page: 1, limit: 1 });
   const { rows: books } = await sql`
     select event, ledger_account, value_date, payment_method_id, sum(amount_minor)::text as sum
@@ -156,7 +156,7 @@ async function pictureOf(run: Case, lived: Lived, { asked, period: { from, days 
       today: day,
       amountMinor: BigInt(asked.amountMinor),
     }),
-    summary: await summarizeAccounts(tx, context, period),
+    summary: period.endDate < day ? withoutSuspensions(summary) : summary,
     summaryOfAll: await summarizeAccounts(tx, context, all),
     report: {
       totals: { ...report.totals, counts: null },
@@ -164,6 +164,27 @@ async function pictureOf(run: Case, lived: Lived, { asked, period: { from, days 
       byDay: withoutCounts(report.byDay),
     },
     books,
+  };
+}
+
+/**
+ * A past day's summary without what was suspended on that day. A first part that ended a suspension did so before
+ * the second one completed the account. That move stays on record when both are reversed later, as all that
+ * happened does; the payment that came whole had completed the account without it.
+ */
+function withoutSuspensions({ byStatus, ...rest }: Summary) {
+  const of = (wanted: string) => byStatus.find(({ status }) => status === wanted) ?? expect.fail();
+  const [active, suspended] = [of('active'), of('suspended')];
+  const activeOrSuspended = {
+    count: active.count + suspended.count,
+    contractValue: active.contractValue + suspended.contractValue,
+    outstanding: active.outstanding + suspended.outstanding,
+    arrears: active.arrears + suspended.arrears,
+  };
+  return {
+    ...rest,
+    activeOrSuspended,
+    byStatus: byStatus.filter((each) => each !== active && each !== suspended),
   };
 }
 
@@ -201,7 +222,7 @@ async function storyTold(
 
 const seen = new Set<string>();
 
-describe(`splitting a payment in two (seed ${SEED})`, () => {
+describe('splitting a payment in two', () => {
   it(`changes nothing but the number of payments, ${RUNS} times`, async () => {
     await fc.assert(
       fc.asyncProperty(story, (told) =>
@@ -222,7 +243,7 @@ describe(`splitting a payment in two (seed ${SEED})`, () => {
           if (whole.statement.creditMinor > 0n) seen.add('credit');
         }),
       ),
-      { numRuns: RUNS, seed: SEED },
+      { numRuns: RUNS },
     );
     // In fewer runs some of it may be missing; without it the property would say too little.
     if (RUNS < 1_000) return;
