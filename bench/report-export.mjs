@@ -13,7 +13,7 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { paymentsCsv, TEXT_COLUMNS } from '../dist/reports/store.js';
+import { paymentsCsv, TEXT_COLUMNS } from '../dist/reports/payments-store.js';
 import { createDatabase, fill, sizes } from './load.mjs';
 
 const [payments, accounts, rounds] = [1_000_000, 20_000, 3].map((value, i) =>

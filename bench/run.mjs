@@ -18,7 +18,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { formatAccountNumber } from '../dist/accounts/account-number.js';
-import { paymentsCsv } from '../dist/reports/store.js';
+import { paymentsCsv } from '../dist/reports/payments-store.js';
 import { FIRST_OPEN_ACCOUNT, openAccounts } from './load.mjs';
 import { openBench, readOptions } from './open-bench.mjs';
 import { answering, cpuMsOf, freePort, memoryMbOf, SECRET, signIn, stop } from './programs.mjs';

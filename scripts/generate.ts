@@ -20,7 +20,7 @@ import { currencyOf, prepareDatabase } from '../src/database.ts';
 import { startEmbeddedPostgres } from '../src/embedded-postgres/supervisor.ts';
 import { openDatabaseProbe } from '../src/health/probe.ts';
 import { PROOF_READS } from '../src/proof/store.ts';
-import { SUMMARY_READS } from '../src/reports/store.ts';
+import { SUMMARY_READS } from '../src/reports/summary-store.ts';
 import { dumpSchema } from './dump-schema.ts';
 
 const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'off' });

@@ -16,7 +16,7 @@ import { startEmbeddedPostgres } from './embedded-postgres/supervisor.ts';
 import { openDatabaseProbe } from './health/probe.ts';
 import { runMinuteJobs, startMinuteJobs } from './jobs.ts';
 import { PROOF_READS } from './proof/store.ts';
-import { SUMMARY_READS } from './reports/store.ts';
+import { SUMMARY_READS } from './reports/summary-store.ts';
 import { createSettableClock } from './test-clock/routes.ts';
 
 const BALANCERS_LOOK_AWAY_MS = 1_500;

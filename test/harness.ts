@@ -13,7 +13,7 @@ import { openRedis } from '../src/core/redis.ts';
 import { currencyOf } from '../src/database.ts';
 import { openDatabaseProbe } from '../src/health/probe.ts';
 import { PROOF_READS } from '../src/proof/store.ts';
-import { SUMMARY_READS } from '../src/reports/store.ts';
+import { SUMMARY_READS } from '../src/reports/summary-store.ts';
 import { createSettableClock, type SettableClock } from '../src/test-clock/routes.ts';
 import { committedDescription } from './description.ts';
 import { databaseOn } from './global-setup.ts';

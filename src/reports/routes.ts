@@ -6,9 +6,10 @@ import { Envelope, examplesOf, ok, PagedEnvelope } from '../core/envelope.ts';
 import { invalid } from '../core/errors.ts';
 import { DEFAULT_LIMIT } from '../core/list-query.ts';
 import type { LongReads } from '../core/long-reads.ts';
+import { paymentsCsv, reportPayments, TEXT_COLUMNS } from './payments-store.ts';
 import { type Period, readPeriod } from './rules.ts';
 import { AccountSummary, CsvFile, PaymentsQuery, PaymentsReport, SummaryQuery } from './schema.ts';
-import { paymentsCsv, reportPayments, SUMMARY_READS, summarizeAccounts, TEXT_COLUMNS } from './store.ts';
+import { SUMMARY_READS, summarizeAccounts } from './summary-store.ts';
 
 interface ReportParts {
   copies: CopyPool;

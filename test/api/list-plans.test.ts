@@ -17,7 +17,7 @@ import { notificationList, paymentList } from '../../src/payments/schema.ts';
 import { configurationList, productList } from '../../src/products/schema.ts';
 import { providerStatementLineList, providerStatementList } from '../../src/provider-statements/schema.ts';
 import { reconciliationList } from '../../src/reconciliations/schema.ts';
-import { summarizeAccounts } from '../../src/reports/store.ts';
+import { summarizeAccounts } from '../../src/reports/summary-store.ts';
 import { userList } from '../../src/users/schema.ts';
 import { newAccount, newCustomer, pay, reverse, setToday, useService } from '../harness.ts';
 

@@ -11,7 +11,8 @@ import { type AccountRow, findAccountRow, termsOf, toAccount } from '../../src/a
 import { addDays } from '../../src/core/dates.ts';
 import { refundCredit } from '../../src/credit/commands.ts';
 import { recordPayment, reversePayment } from '../../src/payments/commands.ts';
-import { reportPayments, summarizeAccounts } from '../../src/reports/store.ts';
+import { reportPayments } from '../../src/reports/payments-store.ts';
+import { summarizeAccounts } from '../../src/reports/summary-store.ts';
 import type { Cover } from '../../src/statements/coverage-rules.ts';
 import { quoteOf } from '../../src/statements/quote-rules.ts';
 import type { Row } from '../../src/statements/rules.ts';
