@@ -170,8 +170,8 @@ async function measureSingle({ base }, headers) {
       await database.query(
         `with batch as (insert into reconciliations (reconciliation_date, payment_count, total_minor)
           select current_date, count(*), sum(amount_minor) from payments where id = any($1::bigint[]) returning id)
-        update payments p set reconciliation_id = batch.id, reconciliation_date = current_date, updated_at = now()
-        from batch where p.id = any($1::bigint[])`,
+        insert into reconciled_payments (payment_id, reconciliation_id)
+        select payment_id, batch.id from batch, unnest($1::bigint[]) payment_id`,
         [batch],
       );
       await database.query('commit');

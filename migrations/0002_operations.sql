@@ -45,22 +45,15 @@ create table reconciliations (
 );
 create index reconciliations_created on reconciliations (created_at, id);
 
-alter table payments
-  add column reconciliation_id bigint references reconciliations,
-  add column reconciliation_date date,
-  add constraint payments_reconciled_wholly check ((reconciliation_id is null) = (reconciliation_date is null));
-create index payments_reconciliation on payments (reconciliation_id) where reconciliation_id is not null;
+-- Rows of their own: to stamp a payment would write it, and its place in every index, a second time.
+create table reconciled_payments (
+  payment_id bigint primary key references payments, -- so each is reconciled once
+  reconciliation_id bigint not null references reconciliations
+);
+create index reconciled_payments_batch on reconciled_payments (reconciliation_id, payment_id);
 
-create function payment_is_reconciled_once() returns trigger language plpgsql as $$
-begin
-  raise exception 'payment % is reconciled already', old.id using errcode = 'restrict_violation';
-end $$;
-
-create trigger payments_reconciled_once before update on payments for each row
-  when (old.reconciliation_id is not null
-    and (old.reconciliation_id, old.reconciliation_date)
-      is distinct from (new.reconciliation_id, new.reconciliation_date))
-  execute function payment_is_reconciled_once();
+create trigger reconciled_payments_append_only before update or delete or truncate on reconciled_payments
+  for each statement execute function rows_are_never_edited();
 
 -- Commissions --------------------------------------------------------------------------------------
 

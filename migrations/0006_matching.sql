@@ -24,5 +24,4 @@ alter table notifications add column payer_name text;
 create index customers_phone_end on customers (right(phone, 3));
 
 -- Batches say how much of them was reversed later.
-create index payments_reconciled_reversed on payments (reconciliation_id)
-  where status = 'reversed' and reconciliation_id is not null;
+create index payments_reversed_ids on payments (id) include (amount_minor) where status = 'reversed';

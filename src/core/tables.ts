@@ -331,8 +331,6 @@ export interface Payments {
   payment_method_id: Int8;
   provider: string | null;
   provider_trans_id: string | null;
-  reconciliation_date: PlainDate | null;
-  reconciliation_id: Int8 | null;
   reference_key: string | null;
   reversal_reason: string | null;
   reversed_at: Moment | null;
@@ -438,6 +436,11 @@ export interface ProviderStatementTotals {
   statement_id: Int8;
 }
 
+export interface ReconciledPayments {
+  payment_id: Int8;
+  reconciliation_id: Int8;
+}
+
 export interface Reconciliations {
   created_at: Generated<Moment>;
   created_by: Int8 | null;
@@ -512,6 +515,7 @@ export interface DB {
   provider_statement_lines: ProviderStatementLines;
   provider_statement_totals: ProviderStatementTotals;
   provider_statements: ProviderStatements;
+  reconciled_payments: ReconciledPayments;
   reconciliations: Reconciliations;
   refresh_tokens: RefreshTokens;
   sessions: Sessions;

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
-import type { Db, Tx } from '../core/db.ts';
+import { type Db, type Statement, type Tx, together } from '../core/db.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { PaymentStatus, Reconciliations } from '../core/tables.ts';
 
@@ -11,7 +11,8 @@ type ReconciliationRow = Selectable<Reconciliations> & { reversed_count: number;
 const SELECT = sql<ReconciliationRow>`
   select r.*, reversed.* from reconciliations r cross join lateral (
     select count(*) as reversed_count, coalesce(sum(p.amount_minor), 0)::bigint as reversed_minor
-    from payments p where p.reconciliation_id = r.id and p.status = 'reversed'
+    from reconciled_payments rp join payments p on p.id = rp.payment_id
+    where rp.reconciliation_id = r.id and p.status = 'reversed'
   ) reversed`;
 
 export interface LockedPayment {
@@ -21,26 +22,36 @@ export interface LockedPayment {
   reconciliation_id: number | null;
 }
 
-/** Each payment is a page of the disk, and one more for each of its indexes: no statement shall need seconds. */
+/** The rows of many payments may lie on as many pages of the disk: no statement shall need seconds for them. */
 const PAYMENTS_AT_ONCE = 1_000;
 
-function* inParts(ids: readonly number[]): Generator<number[]> {
+/** Does a statement for the payments with these ids, in the order of their ids, a part of them at a time. */
+async function inParts<Row>(tx: Tx, ids: readonly number[], statement: (part: number[]) => Statement<Row>) {
   const sorted = ids.toSorted((a, b) => a - b);
+  const statements: Statement<Row>[] = [];
   for (let start = 0; start < sorted.length; start += PAYMENTS_AT_ONCE) {
-    yield sorted.slice(start, start + PAYMENTS_AT_ONCE);
+    statements.push(statement(sorted.slice(start, start + PAYMENTS_AT_ONCE)));
   }
+  return (await together<Row[]>(tx, ...statements)).flat();
 }
 
-/** The payments with these ids, locked in the order of their ids. */
+/** The payments with these ids, locked in the order of their ids, and the batches that they are in by then. */
 export async function lockPayments(tx: Tx, ids: readonly number[]): Promise<LockedPayment[]> {
-  const locked: LockedPayment[] = [];
-  for (const part of inParts(ids)) {
-    const { rows } = await sql<LockedPayment>`
-      select id, amount_minor, status, reconciliation_id from payments
-      where id = any(${part}::bigint[]) order by id for no key update`.execute(tx);
-    locked.push(...rows);
-  }
-  return locked;
+  const locked = await inParts<Omit<LockedPayment, 'reconciliation_id'>>(
+    tx,
+    ids,
+    (part) => sql`
+      select id, amount_minor, status from payments where id = any(${part}::bigint[]) order by id for no key update`,
+  );
+  // Only now: a statement does not see what the others, whom it waited for, have done meanwhile.
+  const reconciled = await inParts<{ payment_id: number; reconciliation_id: number }>(
+    tx,
+    ids,
+    (part) => sql`
+      select payment_id, reconciliation_id from reconciled_payments where payment_id = any(${part}::bigint[])`,
+  );
+  const batchOf = new Map(reconciled.map((row) => [row.payment_id, row.reconciliation_id]));
+  return locked.map((payment) => ({ ...payment, reconciliation_id: batchOf.get(payment.id) ?? null }));
 }
 
 export interface NewReconciliation {
@@ -51,7 +62,7 @@ export interface NewReconciliation {
   createdBy: number | null;
 }
 
-/** Makes the batch and stamps its payments, which the transaction has locked. */
+/** Makes the batch of payments that the transaction has locked. */
 export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Promise<number> {
   const { id } = await tx
     .insertInto('reconciliations')
@@ -64,11 +75,13 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
     })
     .returning('id')
     .executeTakeFirstOrThrow();
-  for (const part of inParts(batch.paymentIds)) {
-    await sql`
-      update payments set reconciliation_id = ${id}, reconciliation_date = ${batch.date}::date, updated_at = now()
-      where id = any(${part}::bigint[])`.execute(tx);
-  }
+  await inParts(
+    tx,
+    batch.paymentIds,
+    (part) => sql`
+      insert into reconciled_payments (payment_id, reconciliation_id)
+      select payment_id, ${id} from unnest(${part}::bigint[]) payment_id`,
+  );
   return id;
 }
 

@@ -317,7 +317,7 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
   ],
   [
     'a payment left its batch',
-    'update payments set reconciliation_id = null, reconciliation_date = null where id = :payment',
+    'delete from reconciled_payments where payment_id = :payment',
     { reconciliations: ['reconciliations', ':batch'] },
   ],
   [

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { newAccount, notification, type TestService, useService } from '../harness.ts';
 
@@ -105,6 +107,37 @@ describe('POST /payments/reconcile', () => {
     ]) {
       expect((await service.call('POST', '/payments/reconcile', body)).status).toBe(400);
     }
+  });
+
+  it('changes when its payments were last updated, which lists filter and sort by', async () => {
+    const [first, second, third] = [await pay(service, 1), await pay(service, 2), await pay(service, 3)];
+    const before = (await service.call('GET', `/payments/${third}`)).body.data.updatedAt;
+    await delay(5);
+    await service.call('POST', '/payments/reconcile', { paymentIds: [first] });
+    const { updatedAt, createdAt } = (await service.call('GET', `/payments/${first}`)).body.data;
+    expect(updatedAt > before).toBe(true);
+    expect(updatedAt > createdAt).toBe(true);
+    const since = `filter[id][in]=${first},${second},${third}&filter[updatedAt][gte]=${updatedAt}`;
+    const later = await service.call('GET', `/payments?${since}`);
+    expect(later.body.data).toMatchObject([{ id: first, updatedAt }]);
+    const newest = await service.call('GET', '/payments?sort=updatedAt:desc&limit=1');
+    expect(newest.body.data).toMatchObject([{ id: first }]);
+    await delay(5);
+    const reversed = await service.call('POST', `/payments/${first}/reverse`, { reason: 'bounced' });
+    expect(reversed.body.data.updatedAt > updatedAt).toBe(true);
+    expect((await service.call('GET', `/payments/${first}`)).body.data).toEqual(reversed.body.data);
+  });
+
+  it('is kept: no payment leaves its batch or goes to another', async () => {
+    const id = await pay(service, 1);
+    await service.call('POST', '/payments/reconcile', { paymentIds: [id] });
+    const { db } = service.context;
+    await expect(sql`delete from reconciled_payments`.execute(db)).rejects.toThrow('never edited');
+    await expect(sql`update reconciled_payments set reconciliation_id = 1`.execute(db)).rejects.toThrow(
+      'never edited',
+    );
+    const again = sql`insert into reconciled_payments select payment_id, 1 from reconciled_payments where payment_id = ${id}`;
+    await expect(again.execute(db)).rejects.toThrow('reconciled_payments_pkey');
   });
 
   it('takes 10,000 ids', async () => {
