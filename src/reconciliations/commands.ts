@@ -20,10 +20,14 @@ export async function reconcile(context: Context, actor: Actor, body: ReconcileB
   const ids = [...new Set(body.paymentIds)];
   return inTransaction(context.db, async (tx) => {
     const payments = new Map((await lockPayments(tx, ids)).map((payment) => [payment.id, payment]));
-    const results = ids.map((id) => ({ id, payment: payments.get(id), result: resultOf(payments.get(id)) }));
-    const fresh = results.flatMap(({ payment, result }) =>
-      payment && result === 'reconciled' ? [payment] : [],
-    );
+    const results: Outcome[] = [];
+    const fresh: LockedPayment[] = [];
+    for (const id of ids) {
+      const payment = payments.get(id);
+      const result = resultOf(payment);
+      results.push({ id, payment, result });
+      if (payment && result === 'reconciled') fresh.push(payment);
+    }
 
     const batchId = fresh.length > 0 ? await makeBatch(tx, actor, { date, payments: fresh }) : null;
     return answer(context, date, batchId, results);
@@ -76,23 +80,18 @@ export function resultOf(payment: LockedPayment | undefined): Result {
 }
 
 function answer({ currency }: Context, date: PlainDate, batchId: number | null, outcomes: Outcome[]) {
-  const count = (result: Result) => outcomes.filter((outcome) => outcome.result === result).length;
-  const total = (result: Result) => {
-    const payments = outcomes.flatMap((outcome) =>
-      outcome.payment && outcome.result === result ? [outcome.payment] : [],
-    );
-    return totalOf(sumOf(payments), currency, FEWER_PAYMENTS);
-  };
+  const counts = { reconciled: 0, already_reconciled: 0, not_found: 0, not_reconcilable: 0 };
+  const sums = { reconciled: 0n, already_reconciled: 0n, not_found: 0n, not_reconcilable: 0n };
+  for (const { payment, result } of outcomes) {
+    counts[result] += 1;
+    if (payment) sums[result] += BigInt(payment.amount_minor);
+  }
+  const total = (result: Result) => totalOf(sums[result], currency, FEWER_PAYMENTS);
   return {
     reconciliationId: batchId,
     reconciliationDate: date,
     currency: currency.code,
-    counts: {
-      reconciled: count('reconciled'),
-      already_reconciled: count('already_reconciled'),
-      not_found: count('not_found'),
-      not_reconcilable: count('not_reconcilable'),
-    },
+    counts,
     totals: {
       reconciled: total('reconciled'),
       already_reconciled: total('already_reconciled'),

@@ -50,8 +50,14 @@ export async function lockPayments(tx: Tx, ids: readonly number[]): Promise<Lock
     (part) => sql`
       select payment_id, reconciliation_id from reconciled_payments where payment_id = any(${part}::bigint[])`,
   );
-  const batchOf = new Map(reconciled.map((row) => [row.payment_id, row.reconciliation_id]));
-  return locked.map((payment) => ({ ...payment, reconciliation_id: batchOf.get(payment.id) ?? null }));
+  const batchOf = new Map<number, number>();
+  for (const { payment_id: id, reconciliation_id: batch } of reconciled) batchOf.set(id, batch);
+  return locked.map(({ id, amount_minor, status }) => ({
+    id,
+    amount_minor,
+    status,
+    reconciliation_id: batchOf.get(id) ?? null,
+  }));
 }
 
 export interface NewReconciliation {
