@@ -467,6 +467,8 @@ create table payments (
   created_by bigint,
   created_at timestamp(3) with time zone not null default now(),
   updated_at timestamp(3) with time zone not null default now(),
+  reconciliation_id bigint,
+  reconciliation_date date,
   match_reason text,
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),
   constraint payments_check CHECK (((status = 'reversed'::payment_status) = (reversed_at IS NOT NULL))),
@@ -474,9 +476,11 @@ create table payments (
   constraint payments_check2 CHECK (((status <> 'unmatched'::payment_status) OR (account_id IS NULL))),
   constraint payments_check3 CHECK (((provider IS NULL) = (provider_trans_id IS NULL))),
   constraint payments_check4 CHECK (((transaction_ref IS NULL) = (reference_key IS NULL))),
+  constraint payments_reconciled_wholly CHECK (((reconciliation_id IS NULL) = (reconciliation_date IS NULL))),
   constraint payments_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint payments_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint payments_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
+  constraint payments_reconciliation_id_fkey FOREIGN KEY (reconciliation_id) REFERENCES reconciliations(id),
   constraint payments_pkey PRIMARY KEY (id),
   constraint payments_trans_id_unique UNIQUE (provider_trans_id, provider)
 );
@@ -596,23 +600,16 @@ create table provider_statements (
 CREATE INDEX provider_statements_at_work ON public.provider_statements USING btree (progressed_at) WHERE (status <> ALL (ARRAY['done'::provider_statement_status, 'failed'::provider_statement_status]));
 CREATE INDEX provider_statements_created ON public.provider_statements USING btree (created_at, id);
 
-create table reconciled_payments (
-  payment_id bigint not null,
-  reconciliation_id bigint not null,
-  constraint reconciled_payments_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
-  constraint reconciled_payments_reconciliation_id_fkey FOREIGN KEY (reconciliation_id) REFERENCES reconciliations(id),
-  constraint reconciled_payments_pkey PRIMARY KEY (payment_id)
-);
-CREATE INDEX reconciled_payments_batch ON public.reconciled_payments USING btree (reconciliation_id, payment_id);
-
 create table reconciliations (
   id bigint not null generated always as identity,
   reconciliation_date date not null,
   payment_count integer not null,
   total_minor bigint not null,
+  payment_ids bigint[] not null,
   created_by bigint,
   created_at timestamp(3) with time zone not null default now(),
   provider_statement_id bigint,
+  constraint reconciliations_check CHECK ((cardinality(payment_ids) = payment_count)),
   constraint reconciliations_payment_count_check CHECK ((payment_count > 0)),
   constraint reconciliations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint reconciliations_provider_statement_id_fkey FOREIGN KEY (provider_statement_id) REFERENCES provider_statements(id),
@@ -828,6 +825,14 @@ AS $function$
   select greatest(0, least(paid_minor, total_minor) - deposit_minor)
 $function$;
 
+CREATE OR REPLACE FUNCTION public.payment_is_reconciled_once()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'payment % is reconciled already', old.id using errcode = 'restrict_violation';
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.payment_money_is_frozen()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -864,4 +869,4 @@ CREATE TRIGGER ledger_events_balance AFTER INSERT ON public.ledger_entries REFER
 
 CREATE TRIGGER payments_money_frozen BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((((old.amount_minor IS DISTINCT FROM new.amount_minor) OR (old.payment_method_id IS DISTINCT FROM new.payment_method_id)) OR (old.payment_date IS DISTINCT FROM new.payment_date)) OR (old.transaction_ref IS DISTINCT FROM new.transaction_ref))) EXECUTE FUNCTION payment_money_is_frozen();
 
-CREATE TRIGGER reconciled_payments_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.reconciled_payments FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+CREATE TRIGGER payments_reconciled_once BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((old.reconciliation_id IS NOT NULL) AND ((old.reconciliation_id IS DISTINCT FROM new.reconciliation_id) OR (old.reconciliation_date IS DISTINCT FROM new.reconciliation_date)))) EXECUTE FUNCTION payment_is_reconciled_once();

@@ -123,21 +123,21 @@ function statements({ payments, accounts, customers }) {
     from generate_series(1, ${accounts}::bigint) n join pay_plans p on p.id = 1 + n % 3 order by n`,
     `insert into account_status_changes (account_id, to_status, changed_on)
     select id, status, activation_date from accounts order by id`,
+    // Of every tenth payment, in batches of ten thousand.
+    `insert into reconciliations (reconciliation_date, payment_count, total_minor, payment_ids)
+    select current_date, count(*), sum(10000 + n % 9000), array_agg(n order by n)
+    from generate_series(10, ${payments}::bigint, 10) n group by n / 100000 order by n / 100000`,
     `insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key,
-      payment_date, status, source, match_method, provider, provider_trans_id, reversed_at, created_at)
+      payment_date, status, source, match_method, provider, provider_trans_id, reversed_at,
+      reconciliation_id, reconciliation_date, created_at)
     select case when n % 100 <> 1 then 1 + n * 7919 % ${accounts} end, 10000 + n % 9000, 1, 'QK' || n, 'QK' || n,
       current_date - 364 + (n * 365 / (${payments}::bigint + 1))::int,
       (case n % 100 when 1 then 'unmatched' when 2 then 'reversed' else 'matched' end)::payment_status, 'webhook',
       case n % 100 when 1 then null when 3 then 'assigned' else 'account_number' end::match_method,
       'mobilemoney', 'QK' || n, case n % 100 when 2 then now() end,
+      case when n % 10 = 0 then 1 + n / 100000 end, case when n % 10 = 0 then current_date end,
       now() - (${payments} - n)::float8 / ${payments} * interval '364 days'
     from generate_series(1, ${payments}::bigint) n`,
-    // Every tenth, in batches of ten thousand.
-    `insert into reconciliations (reconciliation_date, payment_count, total_minor)
-    select current_date, count(*), sum(amount_minor) from payments where id % 10 = 0
-    group by id / 100000 order by id / 100000`,
-    `insert into reconciled_payments (payment_id, reconciliation_id)
-    select id, 1 + id / 100000 from payments where id % 10 = 0 order by id`,
     `insert into notifications (provider, raw_body, trans_id, content_hash, amount_minor, status, outcome, payment_id,
       received_at)
     select provider, '{"TransID":"' || provider_trans_id || '","TransAmount":"100.00","MSISDN":"254700000000"}',

@@ -6,8 +6,7 @@ export function unreconciledOf(database) {
   let last = 0;
   return async () => {
     const { rows } = await database.query(
-      `select id::int from payments p where status <> 'reversed' and id > $1
-          and not exists (select from reconciled_payments where payment_id = p.id)
+      `select id::int from payments where reconciliation_id is null and status <> 'reversed' and id > $1
         order by id limit $2`,
       [last, BATCH],
     );

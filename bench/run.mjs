@@ -168,10 +168,10 @@ async function measureSingle({ base }, headers) {
     async () => {
       await database.query('begin');
       await database.query(
-        `with batch as (insert into reconciliations (reconciliation_date, payment_count, total_minor)
-          select current_date, count(*), sum(amount_minor) from payments where id = any($1::bigint[]) returning id)
-        insert into reconciled_payments (payment_id, reconciliation_id)
-        select payment_id, batch.id from batch, unnest($1::bigint[]) payment_id`,
+        `with batch as (insert into reconciliations (reconciliation_date, payment_count, total_minor, payment_ids)
+          select current_date, count(*), sum(amount_minor), array_agg(id) from payments where id = any($1::bigint[]) returning id)
+        update payments p set reconciliation_id = batch.id, reconciliation_date = current_date, updated_at = now()
+        from batch where p.id = any($1::bigint[])`,
         [batch],
       );
       await database.query('commit');

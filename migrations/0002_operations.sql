@@ -40,20 +40,30 @@ create table reconciliations (
   reconciliation_date date not null,
   payment_count integer not null check (payment_count > 0),
   total_minor bigint not null,
+  payment_ids bigint[] not null check (cardinality(payment_ids) = payment_count),
   created_by bigint references users,
   created_at timestamptz(3) not null default now()
 );
 create index reconciliations_created on reconciliations (created_at, id);
 
--- Rows of their own: to stamp a payment would write it, and its place in every index, a second time.
-create table reconciled_payments (
-  payment_id bigint primary key references payments, -- so each is reconciled once
-  reconciliation_id bigint not null references reconciliations
-);
-create index reconciled_payments_batch on reconciled_payments (reconciliation_id, payment_id);
+alter table payments
+  add column reconciliation_id bigint references reconciliations,
+  add column reconciliation_date date,
+  add constraint payments_reconciled_wholly check ((reconciliation_id is null) = (reconciliation_date is null));
+-- A payment is written twice in its life: when it is received and when it is reconciled. The second time it stays on its
+-- page, which has room for it, and in its place in every index, as long as no index has what is written then.
+alter table payments set (fillfactor = 45);
 
-create trigger reconciled_payments_append_only before update or delete or truncate on reconciled_payments
-  for each statement execute function rows_are_never_edited();
+create function payment_is_reconciled_once() returns trigger language plpgsql as $$
+begin
+  raise exception 'payment % is reconciled already', old.id using errcode = 'restrict_violation';
+end $$;
+
+create trigger payments_reconciled_once before update on payments for each row
+  when (old.reconciliation_id is not null
+    and (old.reconciliation_id, old.reconciliation_date)
+      is distinct from (new.reconciliation_id, new.reconciliation_date))
+  execute function payment_is_reconciled_once();
 
 -- Commissions --------------------------------------------------------------------------------------
 

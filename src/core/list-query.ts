@@ -85,6 +85,8 @@ export interface ListField {
   nullable?: boolean;
   /** For kind integer: a comparison in words that an index serves, where one with the column has none. */
   compare?: (operator: Comparison, value: number, day: PlainDate) => RawBuilder<boolean>;
+  /** What follows where it equals a value and an index serves, where the column has none. */
+  implies?: (value: unknown) => RawBuilder<boolean>;
   /** For kind text: the indexed column that says which texts are one, and what does; eq, ne, in and nin go by it. */
   key?: { column: RawBuilder<unknown>; of: (text: string) => string };
   /** For kind enum: the allowed values and the SQL type that they have. */
@@ -296,7 +298,9 @@ function readCondition(
   const byBytes = sql.raw(
     field.kind === 'text' && operator !== 'eq' && operator !== 'ne' ? ' collate "C"' : '',
   );
-  return { sql: sql`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}` };
+  const test = sql<boolean>`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}`;
+  const { implies } = field;
+  return { sql: implies && operator === 'eq' ? sql`(${test} and ${implies(read.value)})` : test };
 }
 
 const COMPARISON: Record<Comparison, string> = {

@@ -10,6 +10,14 @@ import type { Moment } from "./moment.ts";
 
 export type AccountStatus = "active" | "cancelled" | "completed" | "defaulted" | "pending" | "repossessed" | "suspended" | "written_off";
 
+export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
+  ? U[]
+  : ArrayTypeImpl<T>;
+
+export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
+  ? ColumnType<S[], I[], U[]>
+  : T[];
+
 export type CommissionStatus = "approved" | "calculated" | "paid";
 
 export type Frequency = "daily" | "monthly" | "weekly";
@@ -331,6 +339,8 @@ export interface Payments {
   payment_method_id: Int8;
   provider: string | null;
   provider_trans_id: string | null;
+  reconciliation_date: PlainDate | null;
+  reconciliation_id: Int8 | null;
   reference_key: string | null;
   reversal_reason: string | null;
   reversed_at: Moment | null;
@@ -436,16 +446,12 @@ export interface ProviderStatementTotals {
   statement_id: Int8;
 }
 
-export interface ReconciledPayments {
-  payment_id: Int8;
-  reconciliation_id: Int8;
-}
-
 export interface Reconciliations {
   created_at: Generated<Moment>;
   created_by: Int8 | null;
   id: Generated<Int8>;
   payment_count: number;
+  payment_ids: ArrayType<Int8>;
   provider_statement_id: Int8 | null;
   reconciliation_date: PlainDate;
   total_minor: Int8;
@@ -515,7 +521,6 @@ export interface DB {
   provider_statement_lines: ProviderStatementLines;
   provider_statement_totals: ProviderStatementTotals;
   provider_statements: ProviderStatements;
-  reconciled_payments: ReconciledPayments;
   reconciliations: Reconciliations;
   refresh_tokens: RefreshTokens;
   sessions: Sessions;

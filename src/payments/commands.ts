@@ -15,20 +15,13 @@ import {
   type PaymentRow,
   providerPaymentNamed,
   referenceLock,
-  type ShownPaymentRow,
   setAssigned,
   setReversed,
   setUnassigned,
-  unreconciled,
-  withBatch,
 } from './store.ts';
 
 /** Records money that was received and whose account is known. */
-export async function recordPayment(
-  context: Context,
-  actor: Actor,
-  body: NewPayment,
-): Promise<ShownPaymentRow> {
+export async function recordPayment(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
   const { amountMinor, paymentDate, transactionRef } = readPayment(context, body);
   return inTransaction(context.db, async (tx) => {
     const { method, account, isKnown } = await lockForPayment(tx, body, transactionRef);
@@ -37,7 +30,7 @@ export async function recordPayment(
     if (!account) throw notFound('account', body.accountId, 'accountId');
     checkRoom(account, amountMinor, 'amount');
     if (isKnown) throw duplicate('payment', 'transactionRef');
-    const payment = await bookPayment(tx, context, actor, account, {
+    return bookPayment(tx, context, actor, account, {
       amountMinor,
       paymentMethodId: method.id,
       transactionRef,
@@ -46,7 +39,6 @@ export async function recordPayment(
       matchMethod: null,
       provider: null,
     });
-    return unreconciled(payment);
   });
 }
 
@@ -73,13 +65,13 @@ export async function assignPayment(
   actor: Actor,
   id: number,
   accountId: number,
-): Promise<ShownPaymentRow> {
+): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
     const account = await lockAccount(tx, accountId);
     const payment = await lockPayment(tx, id);
     if (!payment) throw notFound('payment', id);
     if (!account) throw notFound('account', accountId, 'accountId');
-    if (payment.status === 'matched' && payment.account_id === accountId) return withBatch(tx, payment);
+    if (payment.status === 'matched' && payment.account_id === accountId) return payment;
     if (payment.status !== 'unmatched') throw refusedMove(payment, 'matched');
     checkRoom(account, BigInt(payment.amount_minor), 'accountId');
     const assigned = await setAssigned(tx, id, accountId);
@@ -92,7 +84,7 @@ export async function assignPayment(
       before: { status: payment.status, accountId: null },
       after: { status: 'matched', accountId, isLearned },
     });
-    return withBatch(tx, assigned);
+    return assigned;
   });
 }
 
@@ -105,7 +97,7 @@ export async function unassignPayment(
   actor: Actor,
   id: number,
   reason: string,
-): Promise<ShownPaymentRow> {
+): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
     const seen = await findPaymentRow(tx, id);
     if (!seen) throw notFound('payment', id);
@@ -121,7 +113,7 @@ export async function unassignPayment(
       before: { status: payment.status, accountId: account.id, matchMethod: payment.match_method },
       after: { status: 'unmatched', accountId: null, matchMethod: null, reason },
     });
-    return withBatch(tx, unassigned);
+    return unassigned;
   });
 }
 
@@ -134,7 +126,7 @@ export async function reversePayment(
   actor: Actor,
   id: number,
   reason: string,
-): Promise<ShownPaymentRow> {
+): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
     const { payment, account } = await lockPaymentAndAccount(tx, context, id);
     if (payment.status === 'reversed') throw refusedMove(payment, 'reversed');
@@ -148,7 +140,7 @@ export async function reversePayment(
       after: { status: 'reversed', reason },
     });
     if (payment.transaction_ref !== null) await bookWaitingConflict(tx, context, payment.transaction_ref);
-    return withBatch(tx, reversed);
+    return reversed;
   });
 }
 

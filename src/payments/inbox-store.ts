@@ -5,7 +5,7 @@ import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { NotificationOutcome, Notifications, PaymentSource } from '../core/tables.ts';
 import { referenceKey } from './rules.ts';
-import { PAYMENT_COLUMNS, PAYMENTS, type ShownPaymentRow } from './store.ts';
+import type { PaymentRow } from './store.ts';
 
 export type NotificationRow = Selectable<Notifications>;
 
@@ -165,11 +165,11 @@ type Sent = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'> & { flags
 
 /** Unmatched payments with what their payers sent. */
 export function listUnmatchedRows(db: Db, plan: ListPlan) {
-  return fetchPage<ShownPaymentRow & Sent>(db, plan, {
+  return fetchPage<PaymentRow & Sent>(db, plan, {
     select: sql`
-      select ${PAYMENT_COLUMNS}, n.bill_ref, n.payer, n.payer_name, n.flags
-      from ${PAYMENTS} left join notifications n on n.payment_id = p.id and ${IS_OWN}`,
-    from: sql`from ${PAYMENTS}`,
+      select p.*, n.bill_ref, n.payer, n.payer_name, n.flags
+      from payments p left join notifications n on n.payment_id = p.id and ${IS_OWN}`,
+    from: sql`from payments p`,
     where: [sql<boolean>`p.status = 'unmatched'`],
   });
 }

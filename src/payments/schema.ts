@@ -259,10 +259,16 @@ export const paymentList = defineList(
       sqlType: 'match_method',
       nullable: true,
     },
-    reconciliationId: { kind: 'id', column: column('r.reconciliation_id'), nullable: true },
-    reconciliationDate: { kind: 'date', column: column('b.reconciliation_date'), nullable: true },
+    reconciliationId: {
+      kind: 'id',
+      column: column('p.reconciliation_id'),
+      nullable: true,
+      implies: (id) =>
+        sql`p.id = any(array(select unnest(payment_ids) from reconciliations where id = ${id}::bigint))`,
+    },
+    reconciliationDate: { kind: 'date', column: column('p.reconciliation_date'), nullable: true },
     createdAt: { kind: 'timestamp', column: column('p.created_at') },
-    updatedAt: { kind: 'timestamp', column: sql`greatest(p.updated_at, b.created_at)` },
+    updatedAt: { kind: 'timestamp', column: column('p.updated_at') },
   },
   {},
 );

@@ -14,23 +14,6 @@ import { referenceKey } from './rules.ts';
 
 export type PaymentRow = Selectable<Payments>;
 
-/** The batch that a payment is reconciled in. */
-interface InBatch {
-  reconciliation_id: number | null;
-  reconciliation_date: PlainDate | null;
-  reconciled_at: string | null;
-}
-
-export type ShownPaymentRow = PaymentRow & InBatch;
-
-const IN_BATCH = 'r.reconciliation_id, b.reconciliation_date, b.created_at as reconciled_at';
-const OF_BATCHES = `
-  left join reconciled_payments r on r.payment_id = p.id left join reconciliations b on b.id = r.reconciliation_id`;
-
-/** Payments `p` as they are shown, with their batches `b`; for lists, whose fields name both. */
-export const PAYMENT_COLUMNS = sql.raw(`p.*, ${IN_BATCH}`);
-export const PAYMENTS = sql.raw(`payments p ${OF_BATCHES}`);
-
 /** Written out, so that a plan made for any value still sees that a partial index covers it. */
 const NOT_REVERSED = sql<boolean>`status <> 'reversed'`;
 
@@ -106,23 +89,9 @@ export function whyRefused(error: unknown, { paymentMethodId }: NewPaymentRow): 
   return error;
 }
 
-export async function findPaymentRow(db: Db, id: number): Promise<ShownPaymentRow | undefined> {
-  const statement = `select p.*, ${IN_BATCH} from payments p ${OF_BATCHES} where p.id = $1`;
-  const [row] = await lookUp<ShownPaymentRow>(db, statement, [id]);
+export async function findPaymentRow(db: Db, id: number): Promise<PaymentRow | undefined> {
+  const [row] = await lookUp<PaymentRow>(db, 'select * from payments where id = $1', [id]);
   return row;
-}
-
-/** A payment that is in no batch yet. */
-export function unreconciled(payment: PaymentRow): ShownPaymentRow {
-  return { ...payment, reconciliation_id: null, reconciliation_date: null, reconciled_at: null };
-}
-
-/** A payment that the transaction has locked, as it is shown. */
-export async function withBatch(tx: Tx, payment: PaymentRow): Promise<ShownPaymentRow> {
-  const { rows } = await sql<InBatch>`
-    select ${sql.raw(IN_BATCH)} from reconciled_payments r join reconciliations b on b.id = r.reconciliation_id
-    where r.payment_id = ${payment.id}`.execute(tx);
-  return { ...unreconciled(payment), ...rows[0] };
 }
 
 /** Comes after the lock of the payment's account, if it has one. */
@@ -223,15 +192,15 @@ export async function linkToProvider(tx: Tx, id: number, provider: ProviderTrans
 
 /** All payments, or those of one account. */
 export async function listPayments(db: Db, currency: Currency, plan: ListPlan, accountId?: number) {
-  const page = await fetchPage<ShownPaymentRow>(db, plan, {
-    select: sql`select ${PAYMENT_COLUMNS} from ${PAYMENTS}`,
-    from: sql`from ${PAYMENTS}`,
+  const page = await fetchPage<PaymentRow>(db, plan, {
+    select: sql`select p.* from payments p`,
+    from: sql`from payments p`,
     ...(accountId !== undefined && { where: [sql<boolean>`p.account_id = ${accountId}`], byKey: true }),
   });
   return { ...page, rows: page.rows.map((row) => toPayment(row, currency)) };
 }
 
-export function toPayment(row: ShownPaymentRow, currency: Currency) {
+export function toPayment(row: PaymentRow, currency: Currency) {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -250,9 +219,7 @@ export function toPayment(row: ShownPaymentRow, currency: Currency) {
     reversedAt: row.reversed_at,
     reversalReason: row.reversal_reason,
     createdAt: row.created_at,
-    // To be reconciled changes what is shown of a payment, but is written elsewhere.
-    updatedAt:
-      row.reconciled_at !== null && row.reconciled_at > row.updated_at ? row.reconciled_at : row.updated_at,
+    updatedAt: row.updated_at,
   };
 }
 

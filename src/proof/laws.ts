@@ -354,12 +354,14 @@ const notifications: Law = {
 
 const reconciliations: Law = {
   name: 'reconciliations',
-  says: 'Every batch of reconciliation has the number and the sum of its payments.',
+  says: 'Every batch of reconciliation names its payments, and has their number, their sum and their date.',
   checked: sql`
     select r.id, r.reconciliation_date as day, r.payment_count, r.total_minor,
-      count(p.id) as payments, coalesce(sum(p.amount_minor), 0) as payments_minor
-    from reconciliations r left join reconciled_payments rp on rp.reconciliation_id = r.id
-      left join payments p on p.id = rp.payment_id
+      count(p.id) as payments, coalesce(sum(p.amount_minor), 0) as payments_minor,
+      min(p.id) filter (where p.reconciliation_date <> r.reconciliation_date) as other_id,
+      min(p.reconciliation_date) filter (where p.reconciliation_date <> r.reconciliation_date) as other_day,
+      array_agg(p.id order by p.id) = r.payment_ids as is_named
+    from reconciliations r left join payments p on p.reconciliation_id = r.id
     group by r.id`,
   figures: sql`
     select count(*) as looked_at, sum(total_minor) as batches, sum(payments_minor) as payments from checked`,
@@ -367,7 +369,9 @@ const reconciliations: Law = {
     select v.of_table, v.row_id, v.what, v.expected, v.found, day
     from checked cross join lateral (values
       ('reconciliations', id, 'payment_count', payments::text, payment_count::text),
-      ('reconciliations', id, 'total_minor', payments_minor::text, total_minor::text)
+      ('reconciliations', id, 'total_minor', payments_minor::text, total_minor::text),
+      ('reconciliations', id, 'payment_ids', 'its payments', case when is_named then 'its payments' else 'others' end),
+      ('payments', other_id, 'reconciliation_date', day::text, coalesce(other_day, day)::text)
     ) as v (of_table, row_id, what, expected, found)
     where v.expected <> v.found`,
 };

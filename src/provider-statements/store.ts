@@ -94,10 +94,9 @@ export async function listLines(db: Db, currency: Currency, statementId: number,
   const page = await fetchPage<ListedLine>(db, plan, {
     select: sql`
       select l.*, s.created_at as statement_created_at, p.status as payment_status,
-        p.amount_minor as payment_amount_minor, p.payment_date, r.reconciliation_id
+        p.amount_minor as payment_amount_minor, p.payment_date, p.reconciliation_id
       from provider_statement_lines l join provider_statements s on s.id = l.statement_id
-        left join payments p on p.id = l.payment_id
-        left join reconciled_payments r on r.payment_id = l.payment_id`,
+        left join payments p on p.id = l.payment_id`,
     from: sql`from provider_statement_lines l join provider_statements s on s.id = l.statement_id`,
     where: [sql<boolean>`l.statement_id = ${statementId}`],
   });

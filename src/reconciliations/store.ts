@@ -5,14 +5,18 @@ import { type Db, type Statement, type Tx, together } from '../core/db.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { PaymentStatus, Reconciliations } from '../core/tables.ts';
 
-type ReconciliationRow = Selectable<Reconciliations> & { reversed_count: number; reversed_minor: number };
+type ReconciliationRow = Selectable<Omit<Reconciliations, 'payment_ids'>> & {
+  reversed_count: number;
+  reversed_minor: number;
+};
 
 /** A batch with what was reversed of it since; its own figures stay, because that money did arrive. */
 const SELECT = sql<ReconciliationRow>`
-  select r.*, reversed.* from reconciliations r cross join lateral (
+  select r.id, r.reconciliation_date, r.payment_count, r.total_minor, r.provider_statement_id, r.created_by,
+    r.created_at, reversed.*
+  from reconciliations r cross join lateral (
     select count(*) as reversed_count, coalesce(sum(p.amount_minor), 0)::bigint as reversed_minor
-    from reconciled_payments rp join payments p on p.id = rp.payment_id
-    where rp.reconciliation_id = r.id and p.status = 'reversed'
+    from payments p where p.id = any(r.payment_ids) and p.status = 'reversed'
   ) reversed`;
 
 export interface LockedPayment {
@@ -25,9 +29,13 @@ export interface LockedPayment {
 /** The rows of many payments may lie on as many pages of the disk: no statement shall need seconds for them. */
 const PAYMENTS_AT_ONCE = 1_000;
 
+function ascending(ids: readonly number[]): number[] {
+  return ids.toSorted((a, b) => a - b);
+}
+
 /** Does a statement for the payments with these ids, in the order of their ids, a part of them at a time. */
 async function inParts<Row>(tx: Tx, ids: readonly number[], statement: (part: number[]) => Statement<Row>) {
-  const sorted = ids.toSorted((a, b) => a - b);
+  const sorted = ascending(ids);
   const statements: Statement<Row>[] = [];
   for (let start = 0; start < sorted.length; start += PAYMENTS_AT_ONCE) {
     statements.push(statement(sorted.slice(start, start + PAYMENTS_AT_ONCE)));
@@ -35,29 +43,15 @@ async function inParts<Row>(tx: Tx, ids: readonly number[], statement: (part: nu
   return (await together<Row[]>(tx, ...statements)).flat();
 }
 
-/** The payments with these ids, locked in the order of their ids, and the batches that they are in by then. */
-export async function lockPayments(tx: Tx, ids: readonly number[]): Promise<LockedPayment[]> {
-  const locked = await inParts<Omit<LockedPayment, 'reconciliation_id'>>(
+/** The payments with these ids, locked in the order of their ids. */
+export function lockPayments(tx: Tx, ids: readonly number[]): Promise<LockedPayment[]> {
+  return inParts(
     tx,
     ids,
-    (part) => sql`
-      select id, amount_minor, status from payments where id = any(${part}::bigint[]) order by id for no key update`,
+    (part) => sql<LockedPayment>`
+      select id, amount_minor, status, reconciliation_id from payments
+      where id = any(${part}::bigint[]) order by id for no key update`,
   );
-  // Only now: a statement does not see what the others, whom it waited for, have done meanwhile.
-  const reconciled = await inParts<{ payment_id: number; reconciliation_id: number }>(
-    tx,
-    ids,
-    (part) => sql`
-      select payment_id, reconciliation_id from reconciled_payments where payment_id = any(${part}::bigint[])`,
-  );
-  const batchOf = new Map<number, number>();
-  for (const { payment_id: id, reconciliation_id: batch } of reconciled) batchOf.set(id, batch);
-  return locked.map(({ id, amount_minor, status }) => ({
-    id,
-    amount_minor,
-    status,
-    reconciliation_id: batchOf.get(id) ?? null,
-  }));
 }
 
 export interface NewReconciliation {
@@ -68,7 +62,7 @@ export interface NewReconciliation {
   createdBy: number | null;
 }
 
-/** Makes the batch of payments that the transaction has locked. */
+/** Makes the batch and stamps its payments, which the transaction has locked. */
 export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Promise<number> {
   const { id } = await tx
     .insertInto('reconciliations')
@@ -76,6 +70,7 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
       reconciliation_date: batch.date,
       payment_count: batch.paymentIds.length,
       total_minor: batch.totalMinor,
+      payment_ids: sql`${ascending(batch.paymentIds)}::bigint[]`,
       provider_statement_id: batch.providerStatementId,
       created_by: batch.createdBy,
     })
@@ -85,8 +80,8 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
     tx,
     batch.paymentIds,
     (part) => sql`
-      insert into reconciled_payments (payment_id, reconciliation_id)
-      select payment_id, ${id} from unnest(${part}::bigint[]) payment_id`,
+      update payments set reconciliation_id = ${id}, reconciliation_date = ${batch.date}::date, updated_at = now()
+      where id = any(${part}::bigint[])`,
   );
   return id;
 }

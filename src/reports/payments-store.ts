@@ -121,7 +121,7 @@ async function paymentRows(
 ): Promise<ReportRow[]> {
   const { rows } = await sql<ReportRow>`
     select p.id, p.payment_date, p.account_id, c.first_name || ' ' || c.last_name as customer_name,
-      p.amount_minor, m.name as payment_method, p.transaction_ref, p.status, b.reconciliation_date
+      p.amount_minor, m.name as payment_method, p.transaction_ref, p.status, p.reconciliation_date
     from (
       select * from payments
       where payment_date between ${startDate}::date and ${endDate}::date
@@ -134,9 +134,7 @@ async function paymentRows(
 const JOINS = `
     join payment_methods m on m.id = p.payment_method_id
     left join accounts a on a.id = p.account_id
-    left join customers c on c.id = a.customer_id
-    left join reconciled_payments r on r.payment_id = p.id
-    left join reconciliations b on b.id = r.reconciliation_id`;
+    left join customers c on c.id = a.customer_id`;
 
 /** The columns of the CSV that hold text of people; see `open` in copy.ts. */
 export const TEXT_COLUMNS = ['customerName', 'paymentMethod', 'transactionRef'] as const;
@@ -156,7 +154,7 @@ export function paymentsCsv({ startDate, endDate }: Period, { code, decimals }: 
       csv_text(m.name) as "paymentMethod",
       csv_text(p.transaction_ref) as "transactionRef",
       p.status,
-      b.reconciliation_date as "reconciliationDate"
+      p.reconciliation_date as "reconciliationDate"
     from payments p ${JOINS}
     where p.payment_date between ${dateLiteral(startDate)} and ${dateLiteral(endDate)}
     order by p.payment_date, p.id`;

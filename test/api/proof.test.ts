@@ -316,8 +316,13 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     { reconciliations: ['reconciliations', ':batch'] },
   ],
   [
+    'a batch names another payment',
+    'update reconciliations set payment_ids[1] = payment_ids[1] + 1000 where id = :batch',
+    { reconciliations: ['reconciliations', ':batch'] },
+  ],
+  [
     'a payment left its batch',
-    'delete from reconciled_payments where payment_id = :payment',
+    'update payments set reconciliation_id = null, reconciliation_date = null where id = :payment',
     { reconciliations: ['reconciliations', ':batch'] },
   ],
   [
