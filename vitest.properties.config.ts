@@ -8,10 +8,9 @@ export default defineConfig({
   test: {
     include: [
       'test/properties/**/*.test.ts',
-      'test/api/report-functions.test.ts',
-      'src/accounts/schedule.test.ts',
-      'src/accounts/rules.test.ts',
-      'src/statements/rules.test.ts',
+      'test/api/{interleavings,proof,report-functions,statements}.test.ts',
+      'src/{accounts,core,invoices,reports,statements}/*.test.ts',
+      'src/payments/matching.test.ts',
     ],
     globalSetup: ['test/global-setup.ts'],
     setupFiles: ['test/seed.ts'],

@@ -84,7 +84,7 @@ export const AUDIT_OF_PAYMENTS = `
 /**
  * Of ten accounts seven are active and three suspended, but for the few that are repossessed. Each payment has its
  * notification and its entries; of a hundred, one is unmatched, one was assigned and one is reversed. A tenth is
- * reconciled in one batch.
+ * reconciled, in batches of ten thousand.
  */
 export async function fill(url, { payments, accounts, customers }) {
   const client = new pg.Client({ connectionString: url });

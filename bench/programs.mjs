@@ -77,9 +77,9 @@ export async function answering(address, program) {
   }
 }
 
-/** The token of the bench's user, who is registered if this is the first time. */
-export async function signIn(base) {
-  const user = { email: 'bench@example.com', password: 'a long enough password' };
+/** The token of a user of the bench, who is registered if this is the first time. */
+export async function signIn(base, name = 'bench') {
+  const user = { email: `${name}@example.com`, password: 'a long enough password' };
   const post = async (path, body) => {
     const response = await fetch(`${base}/api/auth/${path}`, {
       method: 'POST',

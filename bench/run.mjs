@@ -47,7 +47,9 @@ try {
 }
 
 async function measure() {
-  const chosen = workloads(size).filter(({ name }) => name.includes(options.only ?? ''));
+  const chosen = [...workloads(size), ofMany(workloads(size)[0])].filter(({ name }) =>
+    name.includes(options.only ?? ''),
+  );
   const recorder = await startService({
     NODE_OPTIONS: `--import=${file('record.mjs')}`,
     BENCH_RECORD: scratchFile('seen'),
@@ -60,10 +62,17 @@ async function measure() {
   const service = await startService({});
   const bare = await startBare(chosen, templates);
   writeFileSync(scratchFile('numbers'), openAccounts(size));
+  const tokens = [];
+  for (let user = 0; user < connections; user += 1) tokens.push(await signIn(service.base, `bench-${user}`));
   const results = [];
   for (const [i, workload] of chosen.entries()) {
     results.push(
-      await measureOne(workload, templates[i], { service, bare: { ...bare, prefix: `/${i}` }, headers }),
+      await measureOne(workload, templates[i], {
+        service,
+        bare: { ...bare, prefix: `/${i}` },
+        headers,
+        tokens,
+      }),
     );
   }
   const single = await measureSingle(service, headers);
@@ -75,16 +84,17 @@ async function measure() {
   return { results, single, memoryMb, readyMs: service.readyMs, connectionsOfService: rows[0].n };
 }
 
-async function measureOne(workload, statements, { service, bare, headers }) {
+async function measureOne(workload, statements, { service, bare, headers, tokens }) {
   const { script, defines } = pgbenchScript(statements, await typesOf(database, statements), workload.ranges);
   writeFileSync(scratchFile('pgbench.sql'), script);
-  const shared = { workload, connections, scratch, numbers: scratchFile('numbers') };
+  const shared = { workload, connections, scratch, tokens, numbers: scratchFile('numbers') };
+  const signed = workload.isOfMany ? { ...headers, authorization: 'Bearer {token}' } : headers;
   const takes = [];
   await database.query('checkpoint');
   for (let round = 0; round <= rounds; round += 1) {
     const duration = round === 0 ? 8 : seconds; // the first warms up
     const before = await resources(service.program.pid);
-    const a = await wrk({ ...shared, base: service.base, headers, seconds: duration });
+    const a = await wrk({ ...shared, base: service.base, headers: signed, seconds: duration });
     const used = await resources(service.program.pid, before);
     const b = await pgbench(scratchFile('pgbench.sql'), defines, duration);
     const bareBefore = await resources(bare.program.pid);
@@ -122,6 +132,11 @@ async function measureOne(workload, statements, { service, bare, headers }) {
     `${line.name}: a ${round(line.a)} b ${round(line.b)} c ${round(line.c)} /s, a/b ${line.ab.toFixed(2)} a/c ${line.ac.toFixed(2)}`,
   );
   return line;
+}
+
+/** What the service looks up and counts for one caller at a time is the same for all calls of one user. */
+function ofMany(workload) {
+  return { ...workload, name: `${workload.name}, by as many users as connections`, isOfMany: true };
 }
 
 /** What is one long request rather than many short ones; each against the same work without the service. */
@@ -169,7 +184,8 @@ async function measureSingle({ base }, headers) {
       await database.query('begin');
       await database.query(
         `with batch as (insert into reconciliations (reconciliation_date, payment_count, total_minor, payment_ids)
-          select current_date, count(*), sum(amount_minor), array_agg(id) from payments where id = any($1::bigint[]) returning id)
+          select current_date, count(*), sum(amount_minor), array_agg(id order by id) from payments
+          where id = any($1::bigint[]) returning id)
         update payments p set reconciliation_id = batch.id, reconciliation_date = current_date, updated_at = now()
         from batch where p.id = any($1::bigint[])`,
         [batch],

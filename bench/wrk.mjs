@@ -9,11 +9,22 @@ let scripts = 0;
  * One round of wrk: requests a second, latencies in ms, and how many answers were no success.
  * @param prefix before the path, as the bare handler has it.
  * `{second}` in a path, header or body is the same for all calls of a second.
+ * @param tokens those among which a call takes its `{token}`.
  * @param numbers a file of `<account> <account number>` lines, for what the check digit makes hard to compute.
  */
-export async function wrk({ base, workload, headers, seconds, connections, scratch, numbers, prefix = '' }) {
+export async function wrk({
+  base,
+  workload,
+  headers,
+  seconds,
+  connections,
+  scratch,
+  numbers,
+  tokens,
+  prefix = '',
+}) {
   const script = `${scratch}/wrk-${scripts++}.lua`; // several may run at once
-  writeFileSync(script, luaScript(workload, headers, numbers, prefix));
+  writeFileSync(script, luaScript(workload, headers, { numbers, tokens, prefix }));
   const args = ['-t2', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script, base];
   const { stdout } = await run('wrk', args);
   const result = /^RESULT (.*)$/m.exec(stdout)?.[1];
@@ -22,11 +33,16 @@ export async function wrk({ base, workload, headers, seconds, connections, scrat
   return { perSecond: requests / (us / 1e6), requests, p50: p50 / 1000, p99: p99 / 1000, failures };
 }
 
-function luaScript({ method, path, body, headers: own = {}, ranges }, headers, numbers, prefix) {
+function luaScript(
+  { method, path, body, headers: own = {}, ranges },
+  headers,
+  { numbers, tokens = [''], prefix },
+) {
   const [from, to] = ranges.account ?? ranges.customer ?? [1, 1];
   const entries = Object.entries({ 'content-type': 'application/json', ...own, ...headers });
   return `
 local threads = 0
+local tokens = {${tokens.map((token) => JSON.stringify(token)).join(', ')}}
 function setup(thread)
   thread:set("id", threads)
   threads = threads + 1
@@ -41,7 +57,7 @@ function request()
   local account, accountNumber = math.random(${from}, ${to}), ""
   if #numbers > 0 then account, accountNumber = numbers[math.random(#numbers)]:match("(%S+) (%S+)") end
   local customer = account
-  local second = tostring(os.time())
+  local second, token = tostring(os.time()), tokens[math.random(#tokens)]
   local reference = string.format("W${Date.now()}%d%d", id, n)
   return wrk.format(${JSON.stringify(method)}, ${lua(`${prefix}/api${path}`)}, {
     ${entries.map(([name, value]) => `[${JSON.stringify(name)}] = ${lua(value)}`).join(',\n    ')}
@@ -58,6 +74,6 @@ end
 
 /** A text with {names} as an expression that joins its parts. */
 function lua(text) {
-  const parts = text.split(/\{(account|accountNumber|customer|reference|second)\}/);
+  const parts = text.split(/\{(account|accountNumber|customer|reference|second|token)\}/);
   return parts.map((part, i) => (i % 2 === 1 ? part : JSON.stringify(part))).join(' .. ');
 }

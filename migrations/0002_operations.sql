@@ -40,7 +40,7 @@ create table reconciliations (
   reconciliation_date date not null,
   payment_count integer not null check (payment_count > 0),
   total_minor bigint not null,
-  payment_ids bigint[] not null check (cardinality(payment_ids) = payment_count),
+  payment_ids bigint[] not null check (cardinality(payment_ids) = payment_count), -- ascending
   created_by bigint references users,
   created_at timestamptz(3) not null default now()
 );
@@ -50,8 +50,9 @@ alter table payments
   add column reconciliation_id bigint references reconciliations,
   add column reconciliation_date date,
   add constraint payments_reconciled_wholly check ((reconciliation_id is null) = (reconciliation_date is null));
--- A payment is written twice in its life: when it is received and when it is reconciled. The second time it stays on its
--- page, which has room for it, and in its place in every index, as long as no index has what is written then.
+-- Most payments are written twice: when they are received and when they are reconciled. The second time they stay on their
+-- page and in their place in every index, as long as the page has room for a second version, which the stamp makes a little
+-- longer, and no index has what is written then.
 alter table payments set (fillfactor = 45);
 
 create function payment_is_reconciled_once() returns trigger language plpgsql as $$

@@ -23,5 +23,5 @@ alter table payments add column match_reason text; -- where the method alone doe
 alter table notifications add column payer_name text;
 create index customers_phone_end on customers (right(phone, 3));
 
--- Batches say how much of them was reversed later.
+-- Batches say how much of them was reversed later. By id: with the batch in an index a payment could not be stamped where it lies.
 create index payments_reversed_ids on payments (id) include (amount_minor) where status = 'reversed';

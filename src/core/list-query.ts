@@ -85,8 +85,8 @@ export interface ListField {
   nullable?: boolean;
   /** For kind integer: a comparison in words that an index serves, where one with the column has none. */
   compare?: (operator: Comparison, value: number, day: PlainDate) => RawBuilder<boolean>;
-  /** What follows where it equals a value and an index serves, where the column has none. */
-  implies?: (value: unknown) => RawBuilder<boolean>;
+  /** True of every row whose column has one of the values, and served by an index, where the column has none: for eq and in. */
+  implies?: (values: unknown[]) => RawBuilder<boolean>;
   /** For kind text: the indexed column that says which texts are one, and what does; eq, ne, in and nin go by it. */
   key?: { column: RawBuilder<unknown>; of: (text: string) => string };
   /** For kind enum: the allowed values and the SQL type that they have. */
@@ -286,7 +286,8 @@ function readCondition(
     }
     const test = sql<boolean>`${target} = any(${values}::${type}[])`;
     // Like ne, nin holds where there is no value at all.
-    return { sql: operator === 'in' ? test : sql`(${test}) is not true` };
+    if (operator === 'nin') return { sql: sql`(${test}) is not true` };
+    return { sql: field.implies ? sql`(${test} and ${field.implies(values)})` : test };
   }
   if (field.kind === 'timestamp' && parsePlainDate(text)) {
     return { sql: dayCondition(target, operator, text as PlainDate, company.config.BUSINESS_TIMEZONE) };
@@ -300,7 +301,7 @@ function readCondition(
   );
   const test = sql<boolean>`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}`;
   const { implies } = field;
-  return { sql: implies && operator === 'eq' ? sql`(${test} and ${implies(read.value)})` : test };
+  return { sql: implies && operator === 'eq' ? sql`(${test} and ${implies([read.value])})` : test };
 }
 
 const COMPARISON: Record<Comparison, string> = {

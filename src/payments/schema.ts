@@ -263,8 +263,8 @@ export const paymentList = defineList(
       kind: 'id',
       column: column('p.reconciliation_id'),
       nullable: true,
-      implies: (id) =>
-        sql`p.id = any(array(select unnest(payment_ids) from reconciliations where id = ${id}::bigint))`,
+      implies: (ids) =>
+        sql`p.id = any(array(select unnest(payment_ids) from reconciliations where id = any(${ids}::bigint[])))`,
     },
     reconciliationDate: { kind: 'date', column: column('p.reconciliation_date'), nullable: true },
     createdAt: { kind: 'timestamp', column: column('p.created_at') },

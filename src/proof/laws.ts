@@ -357,12 +357,13 @@ const reconciliations: Law = {
   says: 'Every batch of reconciliation names its payments, and has their number, their sum and their date.',
   checked: sql`
     select r.id, r.reconciliation_date as day, r.payment_count, r.total_minor,
-      count(p.id) as payments, coalesce(sum(p.amount_minor), 0) as payments_minor,
-      min(p.id) filter (where p.reconciliation_date <> r.reconciliation_date) as other_id,
-      min(p.reconciliation_date) filter (where p.reconciliation_date <> r.reconciliation_date) as other_day,
-      array_agg(p.id order by p.id) = r.payment_ids as is_named
-    from reconciliations r left join payments p on p.reconciliation_id = r.id
-    group by r.id`,
+      coalesce(p.payments, 0) as payments, coalesce(p.minor, 0) as payments_minor, p.earliest_day, p.latest_day,
+      p.ids is not distinct from r.payment_ids as are_named
+    from reconciliations r left join (
+      select reconciliation_id, count(*) as payments, sum(amount_minor) as minor, array_agg(id order by id) as ids,
+        min(reconciliation_date) as earliest_day, max(reconciliation_date) as latest_day
+      from payments where reconciliation_id is not null group by reconciliation_id
+    ) p on p.reconciliation_id = r.id`,
   figures: sql`
     select count(*) as looked_at, sum(total_minor) as batches, sum(payments_minor) as payments from checked`,
   breaches: sql`
@@ -370,8 +371,12 @@ const reconciliations: Law = {
     from checked cross join lateral (values
       ('reconciliations', id, 'payment_count', payments::text, payment_count::text),
       ('reconciliations', id, 'total_minor', payments_minor::text, total_minor::text),
-      ('reconciliations', id, 'payment_ids', 'its payments', case when is_named then 'its payments' else 'others' end),
-      ('payments', other_id, 'reconciliation_date', day::text, coalesce(other_day, day)::text)
+      ('reconciliations', id, 'payment_ids', 'the payments that are stamped with it',
+        case when are_named then 'the payments that are stamped with it' else 'others' end),
+      ('reconciliations', id, 'reconciliation_date, and the earliest of its payments', day::text,
+        coalesce(earliest_day, day)::text),
+      ('reconciliations', id, 'reconciliation_date, and the latest of its payments', day::text,
+        coalesce(latest_day, day)::text)
     ) as v (of_table, row_id, what, expected, found)
     where v.expected <> v.found`,
 };

@@ -1,23 +1,15 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
-import { type Db, type Statement, type Tx, together } from '../core/db.ts';
+import type { Db, Tx } from '../core/db.ts';
 import { fetchPage, type ListPlan } from '../core/list-query.ts';
 import type { PaymentStatus, Reconciliations } from '../core/tables.ts';
 
-type ReconciliationRow = Selectable<Omit<Reconciliations, 'payment_ids'>> & {
-  reversed_count: number;
-  reversed_minor: number;
-};
+type ReconciliationRow = Omit<Selectable<Reconciliations>, 'payment_ids'>;
 
-/** A batch with what was reversed of it since; its own figures stay, because that money did arrive. */
 const SELECT = sql<ReconciliationRow>`
-  select r.id, r.reconciliation_date, r.payment_count, r.total_minor, r.provider_statement_id, r.created_by,
-    r.created_at, reversed.*
-  from reconciliations r cross join lateral (
-    select count(*) as reversed_count, coalesce(sum(p.amount_minor), 0)::bigint as reversed_minor
-    from payments p where p.id = any(r.payment_ids) and p.status = 'reversed'
-  ) reversed`;
+  select r.id, r.reconciliation_date, r.payment_count, r.total_minor, r.provider_statement_id, r.created_by, r.created_at
+  from reconciliations r`;
 
 export interface LockedPayment {
   id: number;
@@ -29,25 +21,25 @@ export interface LockedPayment {
 /** The rows of many payments may lie on as many pages of the disk: no statement shall need seconds for them. */
 const PAYMENTS_AT_ONCE = 1_000;
 
-function ascending(ids: readonly number[]): number[] {
-  return ids.toSorted((a, b) => a - b);
+/** Runs a statement on a part of the payments at a time. */
+async function inParts<Row>(tx: Tx, ids: readonly number[], statement: (part: number[]) => RawBuilder<Row>) {
+  const found: Row[] = [];
+  for (let start = 0; start < ids.length; start += PAYMENTS_AT_ONCE) {
+    const { rows } = await statement(ids.slice(start, start + PAYMENTS_AT_ONCE)).execute(tx);
+    found.push(...rows);
+  }
+  return found;
 }
 
-/** Does a statement for the payments with these ids, in the order of their ids, a part of them at a time. */
-async function inParts<Row>(tx: Tx, ids: readonly number[], statement: (part: number[]) => Statement<Row>) {
-  const sorted = ascending(ids);
-  const statements: Statement<Row>[] = [];
-  for (let start = 0; start < sorted.length; start += PAYMENTS_AT_ONCE) {
-    statements.push(statement(sorted.slice(start, start + PAYMENTS_AT_ONCE)));
-  }
-  return (await together<Row[]>(tx, ...statements)).flat();
+function ascending(ids: readonly number[]): number[] {
+  return ids.toSorted((a, b) => a - b);
 }
 
 /** The payments with these ids, locked in the order of their ids. */
 export function lockPayments(tx: Tx, ids: readonly number[]): Promise<LockedPayment[]> {
   return inParts(
     tx,
-    ids,
+    ascending(ids),
     (part) => sql<LockedPayment>`
       select id, amount_minor, status, reconciliation_id from payments
       where id = any(${part}::bigint[]) order by id for no key update`,
@@ -64,13 +56,14 @@ export interface NewReconciliation {
 
 /** Makes the batch and stamps its payments, which the transaction has locked. */
 export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Promise<number> {
+  const paymentIds = ascending(batch.paymentIds);
   const { id } = await tx
     .insertInto('reconciliations')
     .values({
       reconciliation_date: batch.date,
-      payment_count: batch.paymentIds.length,
+      payment_count: paymentIds.length,
       total_minor: batch.totalMinor,
-      payment_ids: sql`${ascending(batch.paymentIds)}::bigint[]`,
+      payment_ids: sql`${paymentIds}::bigint[]`,
       provider_statement_id: batch.providerStatementId,
       created_by: batch.createdBy,
     })
@@ -78,7 +71,7 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
     .executeTakeFirstOrThrow();
   await inParts(
     tx,
-    batch.paymentIds,
+    paymentIds,
     (part) => sql`
       update payments set reconciliation_id = ${id}, reconciliation_date = ${batch.date}::date, updated_at = now()
       where id = any(${part}::bigint[])`,
@@ -88,7 +81,8 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
 
 export async function findReconciliation(db: Db, currency: Currency, id: number) {
   const { rows } = await sql<ReconciliationRow>`${SELECT} where r.id = ${id}`.execute(db);
-  return rows[0] && toReconciliation(rows[0], currency);
+  const [batch] = await withReversals(db, currency, rows);
+  return batch;
 }
 
 export async function listReconciliations(db: Db, currency: Currency, plan: ListPlan) {
@@ -96,18 +90,35 @@ export async function listReconciliations(db: Db, currency: Currency, plan: List
     select: SELECT,
     from: sql`from reconciliations r`,
   });
-  return { ...page, rows: page.rows.map((row) => toReconciliation(row, currency)) };
+  return { ...page, rows: await withReversals(db, currency, page.rows) };
+}
+
+interface Reversals {
+  id: number;
+  count: number;
+  minor: number;
+}
+
+/** Batches with what was reversed of them since; their own figures stay, because that money did arrive. */
+async function withReversals(db: Db, currency: Currency, batches: ReconciliationRow[]) {
+  const ids = batches.map(({ id }) => id);
+  const { rows } = await sql<Reversals>`
+    select r.id, count(*) as count, sum(p.amount_minor)::bigint as minor
+    from reconciliations r join payments p on p.id = any(r.payment_ids) and p.status = 'reversed'
+    where r.id = any(${ids}::bigint[]) group by r.id`.execute(db);
+  const reversalsOf = new Map(rows.map((row) => [row.id, row]));
+  return batches.map((row) => toReconciliation(row, reversalsOf.get(row.id), currency));
 }
 
 /** A batch itself is never changed, so that it was last updated when it was made. */
-function toReconciliation(row: ReconciliationRow, currency: Currency) {
+function toReconciliation(row: ReconciliationRow, reversals: Reversals | undefined, currency: Currency) {
   return {
     id: row.id,
     reconciliationDate: row.reconciliation_date,
     paymentCount: row.payment_count,
     total: amountOf(row.total_minor, currency),
-    reversedCount: row.reversed_count,
-    reversedTotal: amountOf(row.reversed_minor, currency),
+    reversedCount: reversals?.count ?? 0,
+    reversedTotal: amountOf(reversals?.minor ?? 0, currency),
     currency: currency.code,
     providerStatementId: row.provider_statement_id,
     createdAt: row.created_at,

@@ -54,8 +54,10 @@ describe('POST /payments/reconcile', () => {
       total: 430.55,
       reconciliationDate: '2026-10-31',
     });
-    const inBatch = await service.call('GET', `/payments?filter[reconciliationId]=${reconciliationId}`);
-    expect(inBatch.body.pagination.total).toBe(3);
+    for (const filter of [`=${reconciliationId}`, `[in]=${reconciliationId},999999`]) {
+      const inBatch = await service.call('GET', `/payments?filter[reconciliationId]${filter}`);
+      expect(inBatch.body.pagination.total).toBe(3);
+    }
   });
 
   it('keeps its figures when a payment is reversed, and says so', async () => {
@@ -130,8 +132,8 @@ describe('POST /payments/reconcile', () => {
 
   it('is kept: no payment leaves its batch or goes to another', async () => {
     const id = await pay(service, 1);
-    await service.call('POST', '/payments/reconcile', { paymentIds: [id] });
-    for (const batch of [null, 1]) {
+    const { body } = await service.call('POST', '/payments/reconcile', { paymentIds: [id] });
+    for (const batch of [null, body.data.reconciliationId + 1]) {
       const moved = sql`update payments set reconciliation_id = ${batch} where id = ${id}`;
       await expect(moved.execute(service.context.db)).rejects.toThrow('is reconciled already');
     }
