@@ -18,6 +18,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { formatAccountNumber } from '../dist/accounts/account-number.js';
+import { readConfig } from '../dist/config.js';
+import { today } from '../dist/core/context.js';
+import { systemClock } from '../dist/core/dates.js';
 import { paymentsCsv } from '../dist/reports/payments-store.js';
 import { FIRST_OPEN_ACCOUNT, openAccounts } from './load.mjs';
 import { openBench, readOptions } from './open-bench.mjs';
@@ -141,7 +144,7 @@ function ofMany(workload) {
 
 /** What is one long request rather than many short ones; each against the same work without the service. */
 async function measureSingle({ base }, headers) {
-  const today = new Date().toISOString().slice(0, 10);
+  const day = today({ config: readConfig({ NODE_ENV: 'test' }), clock: systemClock });
   const get = async (path) => {
     const response = await fetch(`${base}/api${path}`, { headers });
     for await (const _chunk of response.body);
@@ -198,7 +201,7 @@ async function measureSingle({ base }, headers) {
   const days = Math.min(364, Math.round((365 * 1_000_000) / size.payments));
   const period = {
     startDate: new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10),
-    endDate: today,
+    endDate: day,
   };
   const { rows } = await database.query(
     'select count(*)::int as count from payments where payment_date between $1 and $2',
@@ -207,12 +210,12 @@ async function measureSingle({ base }, headers) {
   const csv = paymentsCsv(period, { code: 'KES', decimals: 2 }).replace(/\s+/g, ' ');
   await one(
     `GET /reports/payments?format=csv, ${rows[0].count.toLocaleString('en')} payments; against psql \\copy`,
-    () => get(`/reports/payments?format=csv&startDate=${period.startDate}&endDate=${today}`),
+    () => get(`/reports/payments?format=csv&startDate=${period.startDate}&endDate=${day}`),
     () => run('psql', ['-q', url, '-c', `\\copy (${csv}) to '/dev/null' (format csv, header true)`]),
   );
-  const month = today.slice(0, 8);
+  const month = day.slice(0, 8);
   await one('GET /reports/accounts/summary, this month, as of today', () =>
-    get(`/reports/accounts/summary?startDate=${month}01&endDate=${today}`),
+    get(`/reports/accounts/summary?startDate=${month}01&endDate=${day}`),
   );
   const past = new Date(Date.now() - 200 * 86_400_000).toISOString().slice(0, 8);
   await one('GET /reports/accounts/summary, a past month', () =>
