@@ -38,9 +38,9 @@ alter table customers add column kyc_status verification_status;
 create table reconciliations (
   id bigint generated always as identity primary key,
   reconciliation_date date not null,
-  payment_count integer not null check (payment_count > 0),
   total_minor bigint not null,
-  payment_ids bigint[] not null check (cardinality(payment_ids) = payment_count), -- ascending
+  payment_ids bigint[] not null, -- ascending
+  payment_count integer not null generated always as (cardinality(payment_ids)) stored check (payment_count > 0),
   created_by bigint references users,
   created_at timestamptz(3) not null default now()
 );

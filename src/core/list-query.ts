@@ -287,7 +287,7 @@ function readCondition(
     const test = sql<boolean>`${target} = any(${values}::${type}[])`;
     // Like ne, nin holds where there is no value at all.
     if (operator === 'nin') return { sql: sql`(${test}) is not true` };
-    return { sql: field.implies ? sql`(${test} and ${field.implies(values)})` : test };
+    return { sql: served(test, field, values) };
   }
   if (field.kind === 'timestamp' && parsePlainDate(text)) {
     return { sql: dayCondition(target, operator, text as PlainDate, company.config.BUSINESS_TIMEZONE) };
@@ -300,8 +300,11 @@ function readCondition(
     field.kind === 'text' && operator !== 'eq' && operator !== 'ne' ? ' collate "C"' : '',
   );
   const test = sql<boolean>`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}`;
-  const { implies } = field;
-  return { sql: implies && operator === 'eq' ? sql`(${test} and ${implies([read.value])})` : test };
+  return { sql: operator === 'eq' ? served(test, field, [read.value]) : test };
+}
+
+function served(test: RawBuilder<boolean>, { implies }: ListField, values: unknown[]): RawBuilder<boolean> {
+  return implies ? sql`(${test} and ${implies(values)})` : test;
 }
 
 const COMPARISON: Record<Comparison, string> = {

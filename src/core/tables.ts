@@ -450,7 +450,7 @@ export interface Reconciliations {
   created_at: Generated<Moment>;
   created_by: Int8 | null;
   id: Generated<Int8>;
-  payment_count: number;
+  payment_count: Generated<number>;
   payment_ids: ArrayType<Int8>;
   provider_statement_id: Int8 | null;
   reconciliation_date: PlainDate;

@@ -61,7 +61,6 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
     .insertInto('reconciliations')
     .values({
       reconciliation_date: batch.date,
-      payment_count: paymentIds.length,
       total_minor: batch.totalMinor,
       payment_ids: sql`${paymentIds}::bigint[]`,
       provider_statement_id: batch.providerStatementId,

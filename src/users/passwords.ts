@@ -31,8 +31,6 @@ export interface Guessing {
   failed(): Promise<unknown>;
 }
 
-const UNCOUNTED: Guessing = { check: async () => {}, failed: async () => {} };
-
 /**
  * @param storedHash null for an unknown user, or for one who has no password: false, after the same time.
  * @throws AppError 503 while too many hashes wait for their turn
@@ -40,7 +38,7 @@ const UNCOUNTED: Guessing = { check: async () => {}, failed: async () => {} };
 export async function passwordMatches(
   storedHash: string | null,
   password: string,
-  guessing = UNCOUNTED,
+  guessing: Guessing,
 ): Promise<boolean> {
   nobodysHash ??= hash(crypto.randomUUID(), COST); // once, and in no queue that could refuse it
   // Awaited for all: were it for the unknown alone, the first of them would show by the time taken.
