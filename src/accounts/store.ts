@@ -3,7 +3,8 @@ import { amountOf, type Context, type Currency, today } from '../core/context.ts
 import type { PlainDate } from '../core/dates.ts';
 import { type Db, lookUp, type Tx, UNNAMED, violatedForeignKey } from '../core/db.ts';
 import { notFound } from '../core/errors.ts';
-import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import { fetchPage } from '../core/list-page.ts';
+import type { ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { AccountStatus, Accounts, StatusCause } from '../core/tables.ts';
 import { formatAccountNumber, readAccountNumber } from './account-number.ts';
@@ -248,7 +249,7 @@ export async function listAccounts(
     ...(customerId === undefined ? [] : [sql<boolean>`a.customer_id = ${customerId}`]),
   ];
   const page = await fetchPage<ShownAccountRow>(context.db, plan, {
-    select: sql`select ${sql.raw(SHOWN_COLUMNS.map((name) => `a.${name}`).join(', '))} from accounts a`,
+    select: SHOWN,
     from: sql`from accounts a`,
     where,
     byKey: customerId !== undefined || accountNumber !== undefined,
@@ -344,6 +345,8 @@ const SHOWN_COLUMNS = [
 ] as const satisfies (keyof AccountRow)[];
 
 type ShownAccountRow = Pick<AccountRow, (typeof SHOWN_COLUMNS)[number]>;
+
+const SHOWN = sql<ShownAccountRow>`select ${sql.raw(SHOWN_COLUMNS.map((name) => `a.${name}`).join(', '))} from accounts a`;
 
 export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDate) {
   const books = {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   CompiledQuery,
+  type DialectAdapter,
   Kysely,
   type PostgresCursor,
   PostgresDialect,
@@ -95,6 +96,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   });
   const shared = options.prepare ? openLookUps(settings, options.onConnectionLost) : undefined;
   if (shared) lookUps.set(db, shared);
+  pools.set(db.getExecutor().adapter, pool);
   return {
     db,
     pool,
@@ -105,6 +107,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 const lookUps = new WeakMap<Db, LookUps>();
+/** By what a database has in common with its transactions and whatever else is made from it. */
+const pools = new WeakMap<DialectAdapter, pg.Pool>();
 
 /**
  * Finds a few rows by their key. Outside a transaction the statement shares a connection with those of other
@@ -121,6 +125,13 @@ export async function lookUp<Row>(
   const shared = lookUps.get(db);
   if (shared) return shared.find<Row>(line, text, values);
   return (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
+}
+
+/** What a `select … from …` gives: names and types, which Kysely does not tell. */
+export async function columnsOf(db: Db, select: string): Promise<pg.FieldDef[]> {
+  const pool = pools.get(db.getExecutor().adapter);
+  if (!pool) throw new Error('Only what openDatabase has opened tells its columns.');
+  return (await pool.query(`${select} limit 0`)).fields;
 }
 
 /** What Kysely has built, before it is sent. */
@@ -318,6 +329,8 @@ function guardedPool(pool: pg.Pool, prepare: boolean) {
   };
 }
 
+const SELECT = /^\s*select\s/;
+
 function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
   const nameOf = nameStatements('s');
   let broken = false;
@@ -327,7 +340,7 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
   function query(text: unknown, values: readonly unknown[] = []): unknown {
     if (typeof text !== 'string') throw new TypeError('Cursors are not used here.');
     // A query may have all its values written out; what only begins or ends a transaction is planned by nobody.
-    const isPlanned = values.length > 0 || text.startsWith('select ');
+    const isPlanned = values.length > 0 || SELECT.test(text);
     const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
       broken ||= !(error instanceof pg.DatabaseError) || isStale(error);

@@ -2,8 +2,6 @@ import { type RawBuilder, sql } from 'kysely';
 import { type TProperties, Type } from 'typebox';
 import { type Currency, today } from './context.ts';
 import { addDays, type PlainDate, parsePlainDate, parseTimestamp, startOfDayUtc } from './dates.ts';
-import { type Db, lookUp, UNNAMED } from './db.ts';
-import type { Page } from './envelope.ts';
 import { type FieldProblem, invalid } from './errors.ts';
 import { type Minor, parseMinor } from './money.ts';
 import { type Company, FURTHER_PROBLEMS } from './validation.ts';
@@ -73,8 +71,6 @@ const MAX_SORT_KEYS = 5;
 const MAX_LIST_VALUES = 100;
 const MAX_VALUE_LENGTH = 1_000;
 const MAX_PAGE = 1_000_000_000;
-/** Rows that an index has in the order of the page: reading past so many is as good as a look-up. */
-const MOST_SKIPPED_QUICKLY = 1_000;
 
 /** One field of a list: where its value stands in SQL and how a caller's text is read. */
 export interface ListField {
@@ -186,50 +182,6 @@ export function defineList<Extra extends TProperties>(
 }
 
 type Unchecked = Record<string, unknown>;
-
-export interface ListSource<Row> {
-  /** `select … from …` of one row; conditions and order are added. */
-  select: RawBuilder<Row>;
-  /** `from …` that is enough to count by. */
-  from: RawBuilder<unknown>;
-  where?: RawBuilder<boolean>[];
-  /**
-   * One of the conditions is the key of a customer or an account, so that few rows match, whatever else is asked:
-   * a plan made for any value is as good as one for the value at hand, and the answer quick.
-   */
-  byKey?: boolean;
-  /**
-   * An index has the rows that match in the order of the page, whatever the values: they are read the same way for
-   * one that many rows have as for one that few have, and need not be planned anew.
-   */
-  inOrderOfIndex?: boolean;
-}
-
-/** One page of rows and the exact number of all rows that match. */
-export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<Row>): Promise<Page<Row>> {
-  const conditions = [...plan.conditions, ...(source.where ?? [])];
-  const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
-  const offset = (plan.page - 1) * plan.limit;
-  const count = sql<{ total: number }>`select count(*) as total ${source.from} ${where}`;
-  const page = sql<Row>`${source.select} ${where} order by ${plan.orderBy} limit ${plan.limit} offset ${offset}`;
-  const read = source.byKey ? foundByKey : source.inOrderOfIndex ? plannedOnce : planned;
-  const isQuick = source.inOrderOfIndex && offset <= MOST_SKIPPED_QUICKLY;
-  const [[counted], rows] = await Promise.all([read(db, count), (isQuick ? foundByKey : read)(db, page)]);
-  return { rows, page: plan.page, limit: plan.limit, total: counted?.total ?? 0 };
-}
-
-function foundByKey<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
-  const { sql: text, parameters } = statement.compile(db);
-  return lookUp<Row>(db, text, parameters, 'lists');
-}
-
-async function plannedOnce<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
-  return (await statement.execute(db)).rows;
-}
-
-async function planned<Row>(db: Db, statement: RawBuilder<Row>): Promise<Row[]> {
-  return (await sql<Row>`${sql.raw(UNNAMED)} ${statement}`.execute(db)).rows;
-}
 
 function filterSchema(name: string, field: ListField) {
   const operators = OPERATORS_OF[field.kind];

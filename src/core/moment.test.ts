@@ -12,6 +12,11 @@ describe('parseMoment', () => {
     ['2026-11-01 20:15:30-05:30', '2026-11-02T01:45:30.000Z'],
     ['0044-03-15 12:00:00+00 BC', '-000043-03-15T12:00:00.000Z'],
     ['12026-11-02 08:15:30+00', '+012026-11-02T08:15:30.000Z'],
+    ['2026-11-02T08:15:30+00:00', '2026-11-02T08:15:30.000Z'],
+    ['2026-11-02T08:15:30.123999+00:00', '2026-11-02T08:15:30.123Z'],
+    ['2026-11-02T01:15:30.5+03:00', '2026-11-01T22:15:30.500Z'],
+    ['2026-11-01T20:15:30-05:30', '2026-11-02T01:45:30.000Z'],
+    ['0044-03-15T12:00:00+00:00 BC', '-000043-03-15T12:00:00.000Z'],
   ])('reads %s', (text, moment) => {
     expect(parseMoment(text)).toBe(moment);
   });
@@ -26,8 +31,9 @@ describe('parseMoment', () => {
       fc.property(moments, (moment) => {
         const iso = moment.toISOString();
         // PostgreSQL leaves out the zeros at the end.
-        const text = `${iso.slice(0, 10)} ${iso.slice(11, -1).replace(/\.?0+$/, '')}+00`;
-        expect(parseMoment(text)).toBe(iso);
+        const [day, time] = [iso.slice(0, 10), iso.slice(11, -1).replace(/\.?0+$/, '')];
+        expect(parseMoment(`${day} ${time}+00`)).toBe(iso);
+        expect(parseMoment(`${day}T${time}+00:00`)).toBe(iso);
       }),
       { numRuns: 2000 },
     );

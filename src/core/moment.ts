@@ -7,11 +7,13 @@ export type Moment = ColumnType<string, Date, Date>;
 const toDate: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 
 /**
- * Reads PostgreSQL's text of a timestamptz. In a session of UTC that is two slices of it; a `Date` for each moment of a
- * list would cost more than its amounts do.
+ * Reads PostgreSQL's text of a timestamptz, as it comes in a column or in JSON. In a session of UTC that is two slices
+ * of it; a `Date` for each moment of a list would cost more than its amounts do.
  */
 export function parseMoment(text: string): string {
-  if (text[10] !== ' ' || !text.endsWith('+00')) return toDate(text).toISOString();
-  const milliseconds = text.slice(20, -3).slice(0, 3).padEnd(3, '0');
+  const isPlain = text[4] === '-' && (text[10] === ' ' || text[10] === 'T');
+  const end = text.endsWith('+00') ? -3 : text.endsWith('+00:00') ? -6 : 0;
+  if (!isPlain || end === 0) return toDate(text.replace('T', ' ')).toISOString();
+  const milliseconds = text.slice(20, end).slice(0, 3).padEnd(3, '0');
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${milliseconds}Z`;
 }

@@ -1,6 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db, Tx } from '../core/db.ts';
-import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import { fetchPage } from '../core/list-page.ts';
+import type { ListPlan } from '../core/list-query.ts';
 import type { Employees } from '../core/tables.ts';
 
 type EmployeeRow = Selectable<Employees>;

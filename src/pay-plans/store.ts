@@ -2,7 +2,8 @@ import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
 import { duplicate, notFound } from '../core/errors.ts';
-import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import { fetchPage } from '../core/list-page.ts';
+import type { ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { Frequency, PayPlans } from '../core/tables.ts';
 

@@ -1,7 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { type Db, type Tx, violatedUnique } from '../core/db.ts';
 import { duplicate } from '../core/errors.ts';
-import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import { fetchPage } from '../core/list-page.ts';
+import type { ListPlan } from '../core/list-query.ts';
 import type { PaymentMethods } from '../core/tables.ts';
 
 type PaymentMethodRow = Selectable<PaymentMethods>;

@@ -1,7 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { Db, Tx } from '../core/db.ts';
-import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import { fetchPage } from '../core/list-page.ts';
+import type { ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { NotificationOutcome, Notifications, PaymentSource } from '../core/tables.ts';
 import { referenceKey } from './rules.ts';

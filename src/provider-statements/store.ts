@@ -2,7 +2,8 @@ import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
 import type { Db, Tx } from '../core/db.ts';
-import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import { fetchPage } from '../core/list-page.ts';
+import type { ListPlan } from '../core/list-query.ts';
 import type {
   PaymentStatus,
   ProviderLineResult,

@@ -2,7 +2,8 @@ import { type Selectable, sql } from 'kysely';
 import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
 import { emailKey } from '../core/email.ts';
 import { duplicate, notFound } from '../core/errors.ts';
-import { fetchPage, type ListPlan } from '../core/list-query.ts';
+import { fetchPage } from '../core/list-page.ts';
+import type { ListPlan } from '../core/list-query.ts';
 import type { UserRole, Users } from '../core/tables.ts';
 
 export type UserRow = Selectable<Users>;

@@ -1,5 +1,6 @@
 import { type KyselyPlugin, type RawBuilder, RawNode, sql } from 'kysely';
-import { beforeAll, describe, expect, it } from 'vitest';
+import pg from 'pg';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { accountList, statusChangeList } from '../../src/accounts/schema.ts';
 import { auditList } from '../../src/audit/schema.ts';
 import { commissionList, ruleList } from '../../src/commissions/schema.ts';
@@ -132,6 +133,38 @@ describe('among 50,000 accounts', () => {
     const plan = await explain(count({ ...read(accountList, ''), conditions: [status] }));
     expect(plan).toContain('Index Only Scan using accounts_grace');
   });
+
+  it('their number is exact, whether there are few to count or many', async () => {
+    const totalOf = async (query: string) =>
+      (await service.call('GET', `/accounts?${query}`)).body.pagination.total;
+    expect(await totalOf('')).toBe(ROWS + 1);
+    expect(await totalOf('page=2000')).toBe(ROWS + 1);
+    expect(await totalOf('status=pending')).toBe(ROWS / 50);
+    expect(await totalOf('filter[status]=pending&sort=id:asc')).toBe(ROWS / 50);
+    expect(await totalOf('status=suspended')).toBe(0);
+  });
+
+  it.each(['', 'status=pending', 'customerId=1', 'customerId=1&limit=100&sort=id:asc'])(
+    'a first page is planned once, not for each call (%s)',
+    async (query) => {
+      const asked = vi.spyOn(pg.Client.prototype, 'query');
+      await service.call('GET', `/accounts?${query}`);
+      const sent = asked.mock.calls.map(([config]) => config as unknown as pg.QueryConfig | undefined);
+      asked.mockRestore();
+      const page = sent.find((config) => config?.text?.includes('json_agg'));
+      expect(page?.name).toBeDefined();
+      const values = (page?.values ?? []).join(', ');
+      await service.context.db.connection().execute(async (db) => {
+        await sql.raw(`prepare asked as ${page?.text}`).execute(db);
+        // PostgreSQL makes a plan for the values at hand five times before it may keep one for any.
+        for (let i = 0; i < 7; i += 1) await sql.raw(`execute asked ${values && `(${values})`}`).execute(db);
+        const { rows } = await sql`
+          select generic_plans > 0 as kept from pg_prepared_statements where name = 'asked'`.execute(db);
+        await sql`deallocate asked`.execute(db);
+        expect(rows).toEqual([{ kept: true }]);
+      });
+    },
+  );
 
   it('a summary of this month is shared by several processes', async () => {
     const plans: string[] = [];

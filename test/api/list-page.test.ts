@@ -1,0 +1,100 @@
+import { type RawBuilder, sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { fetchPage, type ListSource } from '../../src/core/list-page.ts';
+import type { ListPlan } from '../../src/core/list-query.ts';
+import { useService } from '../harness.ts';
+
+/** How rows, and how many there are, come from PostgreSQL. */
+const service = useService();
+
+const planOf = (page: number, limit: number): ListPlan => ({
+  ...{ conditions: [], isPlain: false, page, limit },
+  orderBy: sql`n`,
+});
+
+const rowsOf = <Row>(select: RawBuilder<Row>) => ({ select, from: sql`from (select 1 as n) as t` });
+
+describe('rows that come as JSON', () => {
+  const SELECT = sql<Record<string, unknown>>`
+    select t.* from (values
+      (1, 9007199254740991::bigint, -1::int4, 2::int2, true, E'a "quoted" \\\\ line\\nand\\ttab \u00e9 \U0001f600 </script>'::text,
+        'x'::varchar, '2026-02-28'::date, '2026-02-28 23:59:59.999999+00'::timestamptz, 'active'::account_status,
+        '{"a": [1, null, {"b": "c"}], "n": 1.5}'::jsonb, '{"z": 1}'::json, array['a', null, 'c,"d"']::text[], null::bigint,
+        null::timestamptz),
+      (2, -9007199254740991, 0, -32768, false, '', '', '0001-01-01', '1969-12-31 23:59:59.5+00', 'written_off',
+        'null', '[]', '{}', 0, '2026-11-22 01:02:03.1+00')
+    ) as t(n, int8, int4, int2, bool, text, varchar, date, moment, status, jsonb, json, texts, nothing, later)`;
+
+  it.each(['UTC', 'Asia/Kolkata'])('are what their columns would give, in a session of %s', async (zone) => {
+    const { db } = service.context;
+    await db.connection().execute(async (connection) => {
+      await sql.raw(`set timezone = '${zone}'`).execute(connection);
+      const columns = await SELECT.execute(connection);
+      const page = await fetchPage(connection, planOf(1, 20), rowsOf(SELECT));
+      await sql`reset timezone`.execute(connection);
+      expect(columns.rows).toHaveLength(2);
+      expect(page.rows).toEqual(columns.rows);
+      expect(page.rows[0]).toMatchObject({ int8: 9_007_199_254_740_991, moment: '2026-02-28T23:59:59.999Z' });
+    });
+  });
+
+  it('are refused where a number is not exact', async () => {
+    const select = sql`select * from (values (1, 9007199254740993::bigint)) as t(n, beyond)`;
+    await expect(fetchPage(service.context.db, planOf(1, 20), rowsOf(select))).rejects.toThrow('beyond 2^53');
+  });
+
+  it.each(['1.5::numeric', "'\\\\x00'::bytea", "'{1}'::bigint[]", "'1 day'::interval"])(
+    'do not hold %s, which JSON would show as something else',
+    async (value) => {
+      const select = sql`select * from (values (1, ${sql.raw(value)})) as t(n, amount)`;
+      await expect(fetchPage(service.context.db, planOf(1, 20), rowsOf(select))).rejects.toThrow(
+        'amount cannot be read from JSON',
+      );
+    },
+  );
+
+  it('come once what they are read from is there again', async () => {
+    const select = sql<{ n: number }>`select t.* from came_later t`;
+    const source = { select, from: sql`from came_later` };
+    const { db } = service.context;
+    await expect(fetchPage(db, planOf(1, 20), source)).rejects.toThrow('does not exist');
+    await sql`create table came_later as select 7 as n`.execute(db);
+    expect(await fetchPage(db, planOf(1, 20), source)).toMatchObject({ rows: [{ n: 7 }], total: 1 });
+    await sql`drop table came_later`.execute(db);
+  });
+});
+
+describe('the number of all rows', () => {
+  const numbers = (most: number) => {
+    const from = sql`from generate_series(1, ${sql.lit(most)}) as n`;
+    return { select: sql<{ n: number }>`select n ${from}`, from };
+  };
+  const WAYS: Partial<ListSource<unknown>>[] = [{}, { byKey: true }, { inOrderOfIndex: true }];
+
+  describe.each(WAYS)('%o', (way) => {
+    it.each([
+      [0, 1, 20, 0],
+      [0, 3, 20, 0],
+      [1, 1, 20, 1],
+      [19, 1, 20, 19],
+      [20, 1, 20, 20],
+      [21, 1, 20, 20],
+      [21, 2, 20, 1],
+      [21, 3, 20, 0],
+      [40, 2, 20, 20],
+      [1_000, 1, 100, 100],
+      [1_001, 1, 100, 100],
+      [1_001, 11, 100, 1],
+      [1_002, 12, 100, 0],
+      [5_000, 1, 1, 1],
+      [5_000, 30, 100, 100],
+      [5_000, 50, 100, 100],
+      [5_000, 51, 100, 0],
+    ])('of %i, asked for page %i of %i', async (most, page, limit, length) => {
+      const found = await fetchPage(service.context.db, planOf(page, limit), { ...numbers(most), ...way });
+      expect(found).toMatchObject({ page, limit, total: most });
+      const first = (page - 1) * limit + 1;
+      expect(found.rows).toEqual(Array.from({ length }, (_, i) => ({ n: first + i })));
+    });
+  });
+});
