@@ -1,8 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import pg from 'pg';
-import { columnsOf, type Db } from './db.ts';
+import { columnsOf, columnTypes, type Db } from './db.ts';
 import { exactInt8 } from './int8.ts';
-import { parseMoment } from './moment.ts';
 
 /**
  * Rows that come as one JSON value, by `json_agg`. Column by column, those of a page would cost this process more than
@@ -29,31 +28,34 @@ export function readerOf<Row>(db: Db, select: RawBuilder<Row>): Promise<RowReade
 
 const types = pg.types.builtins;
 const TEXT_ARRAY = 1009;
-const FIRST_OF_OURS = 16_384;
 /** Types whose values JSON has as a column has them. */
 const SAME = new Set<number>([
   ...[types.BOOL, types.INT2, types.INT4, types.TEXT, types.VARCHAR, types.DATE],
   ...[types.JSON, types.JSONB, TEXT_ARRAY],
 ]);
-const READ = new Map<number, (value: never) => unknown>([
-  [types.INT8, exactInt8],
-  [types.TIMESTAMPTZ, parseMoment],
-]);
 
 function readerOfColumns(columns: readonly pg.FieldDef[]): RowReader<unknown> {
-  const toRead = columns.flatMap(({ name, dataTypeID }) => {
-    const read = READ.get(dataTypeID) as ((value: unknown) => unknown) | undefined;
-    if (read) return [{ name, read }];
-    const isEnum = dataTypeID >= FIRST_OF_OURS;
-    if (!isEnum && !SAME.has(dataTypeID)) throw new TypeError(`${name} cannot be read from JSON`);
-    return [];
-  });
+  const toRead = columns
+    .filter(({ dataTypeID }) => !SAME.has(dataTypeID))
+    .map(({ name, dataTypeID }) => ({
+      name,
+      read: dataTypeID === types.INT8 ? exactInt8 : readText(name, dataTypeID),
+    }));
   return (row) => {
     const values = row as Record<string, unknown>;
     for (const { name, read } of toRead) {
       const value = values[name];
-      if (value !== null) values[name] = read(value);
+      if (value !== null) values[name] = read(value as never);
     }
     return row;
+  };
+}
+
+/** Most types come as their text. @throws TypeError for those that JSON has a form of its own for, such as numeric. */
+function readText(name: string, type: number) {
+  const parse = columnTypes.getTypeParser(type, 'text');
+  return (value: unknown) => {
+    if (typeof value !== 'string') throw new TypeError(`${name} cannot be read from JSON`);
+    return parse(value);
   };
 }

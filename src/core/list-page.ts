@@ -42,7 +42,7 @@ export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<
   const statement = sql<Found<Row>>`
     select page.rows,
       case when page.length < ${limit} and (page.length > 0 or ${offset} = 0) then ${offset} + page.length
-        else (${isQuick ? countOfFew(matching) : count}) end as total
+        else (${isQuick ? countOfFew(sql`${matching} order by ${plan.orderBy}`) : count}) end as total
     from (
       select count(*) as length, json_agg(row) as rows
       from (${source.select} ${where} order by ${plan.orderBy} limit ${limit} offset ${offset}) as row) as page`;
@@ -58,7 +58,10 @@ interface Found<Row> {
   total: number | null;
 }
 
-/** The number of rows where they are few, else null. */
+/**
+ * The number of rows where they are few, else null. They are read in the order of the page, which an index has; in any
+ * other PostgreSQL might look for them in the whole table, where it would find the first of them late.
+ */
 function countOfFew(matching: RawBuilder<unknown>): RawBuilder<unknown> {
   const tooMany = sql.lit(MOST_READ_QUICKLY + 1);
   return sql`select nullif(count(*), ${tooMany}) from (select ${matching} limit ${tooMany}) as few`;

@@ -3,7 +3,7 @@ import { isStale, nameStatements } from './named-statements.ts';
 
 /**
  * Who waits for whom: sessions, which every call needs, do not queue behind a row whose table is locked, nor rows behind
- * the lists of one customer or account.
+ * lists.
  */
 export type Line = 'sessions' | 'rows' | 'lists';
 
