@@ -111,7 +111,7 @@ const lookUps = new WeakMap<Db, LookUps>();
 const pools = new WeakMap<DialectAdapter, pg.Pool>();
 
 /**
- * Finds a few rows by their key. Outside a transaction the statement shares a connection with those of other
+ * Finds a few rows by their key, or in the order of an index. Outside a transaction the statement shares a connection with those of other
  * requests, so it must be one that is always quick; see look-ups.ts.
  *
  * @param text always the same for the same statement, with $1, $2 … for what varies.
@@ -128,7 +128,7 @@ export async function lookUp<Row>(
 }
 
 /** What a `select … from …` gives: names and types, which Kysely does not tell. */
-export async function columnsOf(db: Db, select: string): Promise<pg.FieldDef[]> {
+export async function selectedColumns(db: Db, select: string): Promise<pg.FieldDef[]> {
   const pool = pools.get(db.getExecutor().adapter);
   if (!pool) throw new Error('Only what openDatabase has opened tells its columns.');
   return (await pool.query(`${select} limit 0`)).fields;
@@ -329,8 +329,6 @@ function guardedPool(pool: pg.Pool, prepare: boolean) {
   };
 }
 
-const SELECT = /^\s*select\s/;
-
 function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
   const nameOf = nameStatements('s');
   let broken = false;
@@ -340,7 +338,7 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
   function query(text: unknown, values: readonly unknown[] = []): unknown {
     if (typeof text !== 'string') throw new TypeError('Cursors are not used here.');
     // A query may have all its values written out; what only begins or ends a transaction is planned by nobody.
-    const isPlanned = values.length > 0 || SELECT.test(text);
+    const isPlanned = values.length > 0 || text.startsWith('select ');
     const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
       broken ||= !(error instanceof pg.DatabaseError) || isStale(error);

@@ -1,28 +1,32 @@
-import type { RawBuilder } from 'kysely';
+import type { DialectAdapter, RawBuilder } from 'kysely';
 import pg from 'pg';
-import { columnsOf, columnTypes, type Db } from './db.ts';
+import { columnTypes, type Db, selectedColumns } from './db.ts';
 import { exactInt8 } from './int8.ts';
+import { parseMoment } from './moment.ts';
 
 /**
- * Rows that come as one JSON value, by `json_agg`. Column by column, those of a page would cost this process more than
- * all else that a list does; to write them as JSON costs PostgreSQL half of what is saved here.
+ * Rows that come as one JSON value, by `json_agg`. Read column by column, those of a page are the dearest part of a list
+ * for this process, which has one core; as JSON they cost it half, and PostgreSQL, which has the others, about as much
+ * more as it spares.
  *
  * @returns what makes of such a row, in place, the one that its columns would have given.
  */
 export type RowReader<Row> = (row: Row) => Row;
 
-const readersOf = new WeakMap<Db, Map<string, Promise<RowReader<unknown>>>>();
+/** By what a database has in common with its connections and transactions. */
+const readersOf = new WeakMap<DialectAdapter, Map<string, Promise<RowReader<unknown>>>>();
 
 /** The reader of what `select … from …` gives: PostgreSQL is asked once for the types. */
 export function readerOf<Row>(db: Db, select: RawBuilder<Row>): Promise<RowReader<Row>> {
-  const readers = readersOf.get(db) ?? new Map<string, Promise<RowReader<unknown>>>();
-  readersOf.set(db, readers);
+  const { adapter } = db.getExecutor();
+  const readers = readersOf.get(adapter) ?? new Map<string, Promise<RowReader<unknown>>>();
+  readersOf.set(adapter, readers);
   const { sql: text } = select.compile(db);
   const known = readers.get(text);
   if (known) return known as Promise<RowReader<Row>>;
-  const made = columnsOf(db, text).then(readerOfColumns);
+  const made = selectedColumns(db, text).then(readerOfColumns);
   readers.set(text, made);
-  made.catch(() => readers.delete(text));
+  made.catch(() => readers.delete(text)); // The next call asks again.
   return made as Promise<RowReader<Row>>;
 }
 
@@ -33,29 +37,32 @@ const SAME = new Set<number>([
   ...[types.BOOL, types.INT2, types.INT4, types.TEXT, types.VARCHAR, types.DATE],
   ...[types.JSON, types.JSONB, TEXT_ARRAY],
 ]);
+/** The first number of a type that is none of PostgreSQL's own: here, of an enum. */
+const FIRST_OF_OURS = 16_384;
+
+const READ = new Map<number, (value: never) => unknown>([
+  [types.INT8, exactInt8],
+  [types.TIMESTAMPTZ, parseMoment],
+  [types.BYTEA, columnTypes.getTypeParser(types.BYTEA, 'text')],
+]);
+
+/** Of any other type, which JSON would show as something else, a row has no value: no list shows one. */
+const leftOut = () => undefined;
 
 function readerOfColumns(columns: readonly pg.FieldDef[]): RowReader<unknown> {
   const toRead = columns
-    .filter(({ dataTypeID }) => !SAME.has(dataTypeID))
+    .filter(({ dataTypeID: type }) => !SAME.has(type) && type < FIRST_OF_OURS)
     .map(({ name, dataTypeID }) => ({
       name,
-      read: dataTypeID === types.INT8 ? exactInt8 : readText(name, dataTypeID),
+      read: (READ.get(dataTypeID) ?? leftOut) as (value: unknown) => unknown,
     }));
   return (row) => {
     const values = row as Record<string, unknown>;
     for (const { name, read } of toRead) {
       const value = values[name];
-      if (value !== null) values[name] = read(value as never);
+      // Undefined is what a newer version has taken out of the table.
+      if (value !== null && value !== undefined) values[name] = read(value);
     }
     return row;
-  };
-}
-
-/** Most types come as their text. @throws TypeError for those that JSON has a form of its own for, such as numeric. */
-function readText(name: string, type: number) {
-  const parse = columnTypes.getTypeParser(type, 'text');
-  return (value: unknown) => {
-    if (typeof value !== 'string') throw new TypeError(`${name} cannot be read from JSON`);
-    return parse(value);
   };
 }

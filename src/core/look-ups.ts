@@ -8,7 +8,7 @@ import { isStale, nameStatements } from './named-statements.ts';
 export type Line = 'sessions' | 'rows' | 'lists';
 
 /**
- * Statements that find a few rows by their key, on three connections that all requests share: each is sent
+ * Statements that find a few rows by their key or in the order of an index, on three connections that all requests share: each is sent
  * without waiting for the answers of those before it. None may be slow, since what is behind it waits; more
  * connections would gain nothing, because PostgreSQL answers on one as fast as one process can ask.
  */
@@ -23,7 +23,8 @@ export interface LookUps {
  */
 export function openLookUps(settings: pg.ClientConfig, onConnectionLost: (error: Error) => void): LookUps {
   const lines = new Map<Line, Promise<pg.Client>>();
-  const nameOf = nameStatements('l');
+  // Of each line: what lists are asked for in many ways shall leave the names of the others.
+  const nameOf = { sessions: nameStatements('l'), rows: nameStatements('l'), lists: nameStatements('l') };
   let closed = false;
 
   function connect(line: Line): Promise<pg.Client> {
@@ -53,7 +54,7 @@ export function openLookUps(settings: pg.ClientConfig, onConnectionLost: (error:
   async function ask<Row>(line: Line, text: string, values: readonly unknown[]): Promise<Row[]> {
     const connected = lines.get(line) ?? connect(line);
     const client = await connected;
-    const name = nameOf(text);
+    const name = nameOf[line](text);
     try {
       const { rows } = await client.query({ text, values: [...values], ...(name && { name }) });
       return rows as Row[];

@@ -156,12 +156,16 @@ describe('among 50,000 accounts', () => {
       const values = (page?.values ?? []).join(', ');
       await service.context.db.connection().execute(async (db) => {
         await sql.raw(`prepare asked as ${page?.text}`).execute(db);
-        // PostgreSQL makes a plan for the values at hand five times before it may keep one for any.
-        for (let i = 0; i < 7; i += 1) await sql.raw(`execute asked ${values && `(${values})`}`).execute(db);
-        const { rows } = await sql`
-          select generic_plans > 0 as kept from pg_prepared_statements where name = 'asked'`.execute(db);
-        await sql`deallocate asked`.execute(db);
-        expect(rows).toEqual([{ kept: true }]);
+        try {
+          // PostgreSQL makes a plan for the values at hand five times before it may keep one for any.
+          for (let i = 0; i < 7; i += 1)
+            await sql.raw(`execute asked ${values && `(${values})`}`).execute(db);
+          const { rows } = await sql`
+            select generic_plans > 0 as kept from pg_prepared_statements where name = 'asked'`.execute(db);
+          expect(rows).toEqual([{ kept: true }]);
+        } finally {
+          await sql`deallocate asked`.execute(db);
+        }
       });
     },
   );
