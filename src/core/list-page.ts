@@ -43,7 +43,14 @@ export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<
   };
   const isQuick = source.byKey || (source.inOrderOfIndex && skipped <= MOST_READ_QUICKLY);
   const found = isQuick ? await findQuickly(db, parts, source) : await find(db, parts);
-  return { rows: found.rows.map(read), page, limit, total: found.total };
+  return { rows: found.rows.map(read), page, limit, total: totalBeside(found, skipped, limit) };
+}
+
+/** What was counted a moment before or after the page was read may say otherwise than the page itself. */
+function totalBeside({ rows, total }: Found<unknown>, skipped: number, limit: number): number {
+  const end = skipped + rows.length;
+  if (rows.length === limit) return Math.max(total, end);
+  return rows.length > 0 ? end : Math.min(total, end);
 }
 
 interface Parts<Row> {
@@ -77,7 +84,7 @@ async function findQuickly<Row>(db: Db, parts: Parts<Row>, { byKey }: ListSource
   const few = byKey ? matching : sql`${matching} order by ${orderBy}`;
   const { sql: text, parameters } = sql`
     select page.rows,
-      case when page.length < ${limit} and (page.length > 0 or ${offset} = 0) then ${offset} + page.length
+      case when page.length between 1 and ${limit} - 1 or ${offset} + page.length = 0 then ${offset} + page.length
         else (select nullif(count(*), ${TOO_MANY}) from (select ${few} limit ${TOO_MANY}) as few) end as total
     from (select count(*) as length, json_agg(row) as rows from (${pageOf(parts)}) as row) as page`.compile(
     db,

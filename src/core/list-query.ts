@@ -228,18 +228,9 @@ function readCondition(
   if (operator === 'contains') return { sql: sql`${target} ilike ${`%${likeLiteral(text)}%`}` };
   if (operator === 'startswith') return { sql: sql`${target} ilike ${`${likeLiteral(text)}%`}` };
   if (operator === 'in' || operator === 'nin') {
-    const texts = text.split(',');
-    if (texts.length > MAX_LIST_VALUES) return { problem: `must hold at most ${MAX_LIST_VALUES} values` };
-    const values: unknown[] = [];
-    for (const item of texts) {
-      const read = readValue(field, spelt(item.trim()), company.currency);
-      if ('problem' in read) return read;
-      values.push(read.value);
-    }
-    const test = sql<boolean>`${target} = any(${values}::${type}[])`;
-    // Like ne, nin holds where there is no value at all.
-    if (operator === 'nin') return { sql: sql`(${test}) is not true` };
-    return { sql: served(test, field, values) };
+    // Of a text the blanks count, as they do in eq.
+    const items = text.split(',').map((item) => spelt(field.kind === 'text' ? item : item.trim()));
+    return readItems(field, operator, items, target, type, company);
   }
   if (field.kind === 'timestamp' && parsePlainDate(text)) {
     return { sql: dayCondition(target, operator, text as PlainDate, company.config.BUSINESS_TIMEZONE) };
@@ -253,6 +244,33 @@ function readCondition(
   );
   const test = sql<boolean>`${target}${byBytes} ${sql.raw(COMPARISON[operator])} ${read.value}::${type}`;
   return { sql: operator === 'eq' ? served(test, field, [read.value]) : test };
+}
+
+/** A date among timestamps means that whole business day. */
+function readItems(
+  field: ListField,
+  operator: 'in' | 'nin',
+  items: string[],
+  target: RawBuilder<unknown>,
+  type: RawBuilder<unknown>,
+  { currency, config }: Company,
+): Condition {
+  if (items.length > MAX_LIST_VALUES) return { problem: `must hold at most ${MAX_LIST_VALUES} values` };
+  const values: unknown[] = [];
+  const days: RawBuilder<boolean>[] = [];
+  for (const item of items) {
+    if (field.kind === 'timestamp' && parsePlainDate(item)) {
+      days.push(dayCondition(target, 'eq', item as PlainDate, config.BUSINESS_TIMEZONE));
+      continue;
+    }
+    const read = readValue(field, item, currency);
+    if ('problem' in read) return read;
+    values.push(read.value);
+  }
+  const oneOf = sql<boolean>`${target} = any(${values}::${type}[])`;
+  const test = days.length > 0 ? sql<boolean>`(${sql.join([oneOf, ...days], sql` or `)})` : oneOf;
+  // Like ne, nin holds where there is no value at all.
+  return { sql: operator === 'in' ? served(test, field, values) : sql`(${test}) is not true` };
 }
 
 function served(test: RawBuilder<boolean>, { implies }: ListField, values: unknown[]): RawBuilder<boolean> {

@@ -127,6 +127,22 @@ describe('the number of all rows', () => {
   });
 
   it.each([
+    [510, 650, 5, 650],
+    [510, 650, 6, 510],
+    [510, 650, 7, 600],
+    [650, 510, 6, 600],
+    [650, 510, 7, 650],
+  ])(
+    'agrees with the page where rows come or go between the two: %i, then %i, page %i',
+    async (page, count, number, total) => {
+      for (const way of [{}, { inOrderOfIndex: true }]) {
+        const source = { select: numbers(page).select, from: numbers(count).from, ...way };
+        expect((await fetchPage(service.context.db, planOf(number, 100), source)).total).toBe(total);
+      }
+    },
+  );
+
+  it.each([
     [19, { byKey: true }, 1],
     [500, { inOrderOfIndex: true }, 1],
     [501, { inOrderOfIndex: true }, 2],

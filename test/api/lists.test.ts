@@ -186,6 +186,31 @@ describe('filters of text', () => {
     ).toEqual(['a,b', 'a_b']);
   });
 
+  it('take a date among timestamps as that whole day, and blanks of a text as part of it', async () => {
+    const { id } = await newCustomer(service, { firstName: '  Spaced ' });
+    const total = async (filter: string) => (await list(`/customers?limit=1&${filter}`)).pagination.total;
+    const created = String((await list(`/customers/${id}`)).data.createdAt);
+    const day = new Date(created).toLocaleDateString('en-CA', { timeZone: 'Africa/Nairobi' });
+    for (const [items, isIn] of [
+      [day, 1],
+      [`2020-01-01,${day}`, 1],
+      [`2020-01-01,${created}`, 1],
+      ['2020-01-01', 0],
+      ['2020-01-01T00:00:00Z,2020-01-02', 0],
+    ] as const) {
+      expect(await total(`filter[id]=${id}&filter[createdAt][in]=${items}`), items).toBe(isIn);
+      expect(await total(`filter[id]=${id}&filter[createdAt][nin]=${items}`), items).toBe(1 - isIn);
+    }
+    const everyone = await total('');
+    for (const [operator, expected] of [
+      ['eq', 1],
+      ['in', 1],
+      ['nin', everyone - 1],
+    ] as const) {
+      expect(await total(`filter[firstName][${operator}]=${encoded('  Spaced ')}`), operator).toBe(expected);
+    }
+  });
+
   it('see what has no value in ne, nin and isnull alone', async () => {
     await newCustomer(service, { firstName: 'None', email: 'x@none.example' });
     await newCustomer(service, { firstName: 'None' });
