@@ -333,7 +333,8 @@ async function reportOf({ results, single, memoryMb, readyMs, connectionsOfServi
     `${await conditions(database)}; ${redis ? 'Redis' : 'no Redis'}; all on this one machine, wrk too. ` +
       `${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s, medians.`,
     'a: the service; b: `pgbench -M prepared` with the statements that the service was seen to send; c: Fastify and pg with ' +
-      'the same and nothing else. Requests a second say little about other machines; the ratios say more.',
+      'the same and nothing else, which passes on as they are the rows of lists, that PostgreSQL has written as JSON. Requests a ' +
+      'second say little about other machines; the ratios say more.',
     table(
       ['workload', 'a /s', 'b /s', 'c /s', 'a/b', 'a/c', 'p50 of a, ms', 'p99 of a, ms', 'p99 of c, ms'],
       results.map((r) => [
