@@ -6,8 +6,8 @@ import { parseMoment } from './moment.ts';
 
 /**
  * Rows that come as one JSON value, by `json_agg`. Read column by column, those of a page are the dearest part of a list
- * for this process, which has one core; as JSON they cost it half, and PostgreSQL, which has the others, about as much
- * more as it spares.
+ * for this process, which has one core; as JSON they cost it a third less, and PostgreSQL, which has the others, nearly
+ * as much more.
  *
  * @returns what makes of such a row, in place, the one that its columns would have given.
  */
