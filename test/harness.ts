@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject } from 'vitest';
+import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import { type AppParts, buildApp } from '../src/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { Context } from '../src/core/context.ts';
@@ -302,6 +302,21 @@ export function notify(
 ): Promise<Answer> {
   const options = { token: null, ...(headers && { headers }) };
   return service.call('POST', `/webhooks/payments/mobilemoney${query}`, notification(fields), options);
+}
+
+/** What the work sends to PostgreSQL, through whichever connection. */
+export async function statementsOf(work: () => Promise<unknown>): Promise<pg.QueryConfig[]> {
+  const asked = vi.spyOn(pg.Client.prototype, 'query');
+  try {
+    await work();
+    return asked.mock.calls.map(([config]): unknown => config).filter(isQueryConfig);
+  } finally {
+    asked.mockRestore();
+  }
+}
+
+function isQueryConfig(given: unknown): given is pg.QueryConfig {
+  return typeof given === 'object' && given !== null && 'text' in given;
 }
 
 /** Puts the business clock to noon of a date in Nairobi. */

@@ -111,8 +111,8 @@ const lookUps = new WeakMap<Db, LookUps>();
 const pools = new WeakMap<DialectAdapter, pg.Pool>();
 
 /**
- * Finds a few rows by their key, or in the order of an index. Outside a transaction the statement shares a connection with those of other
- * requests, so it must be one that is always quick; see look-ups.ts.
+ * Finds a few rows by their key, or in the order of an index. Outside a transaction the statement shares a connection
+ * with those of other requests, so it must be one that is always quick; see look-ups.ts.
  *
  * @param text always the same for the same statement, with $1, $2 … for what varies.
  */

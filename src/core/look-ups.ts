@@ -8,9 +8,9 @@ import { isStale, nameStatements } from './named-statements.ts';
 export type Line = 'sessions' | 'rows' | 'lists';
 
 /**
- * Statements that find a few rows by their key or in the order of an index, on three connections that all requests share: each is sent
- * without waiting for the answers of those before it. None may be slow, since what is behind it waits; more
- * connections would gain nothing, because PostgreSQL answers on one as fast as one process can ask.
+ * Statements that find a few rows by their key or in the order of an index, on three connections that all requests
+ * share: each is sent without waiting for the answers of those before it. None may be slow, since what is behind it
+ * waits; more connections would gain nothing, because PostgreSQL answers on one as fast as one process can ask.
  */
 export interface LookUps {
   find<Row>(line: Line, text: string, values: readonly unknown[]): Promise<Row[]>;
