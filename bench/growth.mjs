@@ -34,8 +34,8 @@ const clients = [];
 
 try {
   await database.connect();
-  books.push({ name: 'small', ...(await openBooks('growth_small', { payments })) });
-  books.push({ name: 'young', ...(await openBooks('growth_young', { ...size, payments })) });
+  books.push({ name: 'small', ...(await openBooks('growth_small', { server: url, payments })) });
+  books.push({ name: 'young', ...(await openBooks('growth_young', { server: url, ...size, payments })) });
   books.push({ name: 'grown', url, size, drop: async () => {} });
   const report = await reportOf(await measure());
   console.log(`\n${report}`);

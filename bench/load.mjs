@@ -18,15 +18,15 @@ import { currencyOf, prepareDatabase } from '../dist/database.js';
 
 const SERVER = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@localhost:55432/postgres';
 
-/** A migrated database with the demo catalogue. */
-export async function createDatabase(name) {
+/** A migrated database with the demo catalogue, on the server that `server` is a database of. */
+export async function createDatabase(name, server = SERVER) {
   const database = `ams_bench_${name}_${process.pid}`;
-  const url = new URL(SERVER);
+  const url = new URL(server);
   url.pathname = `/${database}`;
-  await onServer(`create database ${database}`);
+  await onServer(server, `create database ${database}`);
   const config = readConfig({ NODE_ENV: 'test' });
   await prepareDatabase(url.href, config, currencyOf(config));
-  return { url: url.href, drop: () => onServer(`drop database ${database} with (force)`) };
+  return { url: url.href, drop: () => onServer(server, `drop database ${database} with (force)`) };
 }
 
 export function sizes({ payments = 1_000_000, accounts = Math.ceil(payments / 10), customers } = {}) {
@@ -37,9 +37,9 @@ export function sizes({ payments = 1_000_000, accounts = Math.ceil(payments / 10
  * The books that a bench runs on: those of a database that was loaded before, which is left with what the bench
  * adds; or clean ones in a database of its own.
  */
-export async function openBooks(name, { database, payments, accounts, customers }) {
+export async function openBooks(name, { database, server, payments, accounts, customers }) {
   if (database) return { url: database, size: await sizeOf(database), drop: async () => {} };
-  const books = await createDatabase(name);
+  const books = await createDatabase(name, server);
   const size = sizes({ payments, accounts, customers });
   try {
     await fill(books.url, size);
@@ -200,8 +200,8 @@ async function dropIndexes(client) {
   return rows.map(({ definition }) => definition);
 }
 
-async function onServer(statement) {
-  const client = new pg.Client({ connectionString: SERVER });
+async function onServer(server, statement) {
+  const client = new pg.Client({ connectionString: server });
   await client.connect();
   await client.query(statement);
   await client.end();

@@ -6,8 +6,8 @@ export function unreconciledOf(database) {
   let last = 0;
   return async () => {
     const { rows } = await database.query(
-      `select id::int from payments where reconciliation_id is null and status <> 'reversed' and id > $1
-        order by id limit $2`,
+      `select p.id::int from payments p
+        where reconciliation_id is null and status <> 'reversed' and id > $1 order by p.id limit $2`,
       [last, BATCH],
     );
     last = rows.at(-1).id;

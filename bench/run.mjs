@@ -185,6 +185,7 @@ async function measureSingle({ base }, headers) {
     // The one statement that the work cannot do without.
     async () => {
       await database.query('begin');
+      await database.query('set local enable_seqscan = off'); // as the service does
       await database.query(
         `with batch as (insert into reconciliations (reconciliation_date, total_minor, payment_ids)
           select current_date, sum(amount_minor), array_agg(id order by id) from payments
