@@ -161,6 +161,22 @@ export async function together<Rows extends readonly unknown[]>(
   }) as { [K in keyof Rows]: Rows[K][] };
 }
 
+/** Of the transactions that `inTransaction` runs: what was sent by `sendLast`. */
+const lastStatements = new WeakMap<Tx, { answer?: Promise<unknown> }>();
+
+/**
+ * Sends the last statement of a transaction; the commit goes out behind it, without waiting for its answer. Should it
+ * fail, PostgreSQL makes a rollback of that commit, and `inTransaction` throws what it failed with.
+ */
+export async function sendLast(tx: Tx, statement: Statement<unknown>): Promise<void> {
+  const last = lastStatements.get(tx);
+  if (!last) throw new Error('Only inTransaction waits for what is sent last.');
+  await tx.getExecutor().provideConnection(async (connection) => {
+    last.answer = connection.executeQuery(statement.compile(tx));
+    last.answer.catch(() => {}); // inTransaction waits for it
+  });
+}
+
 /**
  * Runs the work in one transaction and runs it again, at most three times, when it lost a race or
  * PostgreSQL broke a deadlock or a serialization cycle by undoing it; as often as there may be connections, when
@@ -170,12 +186,22 @@ export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>
   if (isTx(db)) return work(db); // part of a larger transaction, which is the one to be run again
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction().execute(work);
+      return await runOnce(db, work);
     } catch (error) {
       if (attempt > (isStale(error) ? MOST_STALE_CONNECTIONS : 3) || !isRetryable(error)) throw error;
       await delay(10 * attempt * (1 + Math.random()));
     }
   }
+}
+
+async function runOnce<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const last: { answer?: Promise<unknown> } = {};
+  const result = await db.transaction().execute((tx) => {
+    lastStatements.set(tx, last);
+    return work(tx);
+  });
+  await last.answer;
+  return result;
 }
 
 /**

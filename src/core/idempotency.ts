@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sql } from 'kysely';
 import type { Context } from './context.ts';
-import { type Db, deleteInBatches, inTransaction, sqlState, type Tx } from './db.ts';
+import { type Db, deleteInBatches, inTransaction, sendLast, sqlState, type Tx } from './db.ts';
 import { AppError, invalidField } from './errors.ts';
 import { actorOf } from './gate.ts';
 import { pathOf } from './path.ts';
@@ -104,13 +104,15 @@ async function keepAnswer(
   status: number,
   answer: unknown,
 ): Promise<void> {
-  await tx
-    .updateTable('idempotency_keys')
-    .set({ status, answer: JSON.stringify(answer) })
-    .where('user_id', '=', userId)
-    .where('path', '=', path)
-    .where('key', '=', key)
-    .execute();
+  await sendLast(
+    tx,
+    tx
+      .updateTable('idempotency_keys')
+      .set({ status, answer: JSON.stringify(answer) })
+      .where('user_id', '=', userId)
+      .where('path', '=', path)
+      .where('key', '=', key),
+  );
 }
 
 function getClaim(tx: Tx, { userId, path, key }: Claim) {

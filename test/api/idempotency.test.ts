@@ -81,6 +81,33 @@ describe('Idempotency-Key', () => {
     expect((await service.call('POST', '/payments', right, withKey('retry'))).status).toBe(201);
   });
 
+  it('undoes the work whose answer cannot be kept, and does work again that lost a race', async () => {
+    const { db } = service.context;
+    const { id: accountId } = await newAccount(service);
+    const pay = (key: string) =>
+      service.call('POST', '/payments', { accountId, amount: 5, paymentMethodId: 2 }, withKey(key));
+    await sql`create sequence answers_refused`.execute(db);
+    await sql`
+      create function refuse_answer() returns trigger language plpgsql as $$
+      begin
+        if new.key = 'never kept' then raise 'no answer is kept'; end if;
+        if nextval('answers_refused') = 1 then raise 'lost a race' using errcode = '40001'; end if;
+        return new;
+      end $$`.execute(db);
+    await sql`
+      create trigger refuse_answer before update on idempotency_keys for each row
+      when (new.key like '% kept') execute function refuse_answer()`.execute(db);
+
+    expect((await pay('never kept')).status).toBe(500);
+    expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(0);
+    expect((await pay('later kept')).status).toBe(201);
+    expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(5);
+    const { rows } = await sql`
+      select (select count(*) from idempotency_keys where key like '% kept') as keys, last_value as answers
+      from answers_refused`.execute(db);
+    expect(rows).toEqual([{ keys: 1, answers: 2 }]);
+  });
+
   it('must have 1 to 255 characters', async () => {
     const { id: accountId } = await newAccount(service);
     const body = { accountId, amount: 1, paymentMethodId: 2 };
