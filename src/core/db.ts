@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   CompiledQuery,
@@ -366,6 +367,7 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
     // A query may have all its values written out; what only begins or ends a transaction is planned by nobody.
     const isPlanned = values.length > 0 || text.startsWith('select ');
     const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
+    holdUntilTick(client.connection.stream);
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
       broken ||= !(error instanceof pg.DatabaseError) || isStale(error);
       throw error;
@@ -373,6 +375,13 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
   }
 
   return { query, release: () => client.release(broken) };
+}
+
+/** What is written before the next tick goes out in one packet: a transaction's statements that are sent together. */
+function holdUntilTick(stream: Writable): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
 
 /**
