@@ -7,8 +7,8 @@
  *     [--connections=2] [--write]
  *
  * --database is one that bench/load.mjs has filled, with 10,000,000 payments or so: a hundredth must be enough to be
- * reconciled ten thousand at a time. --write keeps the table in bench/GROWTH.md. Needs what
- * bench/run.mjs needs, but for pgbench and psql.
+ * reconciled ten thousand at a time; the smaller companies are made on its server. --write keeps the table in
+ * bench/GROWTH.md. Needs what bench/run.mjs needs, but for pgbench and psql.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -84,7 +84,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...(!options.pooled && { ...SESSION_TIMEOUTS_MS, statement_timeout: statementTimeoutMs }),
     query_timeout: statementTimeoutMs + QUERY_TIMEOUT_MARGIN_MS,
     types: columnTypes,
-    pipeline: true, // for `together`; whoever waits for each answer notices nothing of it
+    pipeline: true, // for `together` and `sendLast`; whoever waits for each answer notices nothing of it
   };
   const pool = new pg.Pool({ ...settings, max: options.poolSize, idleTimeoutMillis: 30_000 });
   // Without these two listeners a restart of PostgreSQL would end the process: an `error` event
@@ -166,15 +166,16 @@ export async function together<Rows extends readonly unknown[]>(
 const lastStatements = new WeakMap<Tx, { answer?: Promise<unknown> }>();
 
 /**
- * Sends the last statement of a transaction; the commit goes out behind it, without waiting for its answer. Should it
- * fail, PostgreSQL makes a rollback of that commit, and `inTransaction` throws what it failed with.
+ * Sends the last statement of a transaction; the commit goes out behind it, without waiting for its answer. Should
+ * PostgreSQL refuse it, it makes a rollback of that commit, and `inTransaction` throws what was refused. The statement
+ * gives no rows and has texts and numbers alone, so that nothing but PostgreSQL can refuse it.
  */
 export async function sendLast(tx: Tx, statement: Statement<unknown>): Promise<void> {
   const last = lastStatements.get(tx);
-  if (!last) throw new Error('Only inTransaction waits for what is sent last.');
+  if (!last || last.answer) throw new Error('A transaction of inTransaction has one last statement.');
   await tx.getExecutor().provideConnection(async (connection) => {
     last.answer = connection.executeQuery(statement.compile(tx));
-    last.answer.catch(() => {}); // inTransaction waits for it
+    last.answer.catch(() => {}); // inTransaction throws it; should the commit fail before, it throws that
   });
 }
 
