@@ -117,7 +117,7 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
         take.bareUsed = perRequest(await resources(program.pid, before), take.c.requests);
       },
     ];
-    // Each is the first once: who writes to a page first after a checkpoint has it written to the log whole.
+    // They take turns at being first: who first writes to a page after a checkpoint has it written to the log whole.
     const first = round % turns.length;
     for (const turn of [...turns.slice(first), ...turns.slice(0, first)]) await turn();
     const failures = [take.a.failures, take.c.failures];

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { inTransaction, sendLast } from '../../src/core/db.ts';
 import { newAccount, useService } from '../harness.ts';
 
 const service = useService();
@@ -106,6 +107,18 @@ describe('Idempotency-Key', () => {
       select (select count(*) from idempotency_keys where key like '% kept') as keys, last_value as answers
       from answers_refused`.execute(db);
     expect(rows).toEqual([{ keys: 1, answers: 2 }]);
+  });
+
+  it('is kept by the last statement, of which a transaction has one, and only where someone hears of it', async () => {
+    const { db } = service.context;
+    const refusal = 'has one last statement';
+    const twice = inTransaction(db, async (tx) => {
+      await sendLast(tx, sql`select 1`);
+      await sendLast(tx, sql`select 2`);
+    });
+    await expect(twice).rejects.toThrow(refusal);
+    const unheard = db.transaction().execute((tx) => sendLast(tx, sql`select 1`));
+    await expect(unheard).rejects.toThrow(refusal);
   });
 
   it('must have 1 to 255 characters', async () => {
