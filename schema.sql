@@ -766,6 +766,15 @@ begin
   return null;
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.is_reported_transaction(key text)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select exists (
+    select from notifications n where n.trans_id = key and n.outcome in ('matched', 'unmatched', 'linked'))
+$function$;
+
 CREATE OR REPLACE FUNCTION public.item_date(frequency frequency, activation_date date, item bigint)
  RETURNS date
  LANGUAGE sql
@@ -840,6 +849,15 @@ begin
   raise exception 'the money of payment % cannot be edited', old.id using errcode = 'restrict_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.payments_transaction_is_known()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'the provider has reported the transaction %', new.reference_key
+    using errcode = 'unique_violation', constraint = 'payments_transaction_known';
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.rows_are_never_edited()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -869,3 +887,5 @@ CREATE TRIGGER ledger_events_balance AFTER INSERT ON public.ledger_entries REFER
 CREATE TRIGGER payments_money_frozen BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((((old.amount_minor IS DISTINCT FROM new.amount_minor) OR (old.payment_method_id IS DISTINCT FROM new.payment_method_id)) OR (old.payment_date IS DISTINCT FROM new.payment_date)) OR (old.transaction_ref IS DISTINCT FROM new.transaction_ref))) EXECUTE FUNCTION payment_money_is_frozen();
 
 CREATE TRIGGER payments_reconciled_once BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((old.reconciliation_id IS NOT NULL) AND ((old.reconciliation_id IS DISTINCT FROM new.reconciliation_id) OR (old.reconciliation_date IS DISTINCT FROM new.reconciliation_date)))) EXECUTE FUNCTION payment_is_reconciled_once();
+
+CREATE TRIGGER payments_transaction_known BEFORE INSERT ON public.payments FOR EACH ROW WHEN (((new.provider IS NULL) AND (new.reference_key IS NOT NULL) AND is_reported_transaction(new.reference_key))) EXECUTE FUNCTION payments_transaction_is_known();

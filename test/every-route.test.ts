@@ -51,6 +51,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /payments/unmatched': ['admin', 'manager', 'finance'],
   'GET /notifications': ['admin', 'manager', 'finance'],
   'POST /payments/:id/assign': ['admin', 'manager', 'finance'],
+  'POST /notifications/:id/resolve': ['admin', 'manager', 'finance'],
   'POST /payments/:id/unassign': ['admin', 'manager', 'finance'],
   'POST /payments/:id/reverse': ['admin', 'manager', 'finance'],
   'POST /payments/reconcile': ['admin', 'manager', 'finance'],
@@ -110,6 +111,7 @@ const RIGHT_BODY: Record<string, object> = {
   'POST /accounts/:id/credit/refund': { amount: 1, reason: 'none' },
   'POST /payments': { accountId: 1, amount: 1, paymentMethodId: 1 },
   'POST /payments/:id/assign': { accountId: 1 },
+  'POST /notifications/:id/resolve': { paymentId: null, reason: 'none' },
   'POST /payments/:id/unassign': { reason: 'none' },
   'POST /payments/:id/reverse': { reason: 'none' },
   'POST /users': {

@@ -70,6 +70,7 @@ export type Resource =
   | 'employee'
   | 'identity_provider'
   | 'invoice'
+  | 'notification'
   | 'payment'
   | 'payment_method'
   | 'payplan'

@@ -1,3 +1,4 @@
+import { foldCase, withoutInvisible } from '../core/fold.ts';
 import { nationalDigits } from '../core/phone.ts';
 
 /**
@@ -5,7 +6,11 @@ import { nationalDigits } from '../core/phone.ts';
  * accents are dropped, in any script. By way of upper case, because ß and ſ have no other in common.
  */
 export function foldForSearch(text: string): string {
-  return text.normalize('NFKD').replace(/\p{M}/gu, '').toUpperCase().toLowerCase().normalize('NFKC');
+  return withoutInvisible(text.normalize('NFKD'))
+    .replace(/\p{M}/gu, '')
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFKC');
 }
 
 export interface SearchableCustomer {
@@ -30,10 +35,7 @@ export function searchWords(search: string): string[] {
     .filter((word) => word !== '');
 }
 
-/** What makes two national ids the same: letters and digits, in upper case; empty when there are none. */
+/** A national id as it is compared: its letters and digits, in any case and width as one; empty when there are none. */
 export function nationalIdKey(nationalId: string): string {
-  return nationalId
-    .normalize('NFKC')
-    .toUpperCase()
-    .replace(/[^\p{L}\p{N}]/gu, '');
+  return foldCase(nationalId).replace(/[^\p{L}\p{N}]/gu, '');
 }

@@ -87,22 +87,25 @@ export async function bookUnassignment(
   await bookOnAccount(tx, context, account, { ...event, booking, contra: unmatched(-amountMinor) });
 }
 
-/** Takes a payment out of the books again by entries of the opposite sign. */
+/**
+ * Takes a payment out of the books again by entries of the opposite sign.
+ * @returns the account as it is then.
+ */
 export async function bookReversal(
   tx: Tx,
   context: Context,
   account: AccountRow | undefined,
   payment: PaymentRow,
-): Promise<void> {
+): Promise<AccountRow | undefined> {
   const amountMinor = BigInt(payment.amount_minor);
   const event = eventOf('payment_reversed', payment);
   const contra = clearing(-amountMinor, payment.payment_method_id);
   if (account) {
     const booking = bookMoneyOut(booksOf(account), amountMinor);
-    await bookOnAccount(tx, context, account, { ...event, booking, contra });
-  } else {
-    await postToLedger(tx, { ...event, accountId: null, lines: [contra, unmatched(amountMinor)] });
+    return bookOnAccount(tx, context, account, { ...event, booking, contra });
   }
+  await postToLedger(tx, { ...event, accountId: null, lines: [contra, unmatched(amountMinor)] });
+  return undefined;
 }
 
 /** Whatever becomes of a payment counts for the payment's own day. */

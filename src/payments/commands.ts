@@ -1,62 +1,97 @@
 import { type AccountRow, accountLock, lockAccount } from '../accounts/store.ts';
+import { mayDo } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
-import { type Actor, type Context, readAmount, today } from '../core/context.ts';
+import { type Actor, amountOf, type Context, readAmount, today } from '../core/context.ts';
 import { inTransaction, LostRace, type Tx, together } from '../core/db.ts';
 import { type AppError, duplicate, illegalMove, invalidField, notFound } from '../core/errors.ts';
+import type { Minor } from '../core/money.ts';
 import { paymentMethodWithId } from '../payment-methods/store.ts';
 import { bookAssignment, bookPayment, bookReversal, bookUnassignment, checkRoom } from './booking.ts';
-import { bookWaitingConflict, findAccountsOfConflicts } from './inbox.ts';
-import { forgetAssignment, learnAssignment } from './learning.ts';
-import type { NewPayment } from './schema.ts';
+import { decideAgain, findAccountsOfUndecided, processNotification, takeOverTransaction } from './inbox.ts';
 import {
+  findNotification,
+  getNotification,
+  type KnownTransaction,
+  lockNotification,
+  type NotificationRow,
+  transactionNamed,
+} from './inbox-store.ts';
+import { forgetAssignment, learnAssignment } from './learning.ts';
+import type { NewPayment, Resolution } from './schema.ts';
+import {
+  findManualPayments,
   findPaymentRow,
   lockPayment,
   lockReference,
   type PaymentRow,
-  providerPaymentNamed,
   referenceLock,
   setAssigned,
   setReversed,
   setUnassigned,
+  unlinkFromProvider,
 } from './store.ts';
 
-/** Records money that was received and whose account is known. */
+/**
+ * Records money that was received and whose account is known. A transaction that the provider has reported is recorded
+ * already; only one whose payment was reversed can be recorded again, by those who may assign money.
+ */
 export async function recordPayment(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
   const { amountMinor, paymentDate, transactionRef } = readPayment(context, body);
   return inTransaction(context.db, async (tx) => {
-    const { method, account, isKnown } = await lockForPayment(tx, body, transactionRef);
+    const { method, account, known } = await lockForPayment(tx, body, transactionRef);
     if (!method) throw notFound('payment_method', body.paymentMethodId, 'paymentMethodId');
-    if (!method.active) throw invalidField('paymentMethodId', 'must be a payment method that is active');
+    if (!method.active) throw invalidField('paymentMethodId', 'must refer to an active payment method');
     if (!account) throw notFound('account', body.accountId, 'accountId');
     checkRoom(account, amountMinor, 'amount');
-    if (isKnown) throw duplicate('payment', 'transactionRef');
-    return bookPayment(tx, context, actor, account, {
-      amountMinor,
-      paymentMethodId: method.id,
-      transactionRef,
-      paymentDate,
-      source: 'manual',
-      matchMethod: null,
-      provider: null,
-    });
+    if (known) checkRecordable(context, actor, known, amountMinor);
+    const record = () =>
+      bookPayment(tx, context, actor, account, {
+        amountMinor,
+        paymentMethodId: method.id,
+        transactionRef,
+        paymentDate,
+        source: 'manual',
+        matchMethod: null,
+        provider: null,
+      });
+    return known ? takeOverTransaction(tx, context, known, record) : record();
   });
 }
 
-/** Locks the reference and then the account; `isKnown` says whether the provider told of the payment itself. */
+/** Locks the reference and then the account; `known` is what the provider has reported under the reference. */
 async function lockForPayment(tx: Tx, { paymentMethodId, accountId }: NewPayment, reference: string | null) {
   const method = paymentMethodWithId(paymentMethodId);
   if (reference === null) {
     const [[found], [account]] = await together(tx, method, accountLock(accountId));
-    return { method: found, account, isKnown: false };
+    return { method: found, account };
   }
-  const [[found], , [account], known] = await together(
+  const [[found], , [account], [known]] = await together(
     tx,
     method,
     referenceLock(reference),
     accountLock(accountId),
-    providerPaymentNamed(reference),
+    transactionNamed(reference),
   );
-  return { method: found, account, isKnown: known.length > 0 };
+  return { method: found, account, known };
+}
+
+/** @throws AppError DUPLICATE_ENTRY, or VALIDATION_ERROR for an amount that the provider did not report. */
+function checkRecordable(
+  { currency }: Context,
+  actor: Actor,
+  known: KnownTransaction,
+  amountMinor: Minor,
+): void {
+  const mayRecordAgain =
+    known.outcome !== 'conflict' && known.isReversed && mayDo(actor.role, 'payments:assign');
+  if (!mayRecordAgain) throw duplicate('payment', 'transactionRef');
+  if (BigInt(known.amountMinor) !== amountMinor) {
+    const reported = amountOf(known.amountMinor, currency);
+    throw invalidField(
+      'amount',
+      `must be ${reported}, the amount that the provider reported for this transaction`,
+    );
+  }
 }
 
 /** Gives unmatched money to the account that it belongs to. */
@@ -99,9 +134,7 @@ export async function unassignPayment(
   reason: string,
 ): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
-    const seen = await findPaymentRow(tx, id);
-    if (!seen) throw notFound('payment', id);
-    const { payment, account } = await lockWithAccounts(tx, seen, []);
+    const { payment, account } = await lockPaymentAndAccount(tx, context, id);
     if (payment.status !== 'matched' || !account) throw refusedMove(payment, 'unmatched');
     const unassigned = await setUnassigned(tx, id);
     await bookUnassignment(tx, context, account, payment);
@@ -113,13 +146,15 @@ export async function unassignPayment(
       before: { status: payment.status, accountId: account.id, matchMethod: payment.match_method },
       after: { status: 'unmatched', accountId: null, matchMethod: null, reason },
     });
+    if (payment.transaction_ref !== null) await decideAgain(tx, context, payment.transaction_ref);
     return unassigned;
   });
 }
 
 /**
- * Takes a payment back: it stays on record, and entries of the opposite sign undo what it did. A
- * notification that had to wait because of this entry is booked in the same transaction.
+ * Takes a payment back: it stays on record, and entries of the opposite sign undo what it did. What the provider
+ * reported stands: a notification that conflicted with a manual payment, or was linked to it, is posted in the same
+ * transaction. A payment of the provider's own keeps its transaction, so that no repeat credits it again.
  */
 export async function reversePayment(
   context: Context,
@@ -130,46 +165,136 @@ export async function reversePayment(
   return inTransaction(context.db, async (tx) => {
     const { payment, account } = await lockPaymentAndAccount(tx, context, id);
     if (payment.status === 'reversed') throw refusedMove(payment, 'reversed');
-    const reversed = await setReversed(tx, id, reason, context.clock.now());
-    await bookReversal(tx, context, account, payment);
-    await audit(tx, actor, {
-      action: 'payment.reverse',
-      resource: 'payment',
-      resourceId: id,
-      before: { status: payment.status },
-      after: { status: 'reversed', reason },
-    });
-    if (payment.transaction_ref !== null) await bookWaitingConflict(tx, context, payment.transaction_ref);
+    const { reversed } = await reverseLocked(tx, context, actor, { payment, account, reason });
+    if (payment.transaction_ref !== null) await decideAgain(tx, context, payment.transaction_ref, id);
     return reversed;
   });
 }
 
 /**
- * Locks the payment and its account, and any account that a waiting notification will be booked on: the
- * reference first, then accounts, ids ascending, as everyone does. Which ones has to be read before.
+ * Says which payment a notification in conflict is: one of the manual payments under its reference, or none of them,
+ * so that the notification is posted. The other manual payments are reversed in the same transaction.
+ */
+export async function resolveConflict(
+  context: Context,
+  actor: Actor,
+  id: number,
+  { paymentId, reason }: Resolution,
+): Promise<NotificationRow> {
+  return inTransaction(context.db, async (tx) => {
+    const seen = await findNotification(tx, id);
+    if (!seen) throw notFound('notification', id);
+    if (seen.outcome !== 'conflict' || seen.trans_id === null) throw notInConflict(seen);
+    await lockReference(tx, seen.trans_id);
+    const manual = await findManualPayments(tx, seen.trans_id);
+    const { payments, accounts } = await lockPayments(
+      tx,
+      manual,
+      await findAccountsOfUndecided(tx, context, seen.trans_id),
+    );
+    const row = await lockNotification(tx, id);
+    if (row?.outcome !== 'conflict') throw notInConflict(row ?? seen);
+    checkResolution(context, row, payments, paymentId);
+    for (const payment of payments) {
+      if (payment.id === paymentId) continue;
+      const account = payment.account_id === null ? undefined : accounts.get(payment.account_id);
+      const { account: after } = await reverseLocked(tx, context, actor, { payment, account, reason });
+      if (after) accounts.set(after.id, after);
+    }
+    await processNotification(tx, context, row, paymentId);
+    await audit(tx, actor, {
+      action: 'notification.resolve',
+      resource: 'notification',
+      resourceId: id,
+      before: { outcome: 'conflict' },
+      after: { paymentId, reason },
+    });
+    return getNotification(tx, id);
+  });
+}
+
+function checkResolution(
+  { currency }: Context,
+  { amount_minor: reported }: NotificationRow,
+  payments: PaymentRow[],
+  paymentId: number | null,
+): void {
+  if (paymentId === null) return;
+  const accepted = payments.find((payment) => payment.id === paymentId);
+  if (!accepted) {
+    const ids = payments.map((payment) => payment.id).join(', ');
+    throw invalidField('paymentId', `must be null or a payment that conflicts with the notification: ${ids}`);
+  }
+  if (accepted.amount_minor !== reported) {
+    const amount = reported === null ? 'none' : amountOf(reported, currency);
+    throw invalidField('paymentId', `must refer to a payment of the reported amount, ${amount}`);
+  }
+}
+
+function notInConflict({ outcome, status }: NotificationRow): AppError {
+  return illegalMove('A notification', outcome ?? status, 'resolved', ['conflict']);
+}
+
+interface LockedPayment {
+  payment: PaymentRow;
+  /** Of the payment; undefined when it is unmatched. */
+  account: AccountRow | undefined;
+  reason: string;
+}
+
+async function reverseLocked(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  { payment, account, reason }: LockedPayment,
+): Promise<{ reversed: PaymentRow; account: AccountRow | undefined }> {
+  const { id } = payment;
+  if (payment.source === 'manual' && payment.provider !== null) await unlinkFromProvider(tx, id);
+  const reversed = await setReversed(tx, id, reason, context.clock.now());
+  const after = await bookReversal(tx, context, account, payment);
+  await audit(tx, actor, {
+    action: 'payment.reverse',
+    resource: 'payment',
+    resourceId: id,
+    before: { status: payment.status },
+    after: { status: 'reversed', reason },
+  });
+  return { reversed, account: after };
+}
+
+/**
+ * Locks the payment and its account, and any account that a waiting notification may be posted to: the reference
+ * first, then accounts, ids ascending, as everyone does. Which ones has to be read before.
  */
 async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
-  const { transaction_ref: reference } = seen;
-  if (reference === null) return lockWithAccounts(tx, seen, []);
-  await lockReference(tx, reference);
-  return lockWithAccounts(tx, seen, await findAccountsOfConflicts(tx, context, reference));
+  const { transaction_ref: reference, account_id: accountId } = seen;
+  if (reference !== null) await lockReference(tx, reference);
+  const further = reference === null ? [] : await findAccountsOfUndecided(tx, context, reference, id);
+  const { payments, accounts } = await lockPayments(tx, [seen], further);
+  const [payment] = payments;
+  if (!payment) throw new Error('A payment is never deleted.');
+  return { payment, account: accountId === null ? undefined : accounts.get(accountId) };
 }
 
-/** Locks the account that a payment was seen on, the further ones, and then the payment. */
-async function lockWithAccounts(tx: Tx, seen: PaymentRow, further: number[]) {
-  const ids = [...new Set([...(seen.account_id === null ? [] : [seen.account_id]), ...further])];
+/** Locks the accounts that payments were seen on and further ones, and then the payments, ids ascending. */
+async function lockPayments(tx: Tx, seen: PaymentRow[], further: number[]) {
+  const ids = new Set([...seen.flatMap(({ account_id }) => account_id ?? []), ...further]);
   const accounts = new Map<number, AccountRow>();
-  for (const accountId of ids.sort((a, b) => a - b)) {
+  for (const accountId of [...ids].sort((a, b) => a - b)) {
     const account = await lockAccount(tx, accountId);
     if (account) accounts.set(accountId, account);
   }
-  const payment = await lockPayment(tx, seen.id);
-  if (payment?.account_id !== seen.account_id) {
-    throw new LostRace('the payment went to another account meanwhile');
+  const payments: PaymentRow[] = [];
+  for (const { id, account_id } of seen) {
+    const payment = await lockPayment(tx, id);
+    if (payment?.account_id !== account_id) {
+      throw new LostRace('the payment went to another account meanwhile');
+    }
+    payments.push(payment);
   }
-  return { payment, account: seen.account_id === null ? undefined : accounts.get(seen.account_id) };
+  return { payments, accounts };
 }
 
 function refusedMove(payment: PaymentRow, to: string): AppError {

@@ -12,7 +12,11 @@ export type NotificationRow = Selectable<Notifications>;
 
 // Written out, so that a plan made for any value still sees that a partial index covers it.
 const IS_PENDING = sql<boolean>`status = 'pending'`;
-const IS_CONFLICT = sql<boolean>`outcome = 'conflict'`;
+
+/** The provider reports a transaction again whose payment was reversed. */
+export const REPEATED_AFTER_REVERSAL = 'repeated_after_reversal';
+/** The notification names another account than the payment that was recorded by hand. */
+export const OTHER_ACCOUNT = 'other_account';
 
 /** A notification whose transaction id and amount could be read. */
 export interface ReadNotification {
@@ -60,6 +64,17 @@ export function insertNotification(
     .executeTakeFirst();
 }
 
+/** A repeat changes nothing; one that comes after its payment was reversed is flagged for staff to see. */
+export async function flagRepeatAfterReversal(
+  tx: Tx,
+  { provider, transId, contentHash }: ReadNotification,
+): Promise<void> {
+  await sql`
+    update notifications set flags = array_append(flags, ${REPEATED_AFTER_REVERSAL})
+    where trans_id = ${transId} and provider = ${provider} and content_hash = ${contentHash}
+      and not ${REPEATED_AFTER_REVERSAL} = any(flags)`.execute(tx);
+}
+
 export async function insertRejected(
   db: Db,
   provider: string,
@@ -99,24 +114,56 @@ export function otherNotification(row: NotificationRow): RawBuilder<{ id: number
     limit 1`;
 }
 
-/** Notifications that wait because of what staff entered by hand under their transaction's reference. */
-export function findConflictsAbout(tx: Tx, reference: string): Promise<NotificationRow[]> {
-  return tx
-    .selectFrom('notifications')
-    .selectAll()
-    .where('trans_id', '=', referenceKey(reference))
-    .where(IS_CONFLICT)
-    .execute();
+/** What is known of a transaction when staff record a payment under its reference. */
+export interface KnownTransaction {
+  notificationId: number;
+  provider: string;
+  transId: string;
+  outcome: NotificationOutcome;
+  amountMinor: number;
+  /** The payment that holds the transaction, or that it conflicts with. */
+  paymentId: number;
+  isReversed: boolean;
 }
 
-export function lockConflictsAbout(tx: Tx, reference: string): Promise<NotificationRow[]> {
+/** The transaction that the provider reported under a reference, however it is spelt; a payment that stands comes first. */
+export function transactionNamed(reference: string): RawBuilder<KnownTransaction> {
+  return sql`
+    select n.id as "notificationId", n.provider, n.trans_id as "transId", n.outcome, n.amount_minor as "amountMinor",
+      coalesce(n.payment_id, n.conflict_payment_id) as "paymentId", p.status = 'reversed' as "isReversed"
+    from notifications n join payments p on p.id = coalesce(n.payment_id, n.conflict_payment_id)
+    where n.trans_id = ${referenceKey(reference)} and n.outcome in ('matched', 'unmatched', 'linked', 'conflict')
+    order by p.status = 'reversed', n.id limit 1`;
+}
+
+/**
+ * Notifications of a transaction that are decided again when a payment recorded by hand under its reference changes:
+ * those in conflict, and the one that is linked to the payment that is reversed. Not locked.
+ */
+export function findUndecided(tx: Tx, reference: string, reversedId?: number): Promise<NotificationRow[]> {
+  return undecided(tx, reference, reversedId).execute();
+}
+
+/** As `findUndecided`, locked. */
+export function lockUndecided(tx: Tx, reference: string, reversedId?: number): Promise<NotificationRow[]> {
+  return undecided(tx, reference, reversedId).forNoKeyUpdate().execute();
+}
+
+function undecided(tx: Tx, reference: string, reversedId: number | null = null) {
   return tx
     .selectFrom('notifications')
     .selectAll()
     .where('trans_id', '=', referenceKey(reference))
-    .where(IS_CONFLICT)
-    .orderBy('id')
-    .forNoKeyUpdate()
+    .where(sql<boolean>`(outcome = 'conflict' or outcome = 'linked' and payment_id = ${reversedId}::bigint)`)
+    .orderBy('id');
+}
+
+/** Takes back what was decided of a notification, so that it can be decided again in the same transaction. */
+export async function reopenNotification(tx: Tx, id: number): Promise<void> {
+  await tx
+    .updateTable('notifications')
+    .set({ status: 'pending', outcome: null, payment_id: null, conflict_payment_id: null })
+    .where('id', '=', id)
     .execute();
 }
 
@@ -152,6 +199,18 @@ export async function recordFailure(db: Db, id: number, failure: string): Promis
     .execute();
 }
 
+export function lockNotification(tx: Tx, id: number): Promise<NotificationRow | undefined> {
+  return tx.selectFrom('notifications').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+}
+
+export function findNotification(db: Db, id: number): Promise<NotificationRow | undefined> {
+  return db.selectFrom('notifications').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+export function getNotification(db: Db, id: number): Promise<NotificationRow> {
+  return db.selectFrom('notifications').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
 /** What became of the notification that a payment came with, or that was linked to it. */
 const IS_OWN = sql<boolean>`n.outcome in ('matched', 'unmatched', 'linked')`;
 
@@ -185,7 +244,7 @@ export async function listNotifications(db: Db, currency: Currency, plan: ListPl
 
 const WILL_BE_TRIED_AGAIN = 'It could not be processed yet and is tried again every minute.';
 
-function toNotification(row: NotificationRow, currency: Currency) {
+export function toNotification(row: NotificationRow, currency: Currency) {
   return {
     id: row.id,
     status: row.status,

@@ -1,6 +1,7 @@
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { canTake } from '../accounts/rules.ts';
 import { type AccountRow, accountLock, booksOf, lockAccount } from '../accounts/store.ts';
+import { mayDo } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM } from '../core/context.ts';
 import { businessDay } from '../core/dates.ts';
@@ -11,27 +12,36 @@ import type { NotificationOutcome } from '../core/tables.ts';
 import { idOf, mobileMoneyMethod } from '../payment-methods/store.ts';
 import { bookPayment } from './booking.ts';
 import {
-  findConflictsAbout,
   findPendingIds,
+  findUndecided,
+  flagRepeatAfterReversal,
   insertNotification,
-  lockConflictsAbout,
+  type KnownTransaction,
+  lockNotification,
   lockPending,
+  lockUndecided,
   type NotificationRow,
+  OTHER_ACCOUNT,
   otherNotification,
+  REPEATED_AFTER_REVERSAL,
   type ReadNotification,
   recordFailure,
+  reopenNotification,
   type Settlement,
   settleNotification,
 } from './inbox-store.ts';
 import { decideMatch, learnedReason, type Match, type Readings, readReference } from './matching.ts';
 import { candidatesOf, findMatch } from './matching-store.ts';
 import {
-  handEntriesLock,
+  getPaymentRow,
   linkToProvider,
+  type ManualPayment,
+  manualPaymentsLock,
   type PaymentRow,
   type ProviderTransaction,
   providerPayment,
   referenceLock,
+  unlinkFromProvider,
 } from './store.ts';
 
 /** What became of a notification: `repeated` for one that came before, `pending` for one to be tried again. */
@@ -54,7 +64,7 @@ export async function receiveNotification(
     return await settleAnew(context.db, async (tx) => {
       const row = await insertNotification(tx, notification);
       if (!row) return repeated(tx, notification);
-      return settle(tx, context, row);
+      return processNotification(tx, context, row);
     });
   } catch (error) {
     const failure = error instanceof Error ? error.message : String(error);
@@ -67,8 +77,10 @@ export async function receiveNotification(
   }
 }
 
-async function repeated(tx: Tx, { provider: name, transId }: ReadNotification): Promise<Receipt> {
+async function repeated(tx: Tx, notification: ReadNotification): Promise<Receipt> {
+  const { provider: name, transId } = notification;
   const { rows } = await providerPayment({ name, transId }).execute(tx);
+  if (rows[0]?.status === 'reversed') await flagRepeatAfterReversal(tx, notification);
   return { outcome: 'repeated', paymentId: rows[0]?.id ?? null };
 }
 
@@ -88,7 +100,7 @@ export async function retryPendingNotifications(
     try {
       const done = await settleAnew(context.db, async (tx) => {
         const row = await lockPending(tx, id);
-        return row && settle(tx, context, row);
+        return row && processNotification(tx, context, row);
       });
       if (done) settled += 1;
     } catch (error) {
@@ -99,19 +111,49 @@ export async function retryPendingNotifications(
   return settled;
 }
 
-/** Looks anew at what had to wait because of hand entries under a reference, one of which was reversed. */
-export async function bookWaitingConflict(tx: Tx, context: Context, reference: string): Promise<void> {
-  for (const row of await lockConflictsAbout(tx, reference)) await settle(tx, context, row);
-}
-
-/** The accounts that reversing a payment with this reference may book waiting notifications on. */
-export async function findAccountsOfConflicts(
+/**
+ * Decides again about the notifications that a change of a manual payment concerns: those that conflict with payments
+ * recorded under the reference, and the one that was linked to a payment that is reversed now.
+ */
+export async function decideAgain(
   tx: Tx,
   context: Context,
   reference: string,
+  reversedId?: number,
+): Promise<void> {
+  for (const row of await lockUndecided(tx, reference, reversedId))
+    await processNotification(tx, context, row);
+}
+
+/**
+ * A reversed transaction is recorded by hand: the payment that held it gives it up, and the notification is linked to
+ * the new one.
+ */
+export async function takeOverTransaction(
+  tx: Tx,
+  context: Context,
+  { notificationId, paymentId }: KnownTransaction,
+  record: () => Promise<PaymentRow>,
+): Promise<PaymentRow> {
+  const row = await lockNotification(tx, notificationId);
+  if (!row) throw new Error(`Notification ${notificationId} is gone.`);
+  await unlinkFromProvider(tx, paymentId);
+  await reopenNotification(tx, notificationId);
+  const { id } = await record();
+  await processNotification(tx, context, row, id);
+  return getPaymentRow(tx, id);
+}
+
+/** The accounts that deciding again about a reference may post to. */
+export async function findAccountsOfUndecided(
+  tx: Tx,
+  context: Context,
+  reference: string,
+  reversedId?: number,
 ): Promise<number[]> {
   const matches = [];
-  for (const row of await findConflictsAbout(tx, reference)) matches.push(await matchOf(tx, context, row));
+  for (const row of await findUndecided(tx, reference, reversedId))
+    matches.push(await matchOf(tx, context, row));
   return matches.flatMap(({ accountId }) => accountId ?? []);
 }
 
@@ -141,17 +183,26 @@ interface Told {
   named: AccountRow | undefined;
 }
 
-async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<Receipt> {
+/**
+ * Decides what a notification leads to and posts it.
+ * @param accepted the manual payment that staff say is the transaction, whatever account it is on.
+ */
+export async function processNotification(
+  tx: Tx,
+  context: Context,
+  row: NotificationRow,
+  accepted: number | null = null,
+): Promise<Receipt> {
   const { trans_id: transId, amount_minor: amount } = row;
   if (transId === null || amount === null) throw new Error(`Notification ${row.id} was never readable.`);
   const provider = { name: row.provider, transId };
   const readings = readingsOf(context, row);
 
-  // The reference's lock comes first: of all who tell of this transaction, one at a time looks further.
-  const [, [handEntry, another], [booked], others, methods, candidates, [named]] = await together(
+  // The reference's lock comes first: of all who report this transaction, one at a time looks further.
+  const [, [manual, another], [booked], others, methods, candidates, [named]] = await together(
     tx,
     referenceLock(transId),
-    handEntriesLock(transId, amount),
+    manualPaymentsLock(transId, amount),
     providerPayment(provider),
     otherNotification(row),
     mobileMoneyMethod(),
@@ -163,25 +214,60 @@ async function settle(tx: Tx, context: Context, row: NotificationRow): Promise<R
     await settleNotification(row.id, settlement).execute(tx);
     return { outcome: settlement.outcome, paymentId: settlement.paymentId };
   };
+  const flags = row.flags.filter((flag) => !DECIDED_FLAGS.has(flag));
 
-  // One payment per transaction, for ever: whatever comes later under its id credits nothing.
-  const isWaiting = row.outcome === 'conflict';
+  // A provider transaction is paid once. Later notifications with the same id never credit again.
+  const isFirst = row.outcome === null;
+  if (booked?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
   if (booked && tellsTheSame(row, booked)) {
-    return settleAs({ outcome: 'repeated', paymentId: booked.id, flags: row.flags });
+    return settleAs({ outcome: 'repeated', paymentId: booked.id, flags });
   }
-  if (booked || (!isWaiting && others.length > 0)) {
-    const flags = [...row.flags, 'differs_from_first'];
-    return settleAs({ outcome: 'differs', paymentId: booked?.id ?? null, flags });
-  }
-  // One of two entries is money that nobody sent; which one, staff have to say by reversing it.
-  const disputed = another ?? (handEntry?.amount_minor === amount ? undefined : handEntry);
-  if (disputed) {
-    const conflictPaymentId = disputed.id;
-    return settleAs({ outcome: 'conflict', paymentId: null, conflictPaymentId, flags: row.flags });
+  if (booked || (isFirst && others.length > 0)) {
+    return settleAs({
+      outcome: 'differs',
+      paymentId: booked?.id ?? null,
+      flags: [...flags, DIFFERS_FROM_FIRST],
+    });
   }
   const match = decideMatch(candidates, readings?.referenceIsEmpty ?? false);
-  const told = { row, provider, methodId: idOf(methods), match, named };
-  return handEntry ? settleAs(await link(tx, handEntry, told)) : book(tx, context, told);
+  const told = { row: { ...row, flags }, provider, methodId: idOf(methods), match, named };
+  if (!manual) return book(tx, context, told);
+
+  const namesOther = isOnAnotherAccount(manual, match);
+  const conflicting = another ?? (manual.amount_minor === amount ? undefined : manual);
+  if (conflicting || (namesOther && manual.id !== accepted && !isAuthoritative(manual))) {
+    return settleAs({
+      outcome: 'conflict',
+      paymentId: null,
+      conflictPaymentId: (conflicting ?? manual).id,
+      flags: namesOther ? [...flags, OTHER_ACCOUNT] : flags,
+    });
+  }
+  return settleAs(await link(tx, manual, told));
+}
+
+const DIFFERS_FROM_FIRST = 'differs_from_first';
+const OTHER_METHOD = 'other_method';
+const ACCOUNT_FULL = 'account_full';
+/** Flags that follow from the decision, as opposed to those of the reading. A further decision sets them again. */
+const DECIDED_FLAGS: ReadonlySet<string> = new Set([
+  DIFFERS_FROM_FIRST,
+  OTHER_ACCOUNT,
+  OTHER_METHOD,
+  ACCOUNT_FULL,
+  REPEATED_AFTER_REVERSAL,
+]);
+
+function isOnAnotherAccount(payment: PaymentRow, { accountId }: Match): boolean {
+  return accountId !== null && payment.account_id !== null && payment.account_id !== accountId;
+}
+
+/**
+ * Whether the account of a manual payment counts more than the one that the payer named: whoever recorded it, or put it
+ * there, may also assign money whose account is not known.
+ */
+function isAuthoritative({ recorder_role: role, match_method: method }: ManualPayment): boolean {
+  return method === 'assigned' || role === null || mayDo(role, 'payments:assign');
 }
 
 /** The provider's statement and its notification spell the payer and the time differently; the amount decides. */
@@ -191,28 +277,25 @@ function tellsTheSame(row: NotificationRow, booked: PaymentRow): boolean {
 }
 
 /**
- * Staff were faster: their entry is the payment. Where it disagrees with the notification, that is flagged. One
- * that staff have taken off its account stays in the worklist, where what the payer sent speaks now: it may
- * name the very account that they took it off.
+ * The manual payment is the transaction. Where it disagrees with the notification, that is flagged. One that staff
+ * have taken off its account stays in the worklist, where what the payer sent counts now: it may name the very account
+ * that they took it off.
  */
-async function link(tx: Tx, entry: PaymentRow, { row, provider, methodId, match }: Told) {
-  const otherAccount =
-    match.accountId !== null && entry.account_id !== null && match.accountId !== entry.account_id;
-  const otherMethod = entry.payment_method_id !== methodId;
-  await linkToProvider(tx, entry.id, provider);
+async function link(tx: Tx, manual: ManualPayment, { row, provider, methodId, match }: Told) {
+  await linkToProvider(tx, manual.id, provider);
   await audit(tx, providerActor(provider), {
     action: 'payment.link',
     resource: 'payment',
-    resourceId: entry.id,
-    before: { matchMethod: entry.match_method },
+    resourceId: manual.id,
+    before: { matchMethod: manual.match_method },
     after: { matchMethod: 'hand_entry', transId: provider.transId },
   });
   const flags = [
     ...row.flags,
-    ...(otherAccount ? ['other_account'] : []),
-    ...(otherMethod ? ['other_method'] : []),
+    ...(isOnAnotherAccount(manual, match) ? [OTHER_ACCOUNT] : []),
+    ...(manual.payment_method_id === methodId ? [] : [OTHER_METHOD]),
   ];
-  return { outcome: 'linked' as const, paymentId: entry.id, flags };
+  return { outcome: 'linked' as const, paymentId: manual.id, flags };
 }
 
 /** Books the money and says so of its notification, by one statement. */
@@ -223,7 +306,7 @@ async function book(tx: Tx, context: Context, told: Told): Promise<Receipt> {
   const full = found !== undefined && !canTake(booksOf(found), amountMinor);
   const account = full ? undefined : found;
   const outcome = account ? 'matched' : 'unmatched';
-  const flags = full ? [...row.flags, 'account_full'] : row.flags;
+  const flags = full ? [...row.flags, ACCOUNT_FULL] : row.flags;
   const payment = await bookPayment(
     tx,
     context,

@@ -1,5 +1,6 @@
 import { readAccountNumber } from '../accounts/account-number.ts';
 import type { PlainDate } from '../core/dates.ts';
+import { foldCase } from '../core/fold.ts';
 import { callingCode, phoneSha256, readPhone } from '../core/phone.ts';
 import type { MatchMethod } from '../core/tables.ts';
 import { nationalIdKey } from '../customers/rules.ts';
@@ -74,7 +75,7 @@ export function readReference(reference: string | null, payer: string | null, re
   const readable = text !== '' && text.length <= MAX_REFERENCE_LENGTH;
   // Placeholders such as "0" or "N/A" stand in many places; no payer means one of them.
   const idKey = readable ? nationalIdKey(text) : '';
-  const typedKey = readable ? text.toUpperCase().replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
+  const typedKey = readable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {
     accountId: readable ? (readAccountNumber(text) ?? null) : null,
     nationalIdKey: idKey.length >= MIN_NATIONAL_ID_LENGTH ? idKey : null,

@@ -6,17 +6,26 @@ import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
-import { assignPayment, recordPayment, reversePayment, unassignPayment } from './commands.ts';
-import { listNotifications } from './inbox-store.ts';
+import {
+  assignPayment,
+  recordPayment,
+  resolveConflict,
+  reversePayment,
+  unassignPayment,
+} from './commands.ts';
+import { listNotifications, toNotification } from './inbox-store.ts';
 import {
   AccountParams,
   Assignment,
+  ConflictParams,
   NewPayment,
   Notification,
   notificationList,
   Payment,
   paymentList,
+  Resolution,
   Reversal,
+  ReversalParams,
   Unassignment,
   UnmatchedParams,
   UnmatchedPayment,
@@ -52,7 +61,9 @@ export function paymentRoutes(api: Api, context: Context): void {
         tags: ['Payments'],
         summary: 'Record a payment that was received',
         description:
-          'Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit.',
+          'Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit. ' +
+          'A transaction that the provider has reported is DUPLICATE_ENTRY; where its payment was reversed, those who may assign ' +
+          'payments can record it again with the reported amount.',
         body: NewPayment,
         response: { 201: Envelope(Payment, 'Payment recorded.') },
       },
@@ -131,9 +142,11 @@ export function paymentRoutes(api: Api, context: Context): void {
         tags: ['Payments'],
         summary: 'What the provider posted, and what each notification led to',
         description:
-          'The worklist beside unmatched money: `filter[outcome]=conflict` contradicts a payment entered by hand and credits nothing ' +
-          'until that entry is reversed, `filter[outcome]=differs` repeats a transaction with other fields, ' +
-          '`filter[status]=rejected` could not be read, `filter[status]=pending` will be tried again.',
+          'The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another ' +
+          'account, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. ' +
+          '`filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: ' +
+          'the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. ' +
+          '`filter[status]=pending`: will be retried.',
         querystring: notificationList.query,
         response: { 200: ListEnvelope(Notification, 'Notifications found.') },
       },
@@ -142,6 +155,29 @@ export function paymentRoutes(api: Api, context: Context): void {
       const plan = notificationList.read(request.query, context);
       return okList(await listNotifications(db, currency, plan), 'Notifications found.');
     },
+  );
+
+  api.post(
+    '/notifications/:id/resolve',
+    {
+      config: { access: 'payments:reverse', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Payments'],
+        summary: 'Resolve a notification in conflict',
+        description:
+          'Says which payment the transaction is: one of the manual payments with its reference and amount, which is linked and stays ' +
+          'on its account, or none of them (`paymentId: null`), so that the notification is posted. The other manual payments with ' +
+          'the reference are reversed in the same transaction.',
+        params: ConflictParams,
+        body: Resolution,
+        response: { 200: Envelope(Notification, 'Conflict resolved.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const resolved = await resolveConflict(once, actorOf(request), request.params.id, request.body);
+        return ok(toNotification(resolved, currency), 'Conflict resolved.');
+      }),
   );
 
   api.post(
@@ -198,8 +234,9 @@ export function paymentRoutes(api: Api, context: Context): void {
         tags: ['Payments'],
         summary: 'Take a payment back',
         description:
-          'The payment stays on record as reversed; entries of the opposite sign undo what it did.',
-        params: IdParams,
+          'The payment stays on record as reversed; entries of the opposite sign undo what it did. A notification that was linked to a ' +
+          'manual payment, or conflicted with it, is posted in the same transaction.',
+        params: ReversalParams,
         body: Reversal,
         response: { 200: Envelope(Payment, 'Payment reversed.') },
       },

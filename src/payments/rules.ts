@@ -1,10 +1,9 @@
+import { foldCase } from '../core/fold.ts';
+
 /**
- * A transaction's reference as it is compared: providers print it in upper case without white space, and staff copy it
- * as they please, also what cannot be seen and letters of full width.
+ * A transaction's reference as it is compared: without white space and invisible characters, letters of any case and
+ * width as one. Providers print references in upper case; staff copy them out of messages with what surrounds them.
  */
 export function referenceKey(reference: string): string {
-  return reference
-    .normalize('NFKC')
-    .replace(/[\s\p{Cf}]/gu, '')
-    .toUpperCase();
+  return foldCase(reference).replace(/\s/g, '');
 }

@@ -70,7 +70,23 @@ export const Assignment = Type.Object(
   { accountId: Id },
   { title: 'Assignment', examples: [{ accountId: 1 }] },
 );
+export const Resolution = Type.Object(
+  {
+    paymentId: Nullable({
+      ...Id,
+      description: 'The manual payment that is this transaction; null: none of them.',
+    }),
+    reason: Text(500),
+  },
+  {
+    title: 'Resolution',
+    examples: [{ paymentId: null, reason: 'The manual payment was entered on the wrong account' }],
+  },
+);
+export type Resolution = Static<typeof Resolution>;
 export const AccountParams = Type.Object({ accountId: { ...Id, examples: [1] } });
+export const ReversalParams = Type.Object({ id: { ...Id, examples: [2] } });
+export const ConflictParams = Type.Object({ id: { ...Id, examples: [3] } });
 export const UnmatchedParams = Type.Object({ id: { ...Id, examples: [3] } });
 
 const paymentProperties = {

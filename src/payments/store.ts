@@ -9,7 +9,7 @@ import { insertEntries, type LedgerLine } from '../core/ledger.ts';
 import { fetchPage } from '../core/list-page.ts';
 import type { ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
-import type { MatchMethod, PaymentSource, Payments } from '../core/tables.ts';
+import type { MatchMethod, PaymentSource, Payments, UserRole } from '../core/tables.ts';
 import { REASON } from './matching.ts';
 import { referenceKey } from './rules.ts';
 
@@ -95,6 +95,10 @@ export async function findPaymentRow(db: Db, id: number): Promise<PaymentRow | u
   return row;
 }
 
+export function getPaymentRow(tx: Tx, id: number): Promise<PaymentRow> {
+  return tx.selectFrom('payments').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
 /** Comes after the lock of the payment's account, if it has one. */
 export function lockPayment(tx: Tx, id: number): Promise<PaymentRow | undefined> {
   return tx.selectFrom('payments').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
@@ -157,25 +161,31 @@ export function referenceLock(reference: string): RawBuilder<unknown> {
   return sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
 }
 
-/** The provider's payment, not reversed, of the transaction that a reference names, however it is spelt. */
-export function providerPaymentNamed(reference: string): RawBuilder<PaymentRow> {
-  return sql`
-    select * from payments
-    where reference_key = ${referenceKey(reference)} and ${NOT_REVERSED} and provider is not null limit 1`;
-}
+/** A payment that staff recorded, with the role that the person who recorded it has today; null for the system. */
+export type ManualPayment = PaymentRow & { recorder_role: UserRole | null };
 
 /**
- * Payments that staff entered by hand with the provider's transaction id, under whichever method, not
- * reversed; locked. At most two, since more than one is one too many; those of the same amount come first.
+ * Payments that staff recorded under the provider's transaction id, by whichever method, not reversed and not linked to
+ * a notification; locked. Those of the reported amount come first.
  */
-export function handEntriesLock(transId: string, amountMinor: number): RawBuilder<PaymentRow> {
+export function manualPaymentsLock(transId: string, amountMinor: number): RawBuilder<ManualPayment> {
   return sql`
-    select * from payments
-    where reference_key = ${referenceKey(transId)} and ${NOT_REVERSED} and provider is null
-    order by amount_minor = ${amountMinor}::bigint desc, id limit 2 for no key update`;
+    select p.*, u.role as recorder_role from payments p left join users u on u.id = p.created_by
+    where p.reference_key = ${referenceKey(transId)} and p.status <> 'reversed' and p.provider is null
+    order by p.amount_minor = ${amountMinor}::bigint desc, p.id for no key update of p`;
 }
 
-/** Makes a hand entry the one payment of the provider's transaction. */
+/** Payments recorded by hand that compete for the transaction of a notification; not locked. */
+export async function findManualPayments(tx: Tx, transId: string): Promise<PaymentRow[]> {
+  const { rows } = await sql<PaymentRow>`
+    select * from payments
+    where reference_key = ${referenceKey(transId)} and ${NOT_REVERSED} and provider is null order by id`.execute(
+    tx,
+  );
+  return rows;
+}
+
+/** Makes a payment that was recorded by hand the one payment of the provider's transaction. */
 export async function linkToProvider(tx: Tx, id: number, provider: ProviderTransaction): Promise<void> {
   await tx
     .updateTable('payments')
@@ -187,6 +197,15 @@ export async function linkToProvider(tx: Tx, id: number, provider: ProviderTrans
       match_reason: null,
       updated_at: sql`now()`,
     })
+    .where('id', '=', id)
+    .execute();
+}
+
+/** Takes the provider's transaction from a payment that is, or is about to be, reversed: another payment may hold it. */
+export async function unlinkFromProvider(tx: Tx, id: number): Promise<void> {
+  await tx
+    .updateTable('payments')
+    .set({ provider: null, provider_trans_id: null, updated_at: sql`now()` })
     .where('id', '=', id)
     .execute();
 }

@@ -278,8 +278,8 @@ const transactionsOnce: Law = {
 const referencesOnce: Law = {
   name: 'references_once',
   says:
-    'No two payments that stand have one reference under one method, or the reference of a payment that the ' +
-    'provider told of, however it is spelt.',
+    'No two payments that stand have one reference under one method, and none beside the payment of a transaction that ' +
+    'the provider reported has its reference, however it is spelt.',
   checked: sql`
     select 'transaction_ref ' || reference_key as what, count(*) as payments, min(id) as first_id,
       max(id) as last_id, min(payment_date) as day
@@ -288,7 +288,11 @@ const referencesOnce: Law = {
     union
     select 'transaction_ref ' || reference_key, count(*), min(id), max(id), min(payment_date)
     from payments where status <> 'reversed' and reference_key is not null
-    group by reference_key having count(*) > 1 and count(provider) > 0`,
+    group by reference_key having count(*) > 1 and count(provider) > 0
+    union
+    select 'transaction_ref ' || p.reference_key, 1, n.payment_id, p.id, p.payment_date
+    from payments p join notifications n on n.trans_id = p.reference_key
+    where p.status <> 'reversed' and p.provider is null and n.outcome in ('matched', 'unmatched', 'linked')`,
   figures: sql`
     select count(*) as looked_at, sum(amount_minor) as payments
     from payments where status <> 'reversed' and transaction_ref is not null`,
@@ -303,9 +307,10 @@ const notifications: Law = {
     select 'notification' as part, n.id, n.status, n.outcome, n.amount_minor, n.payment_id, n.conflict_payment_id,
       n.outcome in ('matched', 'unmatched', 'linked') as counts,
       (p.provider, p.provider_trans_id) is distinct from (n.provider, n.trans_id) as is_other,
-      p.amount_minor as paid_minor, p.payment_date as day, p.source, e.account_id is not null as is_on_account,
+      p.amount_minor as paid_minor, p.status as paid_status, p.payment_date as day, p.source, e.account_id is not null as is_on_account,
       case when n.outcome = 'conflict' then (
         select count(*) = 0 or count(*) = 1 and min(c.amount_minor) = n.amount_minor
+          and not ('other_account' = any(n.flags) and count(c.account_id) = 1)
         from payments c
         where c.reference_key = n.trans_id and c.status <> 'reversed' and c.provider is null) end as is_settled
     from notifications n
@@ -313,13 +318,13 @@ const notifications: Law = {
     left join ledger_entries e
       on e.payment_id = n.payment_id and e.event = 'payment_received' and e.ledger_account = 'clearing'
     union all
-    select 'repeat', max(id), null, null, null, null, null, null, null, null, null, null, null, null
+    select 'repeat', max(id), null, null, null, null, null, null, null, null, null, null, null, null, null
     from notifications where outcome in ('matched', 'unmatched', 'linked')
     group by payment_id having count(*) > 1 and payment_id is not null
     union all
-    select 'payment', p.id, null, null, null, null, null, null, null, null, p.payment_date, null, null, null
+    select 'payment', p.id, null, null, null, null, null, null, null, null, null, p.payment_date, null, null, null
     from payments p
-    where p.source <> 'manual' and not exists (
+    where p.source <> 'manual' and (p.provider is not null or p.status <> 'reversed') and not exists (
       select from notifications n
       where n.payment_id = p.id and n.outcome in ('matched', 'unmatched', 'linked'))`,
   figures: sql`
@@ -338,6 +343,7 @@ const notifications: Law = {
       (counts and paid_minor <> amount_minor, 'amount of payment ' || payment_id, amount_minor::text, paid_minor::text),
       (counts and (outcome = 'linked') <> (source = 'manual'), 'source of payment ' || payment_id,
         case outcome when 'linked' then 'manual' else 'webhook or import' end, source::text),
+      (outcome = 'linked' and paid_status = 'reversed', 'payment_id', 'a payment that stands', payment_id::text),
       (outcome = 'matched' and payment_id is not null and not is_on_account,
         'where payment ' || payment_id || ' was received', 'on an account', 'without one'),
       (outcome = 'unmatched' and is_on_account,

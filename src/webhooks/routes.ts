@@ -49,6 +49,15 @@ const NotificationBody = Type.Object(
         BillRefNumber: 'SOLAR',
         MSISDN: '254701000000',
       },
+      {
+        TransactionType: 'Pay Bill',
+        TransID: 'RECEIPT-0001',
+        TransTime: '20261102102500',
+        TransAmount: '450.00',
+        BusinessShortCode: '600638',
+        BillRefNumber: 'ACC10000012',
+        MSISDN: '254712345678',
+      },
     ],
   },
 );

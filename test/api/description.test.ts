@@ -56,6 +56,7 @@ const ENDINGS = [
   'POST /api/accounts/{id}/credit/refund',
   'GET /api/accounts/{id}/credit/moves',
   'GET /api/credit-moves',
+  'POST /api/notifications/{id}/resolve',
   'POST /api/payments/{id}/reverse',
   'POST /api/invoices/{id}/void',
   'PUT /api/auth/password',

@@ -54,6 +54,10 @@ async function postBytes(body: Uint8Array<ArrayBuffer>): Promise<Answer> {
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 }
 
+async function notifications(transId: string) {
+  return (await service.call('GET', `/notifications?filter[transactionRef]=${transId}`)).body.data;
+}
+
 interface Stored {
   raw_body: string;
   status: string;
@@ -424,7 +428,7 @@ describe('a transaction that staff had entered by hand', () => {
     const { data } = (await service.call('GET', `/payments/${second.id}`)).body;
     expect(data).toMatchObject({ status: 'matched', matchMethod: 'hand_entry' });
     await reverse(service, second.id);
-    expect((await accountNow(service, account.id)).paid).toBe(0);
+    expect((await accountNow(service, account.id)).paid).toBe(400);
     await expectBooksToBalance(service.context);
   });
 
@@ -457,6 +461,37 @@ describe('a transaction that staff had entered by hand', () => {
     },
   );
 
+  it.each([
+    ['the first, then the second', [0, 1]],
+    ['the second, then the first', [1, 0]],
+  ])('is posted once when both of two manual payments are reversed: %s', async (_order, order) => {
+    const [meant, other] = [await newAccount(service), await newAccount(service)];
+    const sent = notification({ BillRefNumber: meant.accountNumber });
+    const manual = [
+      await pay(service, other.id, 400, { transactionRef: sent.TransID, paymentMethodId: CASH }),
+      await pay(service, other.id, 300, { transactionRef: sent.TransID, paymentMethodId: MOBILE_MONEY }),
+    ];
+    expect(accepted(await notify(service, sent)).outcome).toBe('conflict');
+    for (const at of order) await reverse(service, manual[at]?.id ?? 0);
+    expect((await accountNow(service, other.id)).paid).toBe(0);
+    expect((await accountNow(service, meant.id)).paid).toBe(400);
+    const [notified] = await notifications(sent.TransID);
+    expect(notified).toMatchObject({ outcome: 'matched', flags: [] });
+    expect(await paymentOf(notified.paymentId)).toMatchObject({ status: 'matched', source: 'webhook' });
+  });
+
+  it('is posted when the manual payment that it was linked to is reversed', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: 'nobody' });
+    const manual = await pay(service, account.id, 400, { transactionRef: sent.TransID });
+    expect(accepted(await notify(service, sent)).outcome).toBe('linked');
+    await reverse(service, manual.id);
+    expect((await accountNow(service, account.id)).paid).toBe(0);
+    const [notified] = await notifications(sent.TransID);
+    expect(notified).toMatchObject({ outcome: 'unmatched' });
+    expect(await paymentOf(notified.paymentId)).toMatchObject({ status: 'unmatched', amount: 400 });
+  });
+
   it('and told by the provider at the same moment is counted once, whoever was first', async () => {
     const account = await newAccount(service);
     const rounds = 15;
@@ -469,6 +504,190 @@ describe('a transaction that staff had entered by hand', () => {
       for (const answer of await Promise.all(calls)) expect([200, 201, 409]).toContain(answer.status);
     }
     expect((await accountNow(service, account.id)).paid).toBe(10 * rounds);
+  });
+});
+
+describe('a manual payment on another account than the provider reports', () => {
+  const diverted = async (role: string) => {
+    const [meant, other] = [await newAccount(service), await newAccount(service)];
+    const sent = notification({ BillRefNumber: meant.accountNumber, MSISDN: '254733000111' });
+    const body = {
+      accountId: other.id,
+      amount: 400,
+      paymentMethodId: MOBILE_MONEY,
+      transactionRef: sent.TransID,
+    };
+    const token = await service.signInAs(role);
+    const recorded = await service.call('POST', '/payments', body, { token });
+    expect(recorded.status, recorded.text).toBe(201);
+    const { outcome } = accepted(await notify(service, sent));
+    const [notified] = await notifications(sent.TransID);
+    return { meant, other, sent, outcome, manual: recorded.body.data, notified };
+  };
+  const resolve = (id: number, paymentId: number | null, options = {}) =>
+    service.call('POST', `/notifications/${id}/resolve`, { paymentId, reason: 'checked' }, options);
+  const paid = async (...accounts: { id: number }[]) =>
+    Promise.all(accounts.map(async ({ id }) => (await accountNow(service, id)).paid));
+
+  it.each(['agent'])('is a conflict when an %s recorded it', async (role) => {
+    const { meant, other, outcome, manual, notified } = await diverted(role);
+    expect(outcome).toBe('conflict');
+    expect(notified).toMatchObject({
+      flags: ['other_account'],
+      paymentId: null,
+      conflictingPaymentId: manual.id,
+    });
+    expect(await paid(meant, other)).toEqual([0, 400]);
+  });
+
+  it.each(['finance', 'manager'])('is the payment, flagged, when %s recorded it', async (role) => {
+    const { meant, other, outcome, manual, notified } = await diverted(role);
+    expect(outcome).toBe('linked');
+    expect(notified).toMatchObject({ flags: ['other_account'], paymentId: manual.id });
+    expect(await paid(meant, other)).toEqual([0, 400]);
+  });
+
+  it('goes to the reported account when finance says that none of the manual payments is right', async () => {
+    const { meant, other, manual, notified } = await diverted('agent');
+    const token = await service.signInAs('finance');
+    const resolved = await resolve(notified.id, null, { token });
+    expect(resolved.status, resolved.text).toBe(200);
+    expect(resolved.body.data).toMatchObject({ id: notified.id, outcome: 'matched', flags: [] });
+    expect(await paid(meant, other)).toEqual([400, 0]);
+    expect(await paymentOf(manual.id)).toMatchObject({ status: 'reversed', reversalReason: 'checked' });
+  });
+
+  it('stays where it is when finance says that it is right', async () => {
+    const { meant, other, manual, notified } = await diverted('agent');
+    const resolved = await resolve(notified.id, manual.id);
+    expect(resolved.body.data).toMatchObject({
+      outcome: 'linked',
+      paymentId: manual.id,
+      flags: ['other_account'],
+    });
+    expect(await paid(meant, other)).toEqual([0, 400]);
+  });
+
+  it('joins the unmatched payments when staff take it off its account', async () => {
+    const { meant, other, manual, sent } = await diverted('agent');
+    await service.call('POST', `/payments/${manual.id}/unassign`, { reason: 'whose is it?' });
+    expect(await paid(meant, other)).toEqual([0, 0]);
+    expect((await notifications(sent.TransID))[0]).toMatchObject({ outcome: 'linked', flags: [] });
+    const { body } = await service.call('GET', `/payments/unmatched?filter[id]=${manual.id}`);
+    expect(body.data[0].suggestions[0]).toMatchObject({ accountId: meant.id });
+    await service.call('POST', `/payments/${manual.id}/assign`, { accountId: meant.id });
+    expect(await paid(meant, other)).toEqual([400, 0]);
+  });
+
+  it('goes to the reported account when it is reversed', async () => {
+    const { meant, other, manual } = await diverted('agent');
+    await reverse(service, manual.id);
+    expect(await paid(meant, other)).toEqual([400, 0]);
+  });
+
+  it('is resolved by finance alone, once, and only as one of the payments in conflict', async () => {
+    const { meant, other, notified } = await diverted('agent');
+    for (const role of ['agent', 'viewer']) {
+      const token = await service.signInAs(role);
+      expect((await resolve(notified.id, null, { token })).status).toBe(403);
+    }
+    const elsewhere = await pay(service, other.id, 400);
+    expect(wrongFields(await resolve(notified.id, elsewhere.id))).toEqual(['paymentId']);
+    expect((await resolve(999_999, null)).status).toBe(404);
+    const answers = await Promise.all([1, 2, 3, 4].map(() => resolve(notified.id, null)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400]);
+    const refused = answers.find(({ status }) => status === 400);
+    expect(refused?.body.error.details).toMatchObject({ from: 'matched', allowed: ['conflict'] });
+    expect(await paid(meant, other)).toEqual([400, 400]);
+  });
+
+  it('cannot be accepted with another amount than the provider reported', async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber, TransAmount: '450.00' });
+    const manual = await pay(service, account.id, 400, { transactionRef: sent.TransID });
+    expect(accepted(await notify(service, sent)).outcome).toBe('conflict');
+    const [notified] = await notifications(sent.TransID);
+    const refused = await resolve(notified.id, manual.id);
+    expect(refused.body.error.message).toBe('paymentId: must refer to a payment of the reported amount, 450');
+    expect((await resolve(notified.id, null)).body.data.outcome).toBe('matched');
+    expect(await paid(account)).toEqual([450]);
+  });
+});
+
+describe('a transaction whose payment was reversed', () => {
+  const reversed = async () => {
+    const account = await newAccount(service);
+    const sent = notification({ BillRefNumber: account.accountNumber });
+    const { paymentId } = accepted(await notify(service, sent));
+    await reverse(service, paymentId);
+    const record = async (role: string, fields: Record<string, unknown> = {}) =>
+      service.call(
+        'POST',
+        '/payments',
+        {
+          accountId: account.id,
+          amount: 400,
+          paymentMethodId: CASH,
+          transactionRef: sent.TransID,
+          ...fields,
+        },
+        { token: await service.signInAs(role) },
+      );
+    return { account, sent, paymentId, record };
+  };
+
+  it('is not credited again by a repeat, which is flagged', async () => {
+    const { account, sent, paymentId } = await reversed();
+    for (let i = 0; i < 2; i += 1)
+      expect(accepted(await notify(service, sent))).toEqual({ outcome: 'repeated', paymentId });
+    expect((await accountNow(service, account.id)).paid).toBe(0);
+    const list = await service.call('GET', '/notifications?filter[flags][contains]=repeated_after_reversal');
+    expect(list.body.data[0]).toMatchObject({ paymentId, flags: ['repeated_after_reversal'] });
+  });
+
+  it('is recorded again by finance, once, with the amount that the provider reported', async () => {
+    const { account, sent, paymentId, record } = await reversed();
+    expect((await record('agent')).status).toBe(409);
+    const wrong = await record('finance', { amount: 399 });
+    expect(wrong.body.error.message).toBe(
+      'amount: must be 400, the amount that the provider reported for this transaction',
+    );
+    const again = await record('finance');
+    expect(again.status, again.text).toBe(201);
+    expect(again.body.data).toMatchObject({ source: 'manual', matchMethod: 'hand_entry' });
+    for (const paymentMethodId of [MOBILE_MONEY, CASH, 3, 4])
+      expect((await record('finance', { paymentMethodId })).status).toBe(409);
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    const [notified] = await notifications(sent.TransID);
+    expect(notified).toMatchObject({
+      outcome: 'linked',
+      paymentId: again.body.data.id,
+      flags: ['other_method'],
+    });
+    expect(accepted(await notify(service, sent)).paymentId).toBe(again.body.data.id);
+    expect(await paymentOf(paymentId)).toMatchObject({ status: 'reversed' });
+  });
+
+  it('is refused to other ways of recording it by the database itself', async () => {
+    const { sent, account } = await reversed();
+    const insert = sql`
+      insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key, payment_date,
+        status, source)
+      values (${account.id}, 40000, ${CASH}, ${sent.TransID}, ${sent.TransID}, '2026-11-02', 'matched', 'manual')`;
+    await expect(insert.execute(service.context.db)).rejects.toMatchObject({
+      constraint: 'payments_transaction_known',
+    });
+  });
+
+  it.each([
+    ['a variation selector', '\ufe0f'],
+    ['a Hangul filler', '\u3164'],
+    ['a grapheme joiner', '\u034f'],
+    ['a Hangul initial filler', '\u115f'],
+  ])('is known with %s in its reference', async (_what, invisible) => {
+    const { sent, record } = await reversed();
+    const transactionRef = `${sent.TransID.slice(0, 3)}${invisible}${sent.TransID.slice(3)}`;
+    expect((await record('agent', { transactionRef })).status).toBe(409);
   });
 });
 

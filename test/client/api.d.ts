@@ -489,7 +489,7 @@ export interface paths {
         put?: never;
         /**
          * Record a payment that was received
-         * @description Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit.
+         * @description Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit. A transaction that the provider has reported is DUPLICATE_ENTRY; where its payment was reversed, those who may assign payments can record it again with the reported amount.
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
@@ -571,13 +571,35 @@ export interface paths {
         };
         /**
          * What the provider posted, and what each notification led to
-         * @description The worklist beside unmatched money: `filter[outcome]=conflict` contradicts a payment entered by hand and credits nothing until that entry is reversed, `filter[outcome]=differs` repeats a transaction with other fields, `filter[status]=rejected` could not be read, `filter[status]=pending` will be tried again.
+         * @description The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another account, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. `filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. `filter[status]=pending`: will be retried.
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
         get: operations["getNotifications"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/{id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resolve a notification in conflict
+         * @description Says which payment the transaction is: one of the manual payments with its reference and amount, which is linked and stays on its account, or none of them (`paymentId: null`), so that the notification is posted. The other manual payments with the reference are reversed in the same transaction.
+         *
+         *     Needs the permission `payments:reverse`: admin, manager, finance.
+         */
+        post: operations["postNotificationsByIdResolve"];
         delete?: never;
         options?: never;
         head?: never;
@@ -639,7 +661,7 @@ export interface paths {
         put?: never;
         /**
          * Take a payment back
-         * @description The payment stays on record as reversed; entries of the opposite sign undo what it did.
+         * @description The payment stays on record as reversed; entries of the opposite sign undo what it did. A notification that was linked to a manual payment, or conflicted with it, is posted in the same transaction.
          *
          *     Needs the permission `payments:reverse`: admin, manager, finance.
          */
@@ -3622,6 +3644,11 @@ export interface components {
             firstName: string;
             /** @description Must be text with at least one visible character and no control characters. */
             lastName: string;
+        };
+        Resolution: {
+            paymentId: number | null;
+            /** @description Must be text with at least one visible character and no control characters. */
+            reason: string;
         };
         Reversal: {
             /** @description Must be text with at least one visible character and no control characters. */
@@ -6634,6 +6661,86 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    postNotificationsByIdResolve: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 3 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "paymentId": null,
+                 *       "reason": "The manual payment was entered on the wrong account"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Resolution"];
+            };
+        };
+        responses: {
+            /** @description Conflict resolved. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "processed",
+                     *         "outcome": "matched",
+                     *         "flags": [],
+                     *         "transactionRef": "SKB2XQ19ZT",
+                     *         "amount": 2400,
+                     *         "reference": "ACC10000012",
+                     *         "payer": "254712345678",
+                     *         "businessShortCode": "600638",
+                     *         "paymentId": 2,
+                     *         "conflictingPaymentId": null,
+                     *         "failure": null,
+                     *         "attempts": 1,
+                     *         "rawBody": "{\"TransactionType\":\"Pay Bill\",\"TransID\":\"SKB2XQ19ZT\",\"TransTime\":\"20261102101530\",\"TransAmount\":\"2400.00\",\"BusinessShortCode\":\"600638\",\"BillRefNumber\":\"ACC10000012\",\"MSISDN\":\"254712345678\"}",
+                     *         "processedAt": "2026-11-02T08:15:30.000Z",
+                     *         "createdAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Conflict resolved."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Notification"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     postPaymentsByIdAssign: {
         parameters: {
             query?: never;
@@ -6806,7 +6913,7 @@ export interface operations {
                 "Idempotency-Key"?: string;
             };
             path: {
-                /** @example 1 */
+                /** @example 2 */
                 id: number;
             };
             cookie?: never;

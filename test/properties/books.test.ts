@@ -16,11 +16,13 @@ import { refundCredit, transferCredit } from '../../src/credit/commands.ts';
 import {
   assignPayment,
   recordPayment,
+  resolveConflict,
   reversePayment,
   unassignPayment,
 } from '../../src/payments/commands.ts';
 import { receiveNotification } from '../../src/payments/inbox.ts';
 import type { ReadNotification } from '../../src/payments/inbox-store.ts';
+import { findManualPayments } from '../../src/payments/store.ts';
 import { toStatement } from '../../src/statements/answers.ts';
 import { makeStatement } from '../../src/statements/store.ts';
 import { expectLawsToHold } from '../books.ts';
@@ -57,7 +59,14 @@ const step = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ do: fc.constant('enter'), account, amountMinor: toldMinor, reference }),
+    arbitrary: fc.record({
+      do: fc.constant('enter'),
+      account,
+      amountMinor: toldMinor,
+      reference,
+      method: fc.constantFrom(1, 2),
+      byAgent: fc.boolean(),
+    }),
   },
   {
     weight: 4,
@@ -71,6 +80,7 @@ const step = fc.oneof(
     }),
   },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('reverse'), payment }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('resolve'), choice: fc.nat({ max: 3 }) }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('assign'), payment, account }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('unassign'), payment }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('transfer'), account, other: account, permille }) },
@@ -168,10 +178,19 @@ async function sell(run: Case, plan: number, offset: number, customer = 0): Prom
 
 /** What a thousand runs are to have shown. */
 const HAPPENS = [
-  ...['pay', 'back-date', 'notify', 'reverse', 'assign', 'unassign', 'transfer', 'refund', 'move'].map(
-    (what) => `${what} done`,
-  ),
-  ...['enter', 'reverse', 'assign', 'unassign', 'transfer', 'refund', 'move'].map(
+  ...[
+    'pay',
+    'back-date',
+    'notify',
+    'reverse',
+    'resolve',
+    'assign',
+    'unassign',
+    'transfer',
+    'refund',
+    'move',
+  ].map((what) => `${what} done`),
+  ...['enter', 'reverse', 'resolve', 'assign', 'unassign', 'transfer', 'refund', 'move'].map(
     (what) => `${what} refused`,
   ),
   ...['matched', 'unmatched', 'linked', 'conflict', 'differs'].map((outcome) => `notification ${outcome}`),
@@ -192,6 +211,7 @@ const HAPPENS = [
   'loss grows',
   'suspended by the policy',
   'conflict booked',
+  'reversed transaction recorded again',
 ];
 const counts: Record<string, number> = {};
 const count = (what: string) => {
@@ -214,16 +234,19 @@ async function take(journal: Journal, next: Step): Promise<void> {
       case 'pay':
       case 'back-date':
       case 'enter': {
-        const recorded = await run.attempt((context, actor) =>
-          recordPayment(context, actor, {
-            accountId: at(next.account).id,
-            amount: next.amountMinor / 100,
-            paymentMethodId: next.do === 'pay' ? 2 : 1,
-            ...('days' in next && { paymentDate: addDays(run.day, -next.days) }),
-            ...('reference' in next && { transactionRef: next.reference }),
-          }),
+        const recorded = await run.attempt(
+          (context, actor) =>
+            recordPayment(context, actor, {
+              accountId: at(next.account).id,
+              amount: next.amountMinor / 100,
+              paymentMethodId: 'method' in next ? next.method : 2,
+              ...('days' in next && { paymentDate: addDays(run.day, -next.days) }),
+              ...('reference' in next && { transactionRef: next.reference }),
+            }),
+          'byAgent' in next && next.byAgent ? stage.agent : stage.actor,
         );
         await journal.noteNew();
+        if (recorded && recorded.provider !== null) count('reversed transaction recorded again');
         return recorded;
       }
       case 'notify': {
@@ -303,6 +326,26 @@ async function take(journal: Journal, next: Step): Promise<void> {
         if (reversed && standing) standing.isReversed = true;
         for (const _ of await journal.noteNew()) count('conflict booked');
         return reversed;
+      }
+      case 'resolve': {
+        const { rows } = await sql<{ id: number; trans_id: string }>`
+          select id, trans_id from notifications where outcome = 'conflict' order by id limit 1`.execute(
+          run.tx,
+        );
+        const [conflict] = rows;
+        if (!conflict) return undefined;
+        const manual = await findManualPayments(run.tx, conflict.trans_id);
+        const paymentId = manual[next.choice]?.id ?? null;
+        const resolved = await run.attempt((context, actor) =>
+          resolveConflict(context, actor, conflict.id, { paymentId, reason: 'tried' }),
+        );
+        if (!resolved) return undefined;
+        for (const { id } of manual) {
+          const one = payments.get(id);
+          if (one && id !== paymentId) one.isReversed = true;
+        }
+        await journal.noteNew();
+        return resolved;
       }
       case 'assign': {
         const { id: accountId } = at(next.account);

@@ -29,6 +29,8 @@ export interface Stage {
   context: Context;
   log: Log;
   actor: Actor;
+  /** Records payments, but may not assign them. */
+  agent: Actor;
   /** One for each account of a case, and their phones. */
   customers: { id: number; phone: string }[];
   /** The ids of PLANS. */
@@ -45,12 +47,17 @@ export async function setStage(service: TestService): Promise<Stage> {
   }
   const customers = [];
   for (let i = 0; i < 3; i += 1) customers.push(await newCustomer(service));
-  const { rows } = await sql<{ id: number }>`select id from users limit 1`.execute(service.context.db);
+  await service.signInAs('agent');
+  const { rows } = await sql<{ id: number; role: string }>`select id, role from users order by id`.execute(
+    service.context.db,
+  );
+  const agentId = rows.find(({ role }) => role === 'agent')?.id ?? null;
   return {
     context: service.context,
     log: createLog(service.context.config),
     // Staff, whose moves the lateness policy respects.
     actor: { ...SYSTEM, userId: rows[0]?.id ?? null, name: 'staff', role: 'manager' },
+    agent: { ...SYSTEM, userId: agentId, name: 'agent', role: 'agent' },
     customers,
     planIds,
   };
@@ -75,10 +82,13 @@ export class Case {
   }
 
   /** Does a command as its own transaction would: what it refuses changes nothing. Undefined where it refused. */
-  async attempt<T>(command: (context: Context, actor: Actor) => Promise<T>): Promise<T | undefined> {
+  async attempt<T>(
+    command: (context: Context, actor: Actor) => Promise<T>,
+    actor = this.stage.actor,
+  ): Promise<T | undefined> {
     await sql`savepoint attempt`.execute(this.tx);
     try {
-      return await command(this.context, this.stage.actor);
+      return await command(this.context, actor);
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error;
       await sql`rollback to savepoint attempt`.execute(this.tx);

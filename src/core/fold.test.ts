@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { foldCase, withoutInvisible } from './fold.ts';
+
+const CODE_POINTS = Array.from({ length: 0x110000 }, (_, code) => code)
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+  .map((code) => String.fromCodePoint(code));
+
+describe('foldCase', () => {
+  it.each([
+    ['straße', 'STRASSE'],
+    ['STRAẞE', 'STRASSE'],
+    ['ſ', 'S'],
+    ['ｒｋｔ１', 'RKT1'],
+    ['ﬁ', 'FI'],
+    ['ὈΔΥΣΣΕΎΣ', 'ὀδυσσεύς'],
+  ])('folds %s as it folds %s', (one, other) => {
+    expect(foldCase(one)).toBe(foldCase(other));
+  });
+
+  it.each([
+    ['a soft hyphen', '\u00ad'],
+    ['a combining grapheme joiner', '\u034f'],
+    ['a Hangul filler', '\u3164'],
+    ['a half-width Hangul filler', '\uffa0'],
+    ['a Hangul initial filler', '\u115f'],
+    ['a variation selector', '\ufe0f'],
+    ['a zero-width space', '\u200b'],
+    ['a tag character', '\u{e0041}'],
+  ])('drops %s', (_name, invisible) => {
+    expect(foldCase(`RKT${invisible}QDM`)).toBe('RKTQDM');
+  });
+
+  it('folds the upper and the lower case of each character to one text', () => {
+    const different = CODE_POINTS.filter(
+      (char) =>
+        foldCase(char.toUpperCase()) !== foldCase(char) || foldCase(char.toLowerCase()) !== foldCase(char),
+    );
+    expect(different).toEqual([]);
+  });
+
+  it('folds what it has folded to the same text', () => {
+    expect(CODE_POINTS.filter((char) => foldCase(foldCase(char)) !== foldCase(char))).toEqual([]);
+  });
+
+  it('leaves no invisible character', () => {
+    expect(CODE_POINTS.filter((char) => withoutInvisible(foldCase(char)) !== foldCase(char))).toEqual([]);
+  });
+});
