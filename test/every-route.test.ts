@@ -278,6 +278,16 @@ describe('the routes of the running application', () => {
   });
 });
 
+describe('a POST that takes an Idempotency-Key', () => {
+  it('has no query, which the key would have to be compared with', () => {
+    const posts = Object.values(service.app.swagger().paths ?? {}).flatMap((methods) => methods?.post ?? []);
+    const parameters = posts.map((post) => JSON.stringify(post.parameters ?? []));
+    const withKey = parameters.filter((text) => text.includes('"Idempotency-Key"'));
+    expect(withKey.length).toBeGreaterThan(0);
+    expect(withKey.filter((text) => text.includes('"in":"query"'))).toEqual([]);
+  });
+});
+
 describe('without a token', () => {
   it('only sign-in, the webhook, health, documentation and the test clock are open', () => {
     // The whole list, so that a route does not become public by accident.

@@ -5,7 +5,6 @@ import type { Context } from './context.ts';
 import { type Db, deleteInBatches, inTransaction, sendLast, sqlState, type Tx } from './db.ts';
 import { AppError, invalidField } from './errors.ts';
 import { actorOf } from './gate.ts';
-import { pathOf } from './path.ts';
 
 /**
  * A POST that is safe to repeat: with an `Idempotency-Key`, the answer is stored in the transaction of
@@ -69,10 +68,21 @@ function readKey(request: FastifyRequest): string | undefined {
 function claimOf({ secret }: Context, request: FastifyRequest, key: string): Claim {
   const { userId } = actorOf(request);
   if (userId === null) throw new Error('A repeatable route needs a signed-in user.');
-  const path = pathOf(request.url).replace(/^\/api\/v1\//, '/api/');
+  const path = addressOf(request);
   // Keyed, because a body may hold a password: a plain hash that is kept would let it be guessed.
   const bodyHash = createHmac('sha256', secret).update(canonical(request.body)).digest();
   return { userId, path, key, bodyHash };
+}
+
+/**
+ * The route's pattern filled with the parsed parameters. A client can spell one address in many ways (percent-encoding,
+ * absolute form, the version prefix), and each spelling must find the same key. Repeatable routes have no query.
+ */
+function addressOf({ routeOptions, params }: FastifyRequest): string {
+  const values = params as Record<string, string | number>;
+  return (routeOptions.url ?? '')
+    .replace(/^\/api\/v1\//, '/api/')
+    .replace(/:(\w+)/g, (_parameter, name: string) => encodeURIComponent(String(values[name])));
 }
 
 /** The body's JSON with sorted keys: the order in which a client writes them says nothing. */

@@ -2,7 +2,8 @@ import { createHash, createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { inTransaction, sendLast } from '../../src/core/db.ts';
-import { newAccount, useService } from '../harness.ts';
+import { newAccount, pay, useService } from '../harness.ts';
+import { send } from '../security/wire.ts';
 
 const service = useService();
 
@@ -23,6 +24,51 @@ describe('Idempotency-Key', () => {
     expect(first.headers.get('idempotent-replayed')).toBeNull();
     expect(second.headers.get('idempotent-replayed')).toBe('true');
     expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(12.34);
+  });
+
+  /** Sends one POST with one key to each target, which goes out as it is spelled. */
+  async function postEach(targets: string[], key: string, body: unknown) {
+    const replies = [];
+    for (const path of targets) {
+      const headers = { 'idempotency-key': key };
+      const sent = { method: 'POST', path, headers, body: JSON.stringify(body), token: service.adminToken };
+      replies.push(await send(service.origin, sent));
+    }
+    return replies;
+  }
+
+  it('is the same key however the address is spelled', async () => {
+    const { id: accountId } = await newAccount(service);
+    const spellings = [
+      '/api/payments',
+      '/api/v1/payments',
+      '/api/%70ayments',
+      '/api/v1/p%61yments',
+      '/%61pi/payments?',
+      `${service.origin}/api/payments`,
+      'http://another.example/api/v1/p%61yments?',
+    ];
+    const replies = await postEach(spellings, 'spelled', { accountId, amount: 2, paymentMethodId: 2 });
+    expect(replies.map(({ status }) => status)).toEqual(spellings.map(() => 201));
+    expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+    const replayed = replies.map(({ headers }) => headers['idempotent-replayed']);
+    expect(replayed).toEqual([undefined, ...spellings.slice(1).map(() => 'true')]);
+    expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(2);
+  });
+
+  it('is the same key however an id in the address is spelled, and another key for another id', async () => {
+    const { id: accountId } = await newAccount(service);
+    const [first, second] = [await pay(service, accountId, 3), await pay(service, accountId, 4)];
+    const encoded = [...String(first.id)].map((digit) => `%3${digit}`).join('');
+    const spellings = [first.id, encoded, second.id].map((id) => `/api/payments/${id}/reverse`);
+    const replies = await postEach(spellings, 'reversal', { reason: 'entered twice' });
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(replies.map(({ text }) => JSON.parse(text).data.id)).toEqual([first.id, first.id, second.id]);
+    expect(replies.map(({ headers }) => headers['idempotent-replayed'])).toEqual([
+      undefined,
+      'true',
+      undefined,
+    ]);
   });
 
   it('does the work once for twenty requests at the same time', async () => {
