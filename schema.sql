@@ -213,11 +213,13 @@ create table customers (
   created_at timestamp(3) with time zone not null default now(),
   updated_at timestamp(3) with time zone not null default now(),
   kyc_status verification_status,
+  kyc_review_pending boolean not null default false,
   constraint customers_pkey PRIMARY KEY (id),
   constraint customers_email_unique UNIQUE (email_key),
   constraint customers_national_id_unique UNIQUE (national_id_key)
 );
 CREATE INDEX customers_created ON public.customers USING btree (created_at, id);
+CREATE INDEX customers_kyc_review ON public.customers USING btree (created_at, id) WHERE kyc_review_pending;
 CREATE INDEX customers_phone ON public.customers USING btree (phone);
 CREATE INDEX customers_phone_end ON public.customers USING btree ("right"(phone, 3));
 CREATE INDEX customers_phone_sha256 ON public.customers USING btree (phone_sha256);

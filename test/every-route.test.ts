@@ -60,7 +60,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /reconciliations/statements': ALL_BUT_AGENTS,
   'POST /reconciliations/statements': ['admin', 'manager', 'finance'],
   'GET /reconciliations/statements/:id': ALL_BUT_AGENTS,
-  'GET /reconciliations/statements/:id/lines': ALL_BUT_AGENTS,
+  'GET /reconciliations/statements/:id/lines': ['admin', 'manager', 'finance'],
   'POST /reconciliations/statements/:id/match': ['admin', 'manager', 'finance'],
   'POST /reconciliations/statements/:id/take-in': ['admin', 'manager', 'finance'],
   'POST /reconciliations/statements/:id/reconcile': ['admin', 'manager', 'finance'],
@@ -348,6 +348,25 @@ describe('with a role', () => {
       const answer = await ask('/api', method, `${path}?unknownParameter=1`, undefined, tokens[role]);
       expect(answer.status, `${role}: ${answer.text}`).toBe(400);
     }
+  });
+});
+
+describe('an answer with a payer’s number or name, or with what the provider sent', () => {
+  it('is for admin, manager and finance, on whichever route', () => {
+    const paths = Object.entries<object | undefined>(service.app.swagger().paths ?? {});
+    const operations = paths.flatMap(([path, methods]) =>
+      Object.entries<{ responses?: object }>({ ...methods }).map(([method, { responses }]) => ({
+        route: `${method.toUpperCase()} ${path.replace(/^\/api/, '').replace(/\{(\w+)\}/g, ':$1')}`,
+        fields: new Set(JSON.stringify(responses).match(/(?<=")\w+(?=":)/g)),
+      })),
+    );
+    const PAYER_FIELDS = ['payer', 'payerName', 'rawBody'];
+    const showing = operations.filter(({ fields }) => PAYER_FIELDS.some((field) => fields.has(field)));
+    expect(Object.fromEntries(showing.map(({ route }) => [route, WHO_MAY[route]]))).toEqual({
+      'GET /notifications': ['admin', 'manager', 'finance'],
+      'GET /payments/unmatched': ['admin', 'manager', 'finance'],
+      'GET /reconciliations/statements/:id/lines': ['admin', 'manager', 'finance'],
+    });
   });
 });
 

@@ -19,6 +19,8 @@ export const RIGHTS = {
   'payments:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'payments:record': ['admin', 'manager', 'finance', 'agent'],
   'payments:reverse': ['admin', 'manager', 'finance'],
+  // Who paid may be no customer of the company: their number and name are for those who trace payments.
+  'payers:read': ['admin', 'manager', 'finance'],
   'payments:assign': ['admin', 'manager', 'finance'],
   'credit:transfer': ['admin', 'manager', 'finance'],
   'credit:refund': ['admin', 'manager', 'finance'],

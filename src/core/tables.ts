@@ -180,6 +180,7 @@ export interface Customers {
   email_key: string | null;
   first_name: string;
   id: Generated<Int8>;
+  kyc_review_pending: Generated<boolean>;
   kyc_status: VerificationStatus | null;
   last_name: string;
   national_id: string | null;

@@ -56,7 +56,13 @@ export const Customer = Type.Object(
     email: Nullable(Type.String()),
     phone: Type.String({ description: 'E.164' }),
     nationalId: Nullable(Type.String()),
-    kycStatus: Nullable(Type.String({ description: 'Of the newest KYC record; null when there is none.' })),
+    kycStatus: Nullable(
+      Type.String({
+        description:
+          'The newest decision; pending while there is a submission and no decision; null without any record.',
+      }),
+    ),
+    kycReviewPending: Type.Boolean({ description: 'The newest KYC record waits for a decision.' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -71,6 +77,7 @@ export const Customer = Type.Object(
         phone: '+254712345678',
         nationalId: '23456789',
         kycStatus: 'verified',
+        kycReviewPending: false,
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:30.000Z',
       },
@@ -103,6 +110,7 @@ export const customerList = defineList(
       values: VERIFICATION_STATUSES,
       sqlType: 'verification_status',
     },
+    kycReviewPending: { kind: 'boolean', column: column('c.kyc_review_pending') },
     createdAt: { kind: 'timestamp', column: column('c.created_at') },
     updatedAt: { kind: 'timestamp', column: column('c.updated_at') },
   },

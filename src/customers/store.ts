@@ -21,6 +21,7 @@ const COLUMNS = [
   'phone',
   'national_id',
   'kyc_status',
+  'kyc_review_pending',
   'created_at',
   'updated_at',
 ] as const;
@@ -64,11 +65,14 @@ export async function lockCustomer(tx: Tx, id: number) {
   return row && toCustomer(row);
 }
 
-/** Shows the status of the customer's newest KYC record. */
-export async function setKycStatus(tx: Tx, id: number, status: VerificationStatus): Promise<void> {
+export async function setKycStatus(
+  tx: Tx,
+  id: number,
+  { kycStatus, kycReviewPending }: { kycStatus: VerificationStatus; kycReviewPending: boolean },
+): Promise<void> {
   await tx
     .updateTable('customers')
-    .set({ kyc_status: status, updated_at: sql`now()` })
+    .set({ kyc_status: kycStatus, kyc_review_pending: kycReviewPending, updated_at: sql`now()` })
     .where('id', '=', id)
     .execute();
 }
@@ -77,7 +81,8 @@ export async function setKycStatus(tx: Tx, id: number, status: VerificationStatu
 export async function listCustomers(db: Db, plan: ListPlan, words: string[]) {
   const page = await fetchPage<CustomerColumns>(db, plan, {
     select: sql`
-      select c.id, c.first_name, c.last_name, c.email, c.phone, c.national_id, c.kyc_status, c.created_at, c.updated_at
+      select c.id, c.first_name, c.last_name, c.email, c.phone, c.national_id, c.kyc_status, c.kyc_review_pending,
+        c.created_at, c.updated_at
       from customers c`,
     from: sql`from customers c`,
     where: words.map((word) => sql<boolean>`c.search_text like ${`%${likeLiteral(word)}%`}`),
@@ -123,6 +128,7 @@ function toCustomer(row: CustomerColumns) {
     phone: row.phone,
     nationalId: row.national_id,
     kycStatus: row.kyc_status,
+    kycReviewPending: row.kyc_review_pending,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

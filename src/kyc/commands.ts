@@ -4,13 +4,18 @@ import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/db.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import { lockCustomer, setKycStatus } from '../customers/store.ts';
-import { checkDocuments } from './rules.ts';
+import { checkDocuments, shownStatus } from './rules.ts';
 import type { KycUpdate } from './schema.ts';
 import { insertKycRecord } from './store.ts';
 
-/** Adds a record to the customer's KYC history; only who may decide sets another status than pending. */
+/**
+ * Adds a record to the customer's KYC history. Without the permission to decide, it is a submission: always pending.
+ *
+ * @throws AppError FORBIDDEN for another status without that permission, NOT_FOUND for an unknown customer.
+ */
 export async function updateKyc(context: Context, actor: Actor, customerId: number, body: KycUpdate) {
-  if (body.verificationStatus !== 'pending' && !mayDo(actor.role, 'kyc:decide')) {
+  const mayDecide = mayDo(actor.role, 'kyc:decide');
+  if (body.verificationStatus !== 'pending' && !mayDecide) {
     throw new AppError('FORBIDDEN', `Your role (${actor.role}) may submit KYC as pending only.`, {
       details: { permission: 'kyc:decide' },
     });
@@ -21,7 +26,9 @@ export async function updateKyc(context: Context, actor: Actor, customerId: numb
     const { verificationType, verificationStatus } = body;
     const customer = await lockCustomer(tx, customerId);
     if (!customer) throw notFound('customer', customerId);
-    await setKycStatus(tx, customerId, verificationStatus);
+    const kycStatus = shownStatus(customer.kycStatus, verificationStatus, mayDecide);
+    const kycReviewPending = verificationStatus === 'pending';
+    await setKycStatus(tx, customerId, { kycStatus, kycReviewPending });
     const record = { customerId, verificationType, verificationStatus, documents, createdBy: actor.userId };
     const inserted = await insertKycRecord(tx, record, actor.name);
     // The documents hold personal data: the record keeps them, the audit trail says that there is one.
@@ -29,8 +36,8 @@ export async function updateKyc(context: Context, actor: Actor, customerId: numb
       action: 'customer.kyc',
       resource: 'customer',
       resourceId: customerId,
-      before: { kycStatus: customer.kycStatus },
-      after: { kycStatus: verificationStatus, kycRecordId: inserted.id, verificationType },
+      before: { kycStatus: customer.kycStatus, kycReviewPending: customer.kycReviewPending },
+      after: { kycStatus, kycReviewPending, kycRecordId: inserted.id, verificationType },
     });
     return inserted;
   });

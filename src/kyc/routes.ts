@@ -18,7 +18,8 @@ export function kycRoutes(api: Api, context: Context): void {
         tags: ['Customers'],
         summary: 'Submit or decide a verification of the customer',
         description:
-          'Each call adds a record to the history; the newest status shows on the customer. Agents submit as pending only.',
+          'Each call adds a record to the history. The newest decision shows on the customer as `kycStatus`: agents submit as pending only, ' +
+          'and what they submit hides no decision. `kycReviewPending` is true while the newest record is pending.',
         params: IdParams,
         body: KycUpdate,
         response: { 200: Envelope(KycRecord, 'KYC updated.') },

@@ -1,7 +1,23 @@
 import { type FieldProblem, invalid } from '../core/errors.ts';
+import type { VerificationStatus } from '../core/tables.ts';
 import type { KycDocument } from './schema.ts';
 
 const MAX_DOCUMENT_BYTES = 2048;
+
+/**
+ * The status that a customer shows after a new record. A decision always shows. A submission shows only while there is
+ * no decision, because it must not hide a rejection or undo a verification.
+ *
+ * @param shown the customer's status so far; null without any record.
+ * @param mayDecide whether the record's author may decide.
+ */
+export function shownStatus(
+  shown: VerificationStatus | null,
+  recorded: VerificationStatus,
+  mayDecide: boolean,
+): VerificationStatus {
+  return mayDecide ? recorded : (shown ?? recorded);
+}
 
 /** @throws AppError VALIDATION_ERROR naming each document that is too large or expires before it was issued. */
 export function checkDocuments(documents: readonly KycDocument[]): void {

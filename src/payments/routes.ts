@@ -117,7 +117,7 @@ export function paymentRoutes(api: Api, context: Context): void {
   api.get(
     '/payments/unmatched',
     {
-      config: { access: 'payments:assign' },
+      config: { access: 'payers:read' },
       schema: {
         tags: ['Payments'],
         summary: 'The worklist of money whose account is not known, with suggestions',
@@ -137,7 +137,7 @@ export function paymentRoutes(api: Api, context: Context): void {
   api.get(
     '/notifications',
     {
-      config: { access: 'payments:assign' },
+      config: { access: 'payers:read' },
       schema: {
         tags: ['Payments'],
         summary: 'What the provider posted, and what each notification led to',

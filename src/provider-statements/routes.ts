@@ -137,7 +137,7 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
   api.get(
     '/reconciliations/statements/:id/lines',
     {
-      config: { access: 'reconciliations:read', errors: ['NOT_FOUND'] },
+      config: { access: 'payers:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Reconciliation'],
         summary: 'The lines of a statement, and the payments that it lacks',

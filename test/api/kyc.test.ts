@@ -42,6 +42,44 @@ describe('PUT /customers/:id/kyc', () => {
     expect((await service.call('GET', `/customers/${id}`)).body.data.kycStatus).toBe('pending');
   });
 
+  const customerNow = async (id: number) => (await service.call('GET', `/customers/${id}`)).body.data;
+  const decide = (id: number, verificationStatus: string) =>
+    service.call('PUT', `/customers/${id}/kyc`, { ...submission, verificationStatus });
+
+  it.each(['rejected', 'verified', 'expired'])(
+    'keeps showing %s after an agent submits again, and lists the customer for review',
+    async (decision) => {
+      const { id } = await newCustomer(service);
+      const token = await service.signInAs('agent');
+      await decide(id, decision);
+      expect(await customerNow(id)).toMatchObject({ kycStatus: decision, kycReviewPending: false });
+
+      const submitted = await service.call('PUT', `/customers/${id}/kyc`, submission, { token });
+      expect(submitted.body.data.verificationStatus).toBe('pending');
+      expect(await customerNow(id)).toMatchObject({ kycStatus: decision, kycReviewPending: true });
+      const waiting = await service.call('GET', '/customers?filter[kycReviewPending]=true');
+      expect(waiting.body.data.map((customer: { id: number }) => customer.id)).toContain(id);
+      const { body } = await service.call(
+        'GET',
+        `/audit?filter[action]=customer.kyc&filter[resourceId]=${id}`,
+      );
+      expect(body.data[0]).toMatchObject({
+        before: { kycStatus: decision, kycReviewPending: false },
+        after: { kycStatus: decision, kycReviewPending: true },
+      });
+
+      await decide(id, 'verified');
+      expect(await customerNow(id)).toMatchObject({ kycStatus: 'verified', kycReviewPending: false });
+    },
+  );
+
+  it('lets who may decide open a rejection again', async () => {
+    const { id } = await newCustomer(service);
+    await decide(id, 'rejected');
+    await decide(id, 'pending');
+    expect(await customerNow(id)).toMatchObject({ kycStatus: 'pending', kycReviewPending: true });
+  });
+
   it.each([
     ['an unknown type', { verificationType: 'library_card' }, 'verificationType'],
     ['an unknown status', { verificationStatus: 'maybe' }, 'verificationStatus'],

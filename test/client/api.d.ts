@@ -346,7 +346,7 @@ export interface paths {
         get: operations["getCustomersByIdKyc"];
         /**
          * Submit or decide a verification of the customer
-         * @description Each call adds a record to the history; the newest status shows on the customer. Agents submit as pending only.
+         * @description Each call adds a record to the history. The newest decision shows on the customer as `kycStatus`: agents submit as pending only, and what they submit hides no decision. `kycReviewPending` is true while the newest record is pending.
          *
          *     Needs the permission `kyc:submit`: admin, manager, agent.
          */
@@ -551,7 +551,7 @@ export interface paths {
          * The worklist of money whose account is not known, with suggestions
          * @description At most 10 suggestions each: by what was typed, by whose phone paid and by the payer’s name, each with its reasons.
          *
-         *     Needs the permission `payments:assign`: admin, manager, finance.
+         *     Needs the permission `payers:read`: admin, manager, finance.
          */
         get: operations["getPaymentsUnmatched"];
         put?: never;
@@ -573,7 +573,7 @@ export interface paths {
          * What the provider posted, and what each notification led to
          * @description The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another account, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. `filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. `filter[status]=pending`: will be retried.
          *
-         *     Needs the permission `payments:assign`: admin, manager, finance.
+         *     Needs the permission `payers:read`: admin, manager, finance.
          */
         get: operations["getNotifications"];
         put?: never;
@@ -879,7 +879,7 @@ export interface paths {
          * The lines of a statement, and the payments that it lacks
          * @description By what became of them: filter[result]=missing_in_books.
          *
-         *     Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
+         *     Needs the permission `payers:read`: admin, manager, finance.
          */
         get: operations["getReconciliationsStatementsByIdLines"];
         put?: never;
@@ -2322,6 +2322,7 @@ export interface components {
          *       "phone": "+254712345678",
          *       "nationalId": "23456789",
          *       "kycStatus": "verified",
+         *       "kycReviewPending": false,
          *       "createdAt": "2026-11-02T08:15:30.000Z",
          *       "updatedAt": "2026-11-02T08:15:30.000Z"
          *     }
@@ -2335,6 +2336,8 @@ export interface components {
             phone: string;
             nationalId: string | null;
             kycStatus: string | null;
+            /** @description The newest KYC record waits for a decision. */
+            kycReviewPending: boolean;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -4914,7 +4917,7 @@ export interface operations {
             query?: {
                 page?: number;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, firstName, lastName, email, phone, nationalId, kycStatus, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, several by comma; fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /** @description Part of a name, e-mail, phone or national id, in any case; several words must all occur. */
                 search?: string;
@@ -4932,6 +4935,8 @@ export interface operations {
                 "filter[nationalId]"?: components["schemas"]["TextFilter"];
                 /** @description filter[kycStatus][op]=value, ops eq, ne, in, nin, isnull; filter[kycStatus]=value means eq. Values: pending, verified, rejected, expired. */
                 "filter[kycStatus]"?: components["schemas"]["EnumFilter"];
+                /** @description filter[kycReviewPending][op]=value, ops eq, ne, isnull; filter[kycReviewPending]=value means eq. */
+                "filter[kycReviewPending]"?: components["schemas"]["BooleanFilter"];
                 /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
@@ -4965,6 +4970,7 @@ export interface operations {
                      *           "phone": "+254712345678",
                      *           "nationalId": "23456789",
                      *           "kycStatus": "verified",
+                     *           "kycReviewPending": false,
                      *           "createdAt": "2026-11-02T08:15:30.000Z",
                      *           "updatedAt": "2026-11-02T08:15:30.000Z"
                      *         }
@@ -5046,6 +5052,7 @@ export interface operations {
                      *         "phone": "+254712345678",
                      *         "nationalId": "23456789",
                      *         "kycStatus": "verified",
+                     *         "kycReviewPending": false,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:30.000Z"
                      *       },
@@ -5105,6 +5112,7 @@ export interface operations {
                      *         "phone": "+254712345678",
                      *         "nationalId": "23456789",
                      *         "kycStatus": "verified",
+                     *         "kycReviewPending": false,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:30.000Z"
                      *       },
@@ -5170,6 +5178,7 @@ export interface operations {
                      *         "phone": "+254712345678",
                      *         "nationalId": "23456789",
                      *         "kycStatus": "verified",
+                     *         "kycReviewPending": false,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:30.000Z"
                      *       },
