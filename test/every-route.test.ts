@@ -87,7 +87,8 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /employees/:id': EVERYONE,
   'PUT /employees/:id': ['admin', 'manager'],
   'POST /commissions/calculate': ['admin', 'manager', 'finance'],
-  'GET /commissions/payments': ALL_BUT_AGENTS,
+  'GET /commissions/payments': EVERYONE, // agents: their own employee's
+  'GET /commissions/payments/:id': EVERYONE, // agents: their own employee's
   'PUT /commissions/payments/:id': ['admin', 'manager', 'finance'],
   'GET /commissions/rules': ALL_BUT_AGENTS,
   'POST /commissions/rules': ['admin', 'manager'],

@@ -1,6 +1,8 @@
+import { mayDo } from '../core/access.ts';
 import type { Api } from '../core/api.ts';
-import type { Context } from '../core/context.ts';
+import type { Actor, Context } from '../core/context.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
+import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
@@ -14,7 +16,10 @@ import {
   Rule,
   ruleList,
 } from './schema.ts';
-import { listCommissions, listRules } from './store.ts';
+import { findCommission, listCommissions, listRules, type Visible } from './store.ts';
+
+const OWN_ONLY =
+  'Agents see the commissions of their own employee alone (`employeeId` of `GET /auth/me`), and none without one.';
 
 export function commissionRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
@@ -42,17 +47,39 @@ export function commissionRoutes(api: Api, context: Context): void {
   api.get(
     '/commissions/payments',
     {
-      config: { access: 'commissions:read' },
+      config: { access: 'commissions:read-own' },
       schema: {
         tags,
         summary: 'List commissions',
+        description: OWN_ONLY,
         querystring: commissionList.query,
         response: { 200: ListEnvelope(Commission, 'Commissions found.') },
       },
     },
     async (request) => {
       const plan = commissionList.read(request.query, context);
-      return okList(await listCommissions(db, currency, plan, request.query), 'Commissions found.');
+      const visible = visibleTo(actorOf(request));
+      return okList(await listCommissions(db, currency, plan, visible, request.query), 'Commissions found.');
+    },
+  );
+
+  api.get(
+    '/commissions/payments/:id',
+    {
+      config: { access: 'commissions:read-own', errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        summary: 'One commission',
+        description: OWN_ONLY,
+        params: IdParams,
+        response: { 200: Envelope(Commission, 'Commission found.') },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const commission = await findCommission(db, currency, visibleTo(actorOf(request)), id);
+      if (!commission) throw notFound('commission', id);
+      return ok(commission, 'Commission found.');
     },
   );
 
@@ -111,4 +138,8 @@ export function commissionRoutes(api: Api, context: Context): void {
         return ok(rule, 'Commission rule added.');
       }),
   );
+}
+
+function visibleTo({ role, employeeId }: Actor): Visible {
+  return mayDo(role, 'commissions:read') ? 'all' : { employeeId };
 }

@@ -169,13 +169,18 @@ export async function listRules(db: Db, plan: ListPlan) {
   return { ...page, rows: page.rows.map(toRule) };
 }
 
+/** Whose commissions may be seen: everyone's, or one employee's; with null, nobody's. */
+export type Visible = 'all' | { employeeId: number | null };
+
 export async function listCommissions(
   db: Db,
   currency: Currency,
   plan: ListPlan,
+  visible: Visible,
   { employeeId, period }: { employeeId?: number; period?: string },
 ) {
   const where = [
+    ...visibleRows(visible),
     ...(employeeId === undefined ? [] : [sql<boolean>`c.employee_id = ${employeeId}`]),
     ...(period === undefined ? [] : [sql<boolean>`c.period = ${period}`]),
   ];
@@ -185,6 +190,19 @@ export async function listCommissions(
     where,
   });
   return { ...page, rows: await withLines(db, currency, page.rows) };
+}
+
+/** @returns undefined also for a commission that may not be seen. */
+export async function findCommission(db: Db, currency: Currency, visible: Visible, id: number) {
+  const { rows } = await sql<CommissionRow>`
+    select c.* from commissions c
+    where ${sql.join([sql`c.id = ${id}`, ...visibleRows(visible)], sql` and `)}`.execute(db);
+  const [commission] = await withLines(db, currency, rows);
+  return commission;
+}
+
+function visibleRows(visible: Visible) {
+  return visible === 'all' ? [] : [sql<boolean>`c.employee_id = ${visible.employeeId}::bigint`];
 }
 
 /** Commissions as they are answered, each with its lines. */

@@ -27,6 +27,8 @@ export const RIGHTS = {
   'reconciliations:read': ['admin', 'manager', 'finance', 'viewer'],
   'reconciliations:create': ['admin', 'manager', 'finance'],
   'commissions:read': ['admin', 'manager', 'finance', 'viewer'],
+  // Without commissions:read: those of the user's own employee alone.
+  'commissions:read-own': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'commissions:calculate': ['admin', 'manager', 'finance'],
   'commissions:approve': ['admin', 'manager', 'finance'],
   'commission-rules:write': ['admin', 'manager'],

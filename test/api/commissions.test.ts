@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { newAccount, useService, wrongFields } from '../harness.ts';
+import { newAccount, PASSWORD, useService, wrongFields } from '../harness.ts';
 
 const service = useService();
 
@@ -200,5 +200,50 @@ describe('commission rules', () => {
     expect(kept.body.data[0].total).toBe(before.total);
     expect((await calculate(lamp)).body.data.total).toBe(2400);
     expect((await service.call('POST', '/commissions/rules', { rateBasisPoints: 10_001 })).status).toBe(400);
+  });
+});
+
+describe('an agent', () => {
+  /** The token of an agent who sells as an employee, or as none. */
+  async function agentOf(employeeId: number | null): Promise<string> {
+    const email = `agent.${employeeId ?? 'alone'}@example.com`;
+    const names = { firstName: 'Field', lastName: 'Agent' };
+    const user = { email, password: PASSWORD, ...names, role: 'agent', employeeId };
+    expect((await service.call('POST', '/users', user)).status).toBe(201);
+    const signedIn = await service.call('POST', '/auth/login', { email, password: PASSWORD });
+    return signedIn.body.data.accessToken;
+  }
+
+  async function newCommission(employeeId: number, period = '2026-03') {
+    return (await calculate({ employeeId, period, salesData: [{ productId: 1 }] })).body.data;
+  }
+
+  it('sees the commissions of their own employee, in the list and one by one', async () => {
+    const [own, other] = [await newEmployee(), await newEmployee()];
+    const [march, april] = [await newCommission(own), await newCommission(own, '2026-04')];
+    const foreign = await newCommission(other);
+    const token = await agentOf(own);
+
+    const list = await service.call('GET', '/commissions/payments?sort=period:asc', undefined, { token });
+    expect(list.body).toMatchObject({ data: [march, april], pagination: { total: 2 } });
+    const one = await service.call('GET', `/commissions/payments/${march.id}`, undefined, { token });
+    expect(one.body.data).toEqual(march);
+
+    for (const query of [`employeeId=${other}`, `filter[employeeId]=${other}`, `filter[id]=${foreign.id}`]) {
+      const asked = await service.call('GET', `/commissions/payments?${query}`, undefined, { token });
+      expect(asked.body, query).toMatchObject({ data: [], pagination: { total: 0 } });
+    }
+    const hidden = await service.call('GET', `/commissions/payments/${foreign.id}`, undefined, { token });
+    expect(hidden.status).toBe(404);
+    expect((await service.call('GET', `/commissions/payments/${foreign.id}`)).body.data).toEqual(foreign);
+  });
+
+  it('who sells as no employee sees none', async () => {
+    const { id } = await newCommission(await newEmployee());
+    const token = await agentOf(null);
+    const list = await service.call('GET', '/commissions/payments', undefined, { token });
+    expect(list.body).toMatchObject({ data: [], pagination: { total: 0 } });
+    const one = await service.call('GET', `/commissions/payments/${id}`, undefined, { token });
+    expect(one.status).toBe(404);
   });
 });

@@ -1293,7 +1293,9 @@ export interface paths {
         };
         /**
          * List commissions
-         * @description Needs the permission `commissions:read`: admin, manager, finance, viewer.
+         * @description Agents see the commissions of their own employee alone (`employeeId` of `GET /auth/me`), and none without one.
+         *
+         *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer.
          */
         get: operations["getCommissionsPayments"];
         put?: never;
@@ -1311,7 +1313,13 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /**
+         * One commission
+         * @description Agents see the commissions of their own employee alone (`employeeId` of `GET /auth/me`), and none without one.
+         *
+         *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer.
+         */
+        get: operations["getCommissionsPaymentsById"];
         /**
          * Approve a calculated commission, or mark an approved one as paid
          * @description Needs the permission `commissions:approve`: admin, manager, finance.
@@ -10247,6 +10255,74 @@ export interface operations {
             400: components["responses"]["ValidationError"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCommissionsPaymentsById: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Commission found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "employeeId": 1,
+                     *         "period": "2026-11",
+                     *         "status": "calculated",
+                     *         "total": 570,
+                     *         "currency": "KES",
+                     *         "paidAt": null,
+                     *         "lines": [
+                     *           {
+                     *             "accountId": 1,
+                     *             "productId": 1,
+                     *             "saleDate": null,
+                     *             "quantity": 1,
+                     *             "base": 22800,
+                     *             "ruleId": 3,
+                     *             "rateBasisPoints": 250,
+                     *             "amount": 570
+                     *           }
+                     *         ],
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Commission found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Commission"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
