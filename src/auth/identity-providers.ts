@@ -1,7 +1,7 @@
 import * as openid from 'openid-client';
 import type { IdentityProvider } from '../config.ts';
 import { AppError, codeOf, unavailable } from '../core/errors.ts';
-import type { Claims } from './rules.ts';
+import { type Claims, identityProblem } from './rules.ts';
 import type { Identity } from './store.ts';
 
 /** Of every request to a provider. */
@@ -95,18 +95,23 @@ export function createIdentityProviders(log: {
       const claims = tokens.claims();
       if (!claims) throw new Error('An expected nonce makes the library demand an ID token.');
       const { iss: issuer, sub: subject } = claims;
+      const problem = identityProblem(claims, provider.clientId);
+      if (problem !== undefined) refuse(new Error(problem));
 
       async function readClaims(): Promise<Claims> {
         if (claims?.email !== undefined || !client.serverMetadata().userinfo_endpoint) return { ...claims };
         const told = await openid.fetchUserInfo(client, tokens.access_token, subject).catch(refuse);
-        return { ...claims, ...told };
+        // Whether an e-mail is verified is for whoever tells the e-mail to say.
+        return { ...claims, email_verified: undefined, ...told };
       }
       return { issuer, subject, readClaims };
 
       function refuse(cause: unknown): never {
         const refusal = translate(cause, provider.name);
+        // Of the cause its words alone: the library's errors hold tokens and claims.
+        const detail = cause instanceof Error ? cause.message : undefined;
         log.warn(
-          { provider: provider.name, code: codeOf(cause), reason: refusal.message },
+          { provider: provider.name, code: codeOf(cause), reason: refusal.message, detail },
           'a sign-in through the identity provider failed',
         );
         throw refusal;

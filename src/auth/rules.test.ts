@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { profileOf } from './rules.ts';
+import { identityProblem, profileOf } from './rules.ts';
 
 const email = 'person@example.org';
 
@@ -12,6 +12,7 @@ describe('the profile of a person', () => {
     [{ family_name: 'Otieno', name: 'Amina Otieno' }, 'Amina', 'Otieno'],
     [{}, 'person', ''],
     [{ given_name: 5, name: { a: 1 } }, 'person', ''],
+    [{ given_name: '\u200b', family_name: '\u3164', name: '\u2060' }, 'person', ''],
     [{ given_name: '\u0000 ', family_name: '\ud800' }, 'person', '\ufffd'],
   ])('%j has the names %s and %s', (claims, firstName, lastName) => {
     expect(profileOf({ email, ...claims })).toEqual({ email, firstName, lastName });
@@ -42,7 +43,37 @@ describe('the profile of a person', () => {
     `${'x'.repeat(251)}@b.c`,
     '\ud800@b.c',
     ['a@b.c'],
+    'per\u200bson@example.org',
+    '\ufeffperson@example.org',
+    'pers\u034fon@example.org',
+    '<b>person</b>@example.org',
+    'person@exam<ple.org',
+    'person\uff1cb\uff1e@example.org',
+    'person@ex%61mple.org',
+    '"person"@example.org',
+    'person@localhost',
   ])('is not taken with the e-mail %j', (wrong) => {
     expect(profileOf({ email: wrong })).toBeUndefined();
+  });
+});
+
+describe('an identity', () => {
+  it.each(['1', 'a|b@c', 'x'.repeat(255)])('has the subject %s', (sub) => {
+    expect(identityProblem({ sub }, 'ams')).toBeUndefined();
+  });
+
+  it.each(['', ' ', '\u200b', 'a\u0000', '\ud800', 'a\udc00b', 'x'.repeat(256), 5, null, undefined])(
+    'does not have the subject %j',
+    (sub) => {
+      expect(identityProblem({ sub }, 'ams')).toContain('sub');
+    },
+  );
+
+  it.each([undefined, 'ams'])('may be of a token whose authorized party is %s', (azp) => {
+    expect(identityProblem({ sub: '1', azp }, 'ams')).toBeUndefined();
+  });
+
+  it.each(['another', '', null, ['ams']])('is not of a token whose authorized party is %j', (azp) => {
+    expect(identityProblem({ sub: '1', azp }, 'ams')).toContain('azp');
   });
 });

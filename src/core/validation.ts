@@ -1,9 +1,11 @@
 import { Ajv, type ErrorObject, str, type ValidateFunction } from 'ajv';
 import { type Context, type Currency, today } from './context.ts';
 import { compareDates, parsePlainDate, parseTimestamp } from './dates.ts';
+import { isEmail } from './email.ts';
 import { type AppError, type FieldProblem, invalid } from './errors.ts';
 import { maxAmountMinor, minorFromNumber, minorToText } from './money.ts';
 import { readPhone } from './phone.ts';
+import { isVisibleText } from './text.ts';
 
 /**
  * Validation of requests. Bodies are taken as they are: nothing is coerced, filled in or removed.
@@ -18,13 +20,8 @@ interface TextFormat {
 /** What the checks know of the company: its settings, its currency and its day. */
 export type Company = Pick<Context, 'config' | 'currency' | 'clock'>;
 
-function isVisibleText(text: string): boolean {
-  return !/\p{Cc}/u.test(text) && /[^\s\p{C}]/u.test(text) && text.isWellFormed();
-}
-
 export const FORMATS: Record<string, TextFormat> = {
   text: {
-    // Control characters hide in logs and files; a lone surrogate is not storable as UTF-8.
     check: isVisibleText,
     meaning: 'must be text with at least one visible character and no control characters',
   },
@@ -53,9 +50,7 @@ export const FORMATS: Record<string, TextFormat> = {
     meaning: 'must be an ISO 8601 timestamp with a zone',
   },
   'mail-address': {
-    check: (text) =>
-      /^[^\s@"(),:;<>[\\\]\p{Cc}\p{Cf}]+@[^\s@.,\p{Cc}\p{Cf}]+(\.[^\s@.,\p{Cc}\p{Cf}]+)+$/u.test(text) &&
-      text.isWellFormed(),
+    check: isEmail,
     meaning: 'must be an e-mail address such as name@example.com',
   },
 };

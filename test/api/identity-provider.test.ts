@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deleteExpiredSignInStates } from '../../src/auth/store.ts';
-import { startTestService, type TestService } from '../harness.ts';
+import { startTestService, type TestService, wrongFields } from '../harness.ts';
 import {
   type Browser,
   createBrowser,
@@ -388,6 +388,12 @@ describe('GET /auth/:provider/callback', () => {
     it.each<[string, () => Forgery]>([
       ['another audience', () => ({ claims: { aud: 'another client' } })],
       ['another authorized party', () => ({ claims: { aud: ['ams', 'b'], azp: 'b' } })],
+      ['one audience and another authorized party', () => ({ claims: { azp: 'b' } })],
+      ['several audiences and no authorized party', () => ({ claims: { aud: ['ams', 'b'] } })],
+      ['an empty subject', () => ({ claims: { sub: '' } })],
+      ['a blank subject', () => ({ claims: { sub: ' ' } })],
+      ['a subject that UTF-8 cannot hold', () => ({ claims: { sub: '\ud800' } })],
+      ['a subject beyond 255 characters', () => ({ claims: { sub: 'x'.repeat(256) } })],
       ['another nonce', () => ({ claims: { nonce: 'n' } })],
       ['no nonce', () => ({ without: ['nonce'] })],
       ['another issuer', () => ({ claims: { iss: real.issuer } })],
@@ -400,6 +406,17 @@ describe('GET /auth/:provider/callback', () => {
     ])('refuses an ID token with %s', async (_title, forgery) => {
       expectRefused(await forge(forgery()), 401, 'AUTH_FAILED', NOT_VERIFIED);
     });
+
+    it.each(['per\u200bson@example.org', '<b>person</b>@example.org', 'person@exam<ple.org'])(
+      'refuses the e-mail %j, as registration does',
+      async (email) => {
+        const answer = await forge({ claims: { sub: `of ${email}`, email, email_verified: true } });
+        expectRefused(answer, 401, 'AUTH_FAILED', /no verified e-mail/);
+        const registration = { email, password: 'a long enough password', firstName: 'A', lastName: 'B' };
+        const registered = await service.call('POST', '/auth/register', registration, { token: null });
+        expect(wrongFields(registered)).toEqual(['email']);
+      },
+    );
 
     it('refuses an answer without an ID token', async () => {
       const answer = await forge({ body: { access_token: 'a', token_type: 'Bearer' } });
