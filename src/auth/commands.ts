@@ -5,7 +5,7 @@ import { emailKey } from '../core/email.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Limiter } from '../core/rate-limit.ts';
-import { refuseCommonPassword } from '../users/common-passwords.ts';
+import { refuseGuessablePassword } from '../users/guessable-passwords.ts';
 import { type Guessing, hashPassword, passwordMatches } from '../users/passwords.ts';
 import * as users from '../users/store.ts';
 import type { IdentityProviders } from './identity-providers.ts';
@@ -26,7 +26,7 @@ export interface AuthParts {
 export async function register(context: Context, parts: AuthParts, body: Registration, requestId: string) {
   refuseWhereClosed(context.config);
   const { password, ...newcomer } = body;
-  refuseCommonPassword(password, 'password', context.config.production);
+  refuseGuessablePassword(password, 'password', newcomer, context.config.production);
   const passwordHash = await hashPassword(password);
   return inTransaction(context.db, async (tx) => {
     const user = await admitNewcomer(tx, context, { ...newcomer, passwordHash }, requestId);
@@ -112,7 +112,7 @@ export async function changePassword(
     throw wrongCurrentPassword();
   }
   await parts.guesses.forget(guessKey);
-  refuseCommonPassword(body.newPassword, 'newPassword', context.config.production);
+  refuseGuessablePassword(body.newPassword, 'newPassword', users.toUser(user), context.config.production);
   const passwordHash = await hashPassword(body.newPassword);
   await inTransaction(context.db, async (tx) => {
     const held = await users.lockUser(tx, user.id);

@@ -67,7 +67,7 @@ export function Nullable<T extends TSchema>(schema: T) {
 
 export const Email = Type.String({ minLength: 3, maxLength: 254, format: 'mail-address' });
 
-const PASSWORD_MIN = 8;
+export const PASSWORD_MIN = 8;
 const PASSWORD_MAX = 128;
 /** Any characters: length is what makes a password hard to guess. */
 export const NewPassword = Type.String({ minLength: PASSWORD_MIN, maxLength: PASSWORD_MAX });

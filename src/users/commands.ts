@@ -2,14 +2,14 @@ import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction, type Tx } from '../core/db.ts';
 import { invalidField, notFound } from '../core/errors.ts';
-import { refuseCommonPassword } from './common-passwords.ts';
+import { refuseGuessablePassword } from './guessable-passwords.ts';
 import { hashPassword } from './passwords.ts';
 import type { NewUserBody, UserChanges } from './schema.ts';
 import * as store from './store.ts';
 
 export async function createUser(context: Context, actor: Actor, body: NewUserBody) {
   const { password, ...fields } = body;
-  refuseCommonPassword(password, 'password', context.config.production);
+  refuseGuessablePassword(password, 'password', fields, context.config.production);
   const passwordHash = await hashPassword(password);
   const user = await inTransaction(context.db, (tx) => addUser(tx, actor, { ...fields, passwordHash }));
   return store.toUser(user);
@@ -21,8 +21,7 @@ export async function createUser(context: Context, actor: Actor, body: NewUserBo
  */
 export async function changeUser(context: Context, actor: Actor, id: number, body: UserChanges) {
   const { password, ...fields } = body;
-  if (password !== undefined) refuseCommonPassword(password, 'password', context.config.production);
-  const passwordHash = password === undefined ? undefined : await hashPassword(password);
+  const passwordHash = password === undefined ? undefined : await hashFor(context, id, password, fields);
   return inTransaction(context.db, async (tx) => {
     const mayEndAdmin = fields.active === false || (fields.role !== undefined && fields.role !== 'admin');
     if (mayEndAdmin) await store.lockAdmins(tx);
@@ -41,6 +40,15 @@ export async function changeUser(context: Context, actor: Actor, id: number, bod
     });
     return store.toUser(after);
   });
+}
+
+/** @throws AppError NOT_FOUND for an unknown user, VALIDATION_ERROR for a password that their names give away. */
+async function hashFor(context: Context, id: number, password: string, names: UserChanges): Promise<string> {
+  const user = await store.findUser(context.db, id);
+  if (!user) throw notFound('user', id);
+  const owner = { ...store.toUser(user), ...names };
+  refuseGuessablePassword(password, 'password', owner, context.config.production);
+  return hashPassword(password);
 }
 
 /** Part of the transactions that make a user: registration, sign-in through a provider, the CLI. */

@@ -154,26 +154,68 @@ describe('registration', () => {
     }
   });
 
-  it('in production refuses the most common passwords, and makes nobody admin for coming first', async () => {
-    const { service: empty, close } = await startTestService();
-    const { call, close: closeProduction } = await startInstance(empty, {
+  describe('in production', () => {
+    const PRODUCTION = {
       NODE_ENV: 'production',
       JWT_SECRET: 'x'.repeat(32),
       WEBHOOK_SECRET: 'open sesame, open',
       REGISTRATION: 'open',
       REGISTRATION_ROLE: 'viewer',
+    };
+
+    it('makes nobody admin for coming first', async () => {
+      const { service: empty, close } = await startTestService();
+      const production = await startInstance(empty, PRODUCTION);
+      try {
+        await sql`delete from sessions`.execute(empty.context.db);
+        await sql`delete from users`.execute(empty.context.db);
+        const first = await production.call('POST', '/auth/register', registration());
+        expect(first.body.data.user.role).toBe('viewer');
+      } finally {
+        await production.close();
+        await close();
+      }
     });
-    try {
-      await sql`delete from sessions`.execute(empty.context.db);
-      await sql`delete from users`.execute(empty.context.db);
-      const common = await call('POST', '/auth/register', registration({ password: 'Password1' }));
-      expect(wrongFields(common)).toEqual(['password']);
-      const first = await call('POST', '/auth/register', registration());
-      expect(first.body.data.user.role).toBe('viewer');
-    } finally {
-      await closeProduction();
-      await close();
-    }
+
+    it('refuses a password that is common, or that the user gives away, wherever it is set', async () => {
+      const { call, close } = await startInstance(service, PRODUCTION);
+      const [email, firstName, lastName] = ['amina.otieno@solar.example', 'Amina', 'Otieno'];
+      const person = { email, firstName, lastName };
+      const guessable = [
+        'Password1',
+        'password1   ',
+        ' pass\u200bword1',
+        'ｐａｓｓｗｏｒｄ１',
+        ' '.repeat(8),
+        email,
+        'AMINA.OTIENO@solar.example ',
+        'OtienoAmina',
+        'Amina Otieno 1990!',
+      ];
+      try {
+        for (const password of guessable) {
+          const registered = await call('POST', '/auth/register', { ...person, password });
+          expect(wrongFields(registered), password).toEqual(['password']);
+        }
+        const good = await call('POST', '/auth/register', { ...person, password: 'Amina counts 7 goats' });
+        expect(good.status, good.text).toBe(201);
+        const { accessToken: token, user } = good.body.data;
+        const [currentPassword, newPassword] = ['Amina counts 7 goats', 'otieno.amina!'];
+        const own = await call('PUT', '/auth/password', { currentPassword, newPassword }, { token });
+        expect(wrongFields(own)).toEqual(['newPassword']);
+        // This instance has a secret of its own, so the admin signs in here.
+        const admin = await call('POST', '/auth/login', { email: 'admin@example.com', password: PASSWORD });
+        const asAdmin = { token: admin.body.data.accessToken };
+        const changed = await call('PUT', `/users/${user.id}`, { password: newPassword }, asAdmin);
+        expect(wrongFields(changed)).toEqual(['password']);
+        const renamed = { firstName: 'Njeri', password: 'Njeri Otieno' };
+        expect(wrongFields(await call('PUT', `/users/${user.id}`, renamed, asAdmin))).toEqual(['password']);
+        const made = { ...person, email: 'x@solar.example', role: 'viewer', password: 'x@solar.example' };
+        expect(wrongFields(await call('POST', '/users', made, asAdmin))).toEqual(['password']);
+      } finally {
+        await close();
+      }
+    });
   });
 });
 

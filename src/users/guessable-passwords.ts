@@ -1,0 +1,64 @@
+import { dictionary } from '@zxcvbn-ts/language-common';
+import { invalidField } from '../core/errors.ts';
+import { PASSWORD_MIN } from '../core/fields.ts';
+
+const REFUSED = 3_000;
+/** Shorter parts of a name or an address stand in too many other words. */
+const MIN_WORD_LENGTH = 3;
+
+/** Whose password it is to be: what an attacker who knows the person tries first. */
+export interface PasswordOwner {
+  email: string;
+  firstName: string;
+  lastName: string;
+}
+
+let common: Set<string> | undefined;
+
+/** @throws AppError VALIDATION_ERROR at the path; outside production any password is taken. */
+export function refuseGuessablePassword(
+  password: string,
+  path: string,
+  owner: PasswordOwner,
+  production: boolean,
+): void {
+  if (!production) return;
+  if (isCommon(password)) throw invalidField(path, 'is one of the most common passwords; choose another');
+  if (isOwn(password, owner)) {
+    throw invalidField(
+      path,
+      `must have at least ${PASSWORD_MIN} letters and digits besides your e-mail address and names`,
+    );
+  }
+}
+
+/** Whether a password, however it is spelled, is among the 3,000 most common of the leaked ones. */
+function isCommon(password: string): boolean {
+  common ??= new Set(dictionary['passwords-common'].slice(0, REFUSED).map((word) => fold(String(word))));
+  const folded = fold(password);
+  return folded === '' || common.has(folded);
+}
+
+/** Whether little is left of a password without the words of its owner's address and names. */
+function isOwn(password: string, { email, firstName, lastName }: PasswordOwner): boolean {
+  const whole = lettersAndDigits(password);
+  const rest = [email, firstName, lastName]
+    .flatMap((text) => [text, ...text.split(/[^\p{L}\p{M}\p{N}]+/u)])
+    .map(lettersAndDigits)
+    .filter((word) => word.length >= MIN_WORD_LENGTH)
+    .sort((a, b) => b.length - a.length)
+    .reduce((left, word) => left.replaceAll(word, ''), whole);
+  return rest !== whole && rest.length < PASSWORD_MIN;
+}
+
+/** One spelling of what looks alike: full-width forms, letter case, and blanks or invisible characters anywhere. */
+function fold(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[\s\p{C}\p{DI}]/gu, '');
+}
+
+function lettersAndDigits(text: string): string {
+  return fold(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '');
+}
