@@ -182,13 +182,14 @@ describe('identity providers', () => {
       issuer: 'https://accounts.google.com',
       clientId: 'id',
       clientSecret: 'secret',
+      newcomers: undefined,
     });
     expect(JSON.stringify(config)).not.toContain('OAUTH_');
   });
 
   it.each(Object.keys(google))('need %s', (missing) => {
     expect(problems({ ...google, [missing]: '' })).toEqual([
-      `${missing} is missing; each provider needs all three`,
+      `${missing} is missing; each provider needs ISSUER, CLIENT_ID, CLIENT_SECRET`,
     ]);
   });
 
@@ -211,6 +212,38 @@ describe('identity providers', () => {
       OAUTH_LOGIN_CLIENT_SECRET: 'b',
     };
     expect(problems(login)).toEqual([expect.stringMatching(/^OAUTH_LOGIN_ISSUER holds a provider name/)]);
+  });
+
+  it('may admit the people of e-mail domains with a role', () => {
+    const [OAUTH_GOOGLE_DOMAINS, OAUTH_GOOGLE_ROLE] = ['Solar.Example, bücher.example,', 'agent'];
+    const { identityProviders } = readConfig({ ...google, OAUTH_GOOGLE_DOMAINS, OAUTH_GOOGLE_ROLE });
+    expect(identityProviders.get('google')?.newcomers).toEqual({
+      domains: new Set(['solar.example', 'xn--bcher-kva.example']),
+      role: 'agent',
+    });
+  });
+
+  it.each<[Record<string, string>, string]>([
+    [{ OAUTH_GOOGLE_DOMAINS: 'a.example' }, 'OAUTH_GOOGLE_ROLE must be one of admin, manager, finance'],
+    [{ OAUTH_GOOGLE_DOMAINS: 'a.example', OAUTH_GOOGLE_ROLE: 'boss' }, 'OAUTH_GOOGLE_ROLE must be one of'],
+    [{ OAUTH_GOOGLE_ROLE: 'agent' }, 'OAUTH_GOOGLE_DOMAINS is missing; it goes with OAUTH_GOOGLE_ROLE'],
+  ])('refuse %j', (variables, problem) => {
+    expect(problems({ ...google, ...variables })).toEqual([expect.stringContaining(problem)]);
+  });
+
+  it.each([
+    '@a.example',
+    '*.a.example',
+    '.example',
+    'example',
+    'a.example.',
+    'https://a.example',
+    'a%2eb.example',
+  ])('do not take %s for a domain', (domain) => {
+    const variables = { OAUTH_GOOGLE_DOMAINS: `b.example, ${domain}`, OAUTH_GOOGLE_ROLE: 'agent' };
+    expect(problems({ ...google, ...variables })).toEqual([
+      'OAUTH_GOOGLE_DOMAINS must be a list of domains such as example.com, by comma',
+    ]);
   });
 
   it('want https and PUBLIC_URL in production', () => {

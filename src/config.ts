@@ -2,10 +2,14 @@ import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import envSchema from 'env-schema';
 import { type Static, type TSchema, Type } from 'typebox';
+import { USER_ROLES } from './core/access.ts';
+import { domainKey } from './core/email.ts';
 import {
   canNameProvider,
+  PROVIDER_DOMAIN_PARTS,
   PROVIDER_PARTS,
   PROVIDER_VARIABLE,
+  type ProviderPart,
   providerVariable,
   RESERVED_PROVIDER_NAMES,
 } from './core/provider-variables.ts';
@@ -107,7 +111,7 @@ export const settingsSchema = Type.Object({
     'Whether anyone may register; empty: open, but closed in production.',
   ),
   REGISTRATION_ROLE: setting(
-    Type.Enum(['', 'admin', 'manager', 'finance', 'agent', 'viewer']),
+    Type.Enum(['', ...USER_ROLES]),
     '',
     'Role of whoever registers; empty: manager, but required in production where registration is open.',
   ),
@@ -179,11 +183,14 @@ export const settingsSchema = Type.Object({
 });
 
 /** What the variables OAUTH_<NAME>_… of each identity provider mean, for `.env.example`. */
-export const PROVIDER_SETTINGS: Readonly<Record<(typeof PROVIDER_PARTS)[number], string>> = {
+export const PROVIDER_SETTINGS: Readonly<Record<ProviderPart, string>> = {
   ISSUER:
     'Issuer of an identity provider (OpenID Connect). GOOGLE as the name opens /api/auth/google; the address for the provider to return to is PUBLIC_URL/api/auth/google/callback.',
   CLIENT_ID: 'What the provider calls this service.',
   CLIENT_SECRET: 'By which the provider knows this service.',
+  DOMAINS:
+    'E-mail domains, by comma, whose people become users although registration is closed, where the provider says email_verified; empty: none.',
+  ROLE: 'Role of those who come by DOMAINS; required with it.',
 };
 
 export type Settings = Readonly<Static<typeof settingsSchema>>;
@@ -194,6 +201,8 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
+  /** Whoever has a verified e-mail of these domains (by `domainKey`) becomes a user with the role. */
+  readonly newcomers: { readonly domains: ReadonlySet<string>; readonly role: UserRole } | undefined;
 }
 
 export interface Config extends Settings {
@@ -330,7 +339,7 @@ function readSettings(environment: Record<string, string | undefined>, useDotenv
   }
 }
 
-/** Collects the variables by the name in them; each provider needs all three. */
+/** Collects the variables by the name in them; each provider needs the first three. */
 function readProviders(
   values: Record<string, string>,
   production: boolean,
@@ -340,9 +349,11 @@ function readProviders(
   const given = Object.keys(values).filter((variable) => values[variable] !== '');
   const names = new Set(given.flatMap((variable) => pattern.exec(variable)?.[1] ?? []));
   const providers = [...names].sort().map((capitals) => {
-    const read = (part: (typeof PROVIDER_PARTS)[number]) => values[providerVariable(capitals, part)] ?? '';
+    const read = (part: ProviderPart) => values[providerVariable(capitals, part)] ?? '';
     for (const part of PROVIDER_PARTS.filter((part) => read(part) === '')) {
-      problems.push(`${providerVariable(capitals, part)} is missing; each provider needs all three`);
+      problems.push(
+        `${providerVariable(capitals, part)} is missing; each provider needs ${PROVIDER_PARTS.join(', ')}`,
+      );
     }
     const issuer = read('ISSUER');
     const issuerVariable = providerVariable(capitals, 'ISSUER');
@@ -359,9 +370,30 @@ function readProviders(
       issuer,
       clientId: read('CLIENT_ID'),
       clientSecret: read('CLIENT_SECRET'),
+      newcomers: readNewcomers(capitals, read, problems),
     };
   });
   return new Map(providers.map((provider) => [provider.name, Object.freeze(provider)]));
+}
+
+function readNewcomers(
+  capitals: string,
+  read: (part: ProviderPart) => string,
+  problems: string[],
+): IdentityProvider['newcomers'] {
+  const [domainsVariable, roleVariable] = PROVIDER_DOMAIN_PARTS.map((part) =>
+    providerVariable(capitals, part),
+  );
+  const given = commaList(read('DOMAINS'));
+  const role = USER_ROLES.find((one) => one === read('ROLE'));
+  if (given.length === 0 && read('ROLE') === '') return undefined;
+  if (given.length === 0) problems.push(`${domainsVariable} is missing; it goes with ${roleVariable}`);
+  if (!role)
+    problems.push(`${roleVariable} must be one of ${USER_ROLES.join(', ')} where ${domainsVariable} is set`);
+  const domains = given.flatMap((domain) => domainKey(domain) ?? []);
+  if (domains.length < given.length)
+    problems.push(`${domainsVariable} must be a list of domains such as example.com, by comma`);
+  return role && { domains: new Set(domains), role };
 }
 
 function describe({ instancePath, message, params }: EnvironmentError): string {

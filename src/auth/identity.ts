@@ -8,7 +8,7 @@ import { holdUser, type UserRow } from '../users/store.ts';
 import type { AuthParts } from './commands.ts';
 import { newSignInSecrets, type ProvenIdentity } from './identity-providers.ts';
 import { admitNewcomer, refuseWhereClosed } from './registration.ts';
-import { profileOf } from './rules.ts';
+import { isOfDomain, profileOf } from './rules.ts';
 import { startSession } from './sessions.ts';
 import * as store from './store.ts';
 import { hashToken } from './tokens.ts';
@@ -62,7 +62,7 @@ export async function finishIdentitySignIn(
   const identity = await parts.providers.identify(provider, address, begun);
   const known = await store.findUserByIdentity(context.db, identity);
   if (known) return inTransaction(context.db, (tx) => signIn(tx, context, parts, known));
-  return admit(context, parts, identity, requestId);
+  return admit(context, parts, provider, identity, requestId);
 }
 
 /** A state serves once, even when the rest fails, and only in the browser that began. */
@@ -85,9 +85,16 @@ async function signIn(tx: Tx, context: Context, parts: AuthParts, known: UserRow
   return startSession(tx, context, parts, user);
 }
 
-async function admit(context: Context, parts: AuthParts, identity: ProvenIdentity, requestId: string) {
-  refuseWhereClosed(context.config);
-  const profile = profileOf(await identity.readClaims());
+async function admit(
+  context: Context,
+  parts: AuthParts,
+  { newcomers }: IdentityProvider,
+  identity: ProvenIdentity,
+  requestId: string,
+) {
+  if (!newcomers) refuseWhereClosed(context.config);
+  const claims = await identity.readClaims();
+  const profile = profileOf(claims);
   if (!profile) {
     throw new AppError('AUTH_FAILED', 'The identity provider gives no verified e-mail, which a user needs.');
   }
@@ -96,7 +103,8 @@ async function admit(context: Context, parts: AuthParts, identity: ProvenIdentit
     // Two callbacks of one new identity at once: the second finds what the first made.
     const known = await store.findUserByIdentity(tx, identity);
     if (known) return signIn(tx, context, parts, known);
-    const user = await admitNewcomer(tx, context, { ...profile, passwordHash: null }, requestId);
+    const role = newcomers && isOfDomain(claims, newcomers.domains) ? newcomers.role : undefined;
+    const user = await admitNewcomer(tx, context, { ...profile, passwordHash: null }, requestId, role);
     await store.insertIdentity(tx, user.id, identity);
     return startSession(tx, context, parts, user);
   });

@@ -2,6 +2,7 @@ import type { Config } from '../config.ts';
 import { type Context, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/db.ts';
 import { AppError } from '../core/errors.ts';
+import type { UserRole } from '../core/tables.ts';
 import { addUser } from '../users/commands.ts';
 import { hasUsers, type NewUser, type UserRow } from '../users/store.ts';
 import { lockRegistration } from './store.ts';
@@ -10,6 +11,7 @@ import { lockRegistration } from './store.ts';
  * Makes a user of somebody who came by themselves, under REGISTRATION's rules: the first user of a new
  * service becomes admin (in production the CLI makes that one), others get REGISTRATION_ROLE.
  *
+ * @param grantedRole for somebody whom the settings admit also where registration is closed.
  * @throws AppError FORBIDDEN where registration is closed, DUPLICATE_ENTRY when the e-mail is taken.
  */
 export async function admitNewcomer(
@@ -17,11 +19,12 @@ export async function admitNewcomer(
   { config }: Pick<Context, 'config'>,
   newcomer: Omit<NewUser, 'role'>,
   requestId: string,
+  grantedRole?: UserRole,
 ): Promise<UserRow> {
   await lockRegistration(tx);
   const first = !config.production && !(await hasUsers(tx));
-  if (!first && !config.registration.open) throw registrationClosed();
-  const role = first ? 'admin' : config.registration.role;
+  if (!first && !grantedRole && !config.registration.open) throw registrationClosed();
+  const role = first ? 'admin' : (grantedRole ?? config.registration.role);
   return addUser(tx, { ...SYSTEM, requestId }, { ...newcomer, role });
 }
 

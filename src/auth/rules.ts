@@ -1,4 +1,4 @@
-import { isEmail } from '../core/email.ts';
+import { emailDomainKey, isEmail } from '../core/email.ts';
 import { isVisibleText } from '../core/text.ts';
 
 /** What a provider tells of a person, as far as a user needs it. */
@@ -44,6 +44,13 @@ export function profileOf(claims: Claims): Profile | undefined {
     firstName: nameOf(claims.given_name) || first || nameOf(email.slice(0, email.indexOf('@'))),
     lastName: nameOf(claims.family_name) || (nameOf(claims.given_name) === '' ? rest.join(' ') : ''),
   };
+}
+
+/** Whether the provider vouches for an e-mail of one of the domains; its silence on `email_verified` is a no here. */
+export function isOfDomain(claims: Claims, domains: ReadonlySet<string>): boolean {
+  const email = emailOf(claims);
+  const isVerified = claims.email_verified === true || claims.email_verified === 'true';
+  return email !== undefined && isVerified && domains.has(emailDomainKey(email) ?? '');
 }
 
 function emailOf({ email }: Claims): string | undefined {

@@ -2,6 +2,8 @@ import type {} from 'fastify';
 import type { ErrorCode } from './errors.ts';
 import type { UserRole } from './tables.ts';
 
+export const USER_ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const satisfies UserRole[];
+
 /**
  * The rights table: what each role may do. A route names one of these permissions, or `public`
  * (no token) or `signed-in` (any role); a route that names none does not start.

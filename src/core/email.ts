@@ -1,3 +1,5 @@
+import { domainToASCII } from 'node:url';
+
 const MAX_LENGTH = 254;
 
 /** A local part of visible characters that mark nothing up, and a domain of at least two labels. */
@@ -14,4 +16,18 @@ export function isEmail(text: string): boolean {
 /** What makes two e-mail addresses the same. */
 export function emailKey(email: string): string {
   return email.normalize('NFKC').toLowerCase();
+}
+
+/**
+ * What makes two domains the same: their ASCII form (IDNA), in lower case.
+ *
+ * @returns undefined for what is no domain of an e-mail address.
+ */
+export function domainKey(domain: string): string | undefined {
+  return isEmail(`x@${domain}`) ? domainToASCII(domain) || undefined : undefined;
+}
+
+/** The key of an address's domain. */
+export function emailDomainKey(email: string): string | undefined {
+  return domainKey(email.slice(email.lastIndexOf('@') + 1));
 }

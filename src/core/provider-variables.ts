@@ -4,10 +4,12 @@
  * is told which are missing.
  */
 export const PROVIDER_PARTS = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'] as const;
-type ProviderPart = (typeof PROVIDER_PARTS)[number];
+/** Together: whoever has a verified e-mail of one of the domains becomes a user with the role. */
+export const PROVIDER_DOMAIN_PARTS = ['DOMAINS', 'ROLE'] as const;
+export type ProviderPart = (typeof PROVIDER_PARTS | typeof PROVIDER_DOMAIN_PARTS)[number];
 
 /** Matches the variables; the first group is the provider's name in capitals. */
-export const PROVIDER_VARIABLE = '^OAUTH_([A-Z0-9]+(?:_[A-Z0-9]+)*)_(ISSUER|CLIENT_ID|CLIENT_SECRET)$';
+export const PROVIDER_VARIABLE = `^OAUTH_([A-Z0-9]+(?:_[A-Z0-9]+)*)_(${[...PROVIDER_PARTS, ...PROVIDER_DOMAIN_PARTS].join('|')})$`;
 
 const MAX_NAME_LENGTH = 40;
 
@@ -27,6 +29,7 @@ export function canNameProvider(name: string): boolean {
   return name.length <= MAX_NAME_LENGTH && /^[a-z0-9]+(_[a-z0-9]+)*$/i.test(name) && !isReserved;
 }
 
+/** @param name in either case. */
 export function providerVariable(name: string, part: ProviderPart): string {
   return `OAUTH_${name.toUpperCase()}_${part}`;
 }

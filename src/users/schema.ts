@@ -1,12 +1,10 @@
 import { type Static, Type } from 'typebox';
+import { USER_ROLES } from '../core/access.ts';
 import { emailKey } from '../core/email.ts';
 import { Email, Id, NewPassword, Nullable, Text, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
-import type { UserRole } from '../core/tables.ts';
 
-const ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const satisfies UserRole[];
-
-const Role = Type.Enum([...ROLES]);
+const Role = Type.Enum([...USER_ROLES]);
 const EmployeeId = Nullable(Id);
 const names = { firstName: Text(100), lastName: Text(100) };
 
@@ -84,7 +82,7 @@ export const userList = defineList(
     },
     firstName: { kind: 'text', column: column('u.first_name') },
     lastName: { kind: 'text', column: column('u.last_name') },
-    role: { kind: 'enum', column: column('u.role'), values: ROLES, sqlType: 'user_role' },
+    role: { kind: 'enum', column: column('u.role'), values: USER_ROLES, sqlType: 'user_role' },
     active: { kind: 'boolean', column: column('u.active') },
     employeeId: { kind: 'id', column: column('u.employee_id'), nullable: true },
     createdAt: { kind: 'timestamp', column: column('u.created_at') },

@@ -479,6 +479,67 @@ describe('the rules of registration', () => {
     expect((await comeTo(open, { sub: 'later' })).body.data.user.role).toBe('viewer');
   });
 
+  describe('with e-mail domains of the provider', () => {
+    let own: TestService;
+    beforeAll(async () => {
+      own = await startOwn({
+        REGISTRATION: 'closed',
+        OAUTH_FORGED_DOMAINS: 'solar.example, bücher.example',
+        OAUTH_FORGED_ROLE: 'agent',
+      });
+    });
+    const come = (email: string, more: Forgery['claims'] = { email_verified: true }) =>
+      comeTo(own, { sub: `subject of ${email}`, email, ...more });
+
+    it.each(['a@solar.example', 'b@SOLAR.Example', 'c@bücher.example', 'd@XN--bcher-KVA.example'])(
+      'admit %s with the role of the settings, although registration is closed',
+      async (email) => {
+        const answer = await come(email);
+        expect(answer.body.data?.user, answer.text).toMatchObject({ email, role: 'agent' });
+        expect((await come(email)).body.data.user.id).toBe(answer.body.data.user.id);
+      },
+    );
+
+    it.each([
+      'a@evil.example',
+      'a@mail.solar.example',
+      'a@solar.example.evil.example',
+      'a@notsolar.example',
+      'solar.example@evil.example',
+      'a@sоlar.example', // the first o is Cyrillic
+    ])('do not admit %s', async (email) => {
+      expectRefused(await come(email), 403, 'FORBIDDEN', /Registration is closed/);
+    });
+
+    it.each([
+      ['says nothing of it', {}],
+      ['says null', { email_verified: null }],
+    ])('do not admit an e-mail of theirs when the provider %s', async (_title, more) => {
+      expectRefused(await come('z@solar.example', more), 403, 'FORBIDDEN', /Registration is closed/);
+    });
+
+    it.each([false, 'yes', 1])('do not admit one that is verified by %j', async (email_verified) => {
+      expectRefused(
+        await come('z@solar.example', { email_verified }),
+        401,
+        'AUTH_FAILED',
+        /no verified e-mail/,
+      );
+    });
+
+    it('link nobody to a user who has the e-mail', async () => {
+      const names = { firstName: 'Taken', lastName: 'Already' };
+      const user = {
+        email: 'taken@solar.example',
+        password: 'a long enough password',
+        ...names,
+        role: 'admin',
+      };
+      expect((await own.call('POST', '/users', user)).status).toBe(201);
+      expectRefused(await come('taken@solar.example'), 409, 'DUPLICATE_ENTRY');
+    });
+  });
+
   it('leave an audit row that names the request', async () => {
     const { rows } = await sql<{ after: { email: string }; request_id: string | null }>`
       select after, request_id from audit_entries where action = 'user.create' order by id`.execute(
