@@ -6,6 +6,8 @@ create type commission_status as enum ('calculated', 'approved', 'paid');
 
 create type frequency as enum ('daily', 'weekly', 'monthly');
 
+create type invitation_purpose as enum ('sign_up', 'link_identity');
+
 create type invoice_status as enum ('issued', 'void');
 
 create type ledger_account as enum ('receivable', 'sales', 'clearing', 'customer_credit', 'unmatched', 'bad_debt', 'recovery');
@@ -253,10 +255,42 @@ create table identities (
   subject text not null,
   user_id bigint not null,
   created_at timestamp(3) with time zone not null default now(),
+  constraint identities_subject CHECK (((length(subject) >= 1) AND (length(subject) <= 255))),
   constraint identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint identities_pkey PRIMARY KEY (issuer, subject)
 );
 CREATE INDEX identities_user ON public.identities USING btree (user_id);
+
+create table invitations (
+  id bigint not null generated always as identity,
+  purpose invitation_purpose not null,
+  email text not null,
+  email_key text not null,
+  role user_role,
+  employee_id bigint,
+  user_id bigint,
+  token_hash bytea not null,
+  expires_at timestamp(3) with time zone not null,
+  accepted_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  created_by bigint,
+  created_at timestamp(3) with time zone not null,
+  updated_at timestamp(3) with time zone not null,
+  constraint invitations_ended_once CHECK (((accepted_at IS NULL) OR (revoked_at IS NULL))),
+  constraint invitations_role CHECK (((purpose = 'sign_up'::invitation_purpose) = (role IS NOT NULL))),
+  constraint invitations_user CHECK (
+CASE purpose
+    WHEN 'sign_up'::invitation_purpose THEN ((user_id IS NOT NULL) = (accepted_at IS NOT NULL))
+    ELSE (user_id IS NOT NULL)
+END),
+  constraint invitations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint invitations_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
+  constraint invitations_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
+  constraint invitations_pkey PRIMARY KEY (id),
+  constraint invitations_token_unique UNIQUE (token_hash)
+);
+CREATE INDEX invitations_created ON public.invitations USING btree (created_at, id);
+CREATE UNIQUE INDEX invitations_one_open ON public.invitations USING btree (email_key, purpose) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL));
 
 create table invoice_items (
   invoice_id bigint not null,
@@ -414,6 +448,8 @@ create table oauth_states (
   nonce text not null,
   code_verifier text not null,
   expires_at timestamp(3) with time zone not null,
+  invitation_id bigint,
+  constraint oauth_states_invitation_id_fkey FOREIGN KEY (invitation_id) REFERENCES invitations(id),
   constraint oauth_states_pkey PRIMARY KEY (state_hash)
 );
 CREATE INDEX oauth_states_expiry ON public.oauth_states USING btree (expires_at);

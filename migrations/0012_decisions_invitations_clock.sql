@@ -20,3 +20,43 @@ from (
   order by k.customer_id, k.id desc
 ) decision
 where decision.customer_id = c.id and c.kyc_status is distinct from decision.verification_status;
+
+-- How people get in where registration is closed: an admin makes an invitation, whose token works once.
+
+create type invitation_purpose as enum ('sign_up', 'link_identity');
+
+create table invitations (
+  id bigint generated always as identity primary key,
+  purpose invitation_purpose not null,
+  email text not null,
+  email_key text not null,
+  role user_role,
+  employee_id bigint references employees (id),
+  -- Whom the identity is to be linked to, or who has signed up.
+  user_id bigint references users (id),
+  token_hash bytea not null constraint invitations_token_unique unique,
+  expires_at timestamptz(3) not null,
+  accepted_at timestamptz(3),
+  revoked_at timestamptz(3),
+  created_by bigint references users (id),
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  constraint invitations_role check ((purpose = 'sign_up') = (role is not null)),
+  constraint invitations_user check (
+    case purpose
+      when 'sign_up' then (user_id is not null) = (accepted_at is not null)
+      else user_id is not null
+    end
+  ),
+  constraint invitations_ended_once check (accepted_at is null or revoked_at is null)
+);
+
+create unique index invitations_one_open on invitations (email_key, purpose)
+  where accepted_at is null and revoked_at is null;
+create index invitations_created on invitations (created_at, id);
+
+alter table oauth_states add column invitation_id bigint references invitations (id);
+
+-- An empty subject made everybody who came with it one user.
+delete from identities where subject = '';
+alter table identities add constraint identities_subject check (length(subject) between 1 and 255);

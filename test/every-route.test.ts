@@ -26,6 +26,11 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'POST /users': ADMIN,
   'GET /users/:id': ADMIN,
   'PUT /users/:id': ADMIN,
+  'GET /users/invitations': ADMIN,
+  'POST /users/invitations': ADMIN,
+  'GET /users/invitations/:id': ADMIN,
+  'POST /users/invitations/:id/revoke': ADMIN,
+  'POST /users/:id/invitations': ADMIN,
   'GET /audit': ADMIN,
   'GET /customers': EVERYONE,
   'POST /customers': ['admin', 'manager', 'agent'],
@@ -123,6 +128,7 @@ const RIGHT_BODY: Record<string, object> = {
     role: 'viewer',
   },
   'PUT /users/:id': { firstName: 'A' },
+  'POST /users/invitations': { email: 'new@example.com', role: 'viewer' },
   'PUT /customers/:id/kyc': { verificationType: 'passport', verificationStatus: 'pending' },
   'POST /payments/reconcile': { paymentIds: [1] },
   'POST /invoices': { accountId: 1, items: [{ description: 'A', quantity: 1, unitPrice: 1 }] },
@@ -261,7 +267,7 @@ describe('the routes of the running application', () => {
     expect(described.sort()).toEqual(expected.sort());
   });
 
-  it('take an Idempotency-Key on every POST but those of sign-in, the webhook and uploads', () => {
+  it('take an Idempotency-Key on every POST but those of sign-in, invitations, the webhook and uploads', () => {
     const paths = Object.entries(service.app.swagger().paths ?? {});
     const posts = paths.flatMap(([path, methods]) => (methods?.post ? [{ path, post: methods.post }] : []));
     const withoutKey = posts
@@ -273,6 +279,8 @@ describe('the routes of the running application', () => {
       '/api/auth/refresh',
       '/api/auth/register',
       '/api/reconciliations/statements',
+      '/api/users/invitations',
+      '/api/users/{id}/invitations',
       '/api/webhooks/payments/mobilemoney',
       '/api/webhooks/payments/mobilemoney/validation',
     ]);

@@ -5,15 +5,17 @@ import { emailKey } from '../core/email.ts';
 import { AppError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import type { Limiter } from '../core/rate-limit.ts';
+import { hashToken } from '../core/secret.ts';
 import { refuseGuessablePassword } from '../users/guessable-passwords.ts';
 import { type Guessing, hashPassword, passwordMatches } from '../users/passwords.ts';
 import * as users from '../users/store.ts';
 import type { IdentityProviders } from './identity-providers.ts';
+import { admitInvited, findSignUpInvitation } from './invitations.ts';
 import { admitNewcomer, refuseWhereClosed } from './registration.ts';
 import type { Registration } from './schema.ts';
 import { issueTokens, startSession } from './sessions.ts';
 import * as store from './store.ts';
-import { type AccessTokens, hashToken, unauthorized } from './tokens.ts';
+import { type AccessTokens, unauthorized } from './tokens.ts';
 
 /** What signing in needs beside the context. */
 export interface AuthParts {
@@ -24,12 +26,16 @@ export interface AuthParts {
 }
 
 export async function register(context: Context, parts: AuthParts, body: Registration, requestId: string) {
-  refuseWhereClosed(context.config);
-  const { password, ...newcomer } = body;
+  const { password, invitation: token, ...newcomer } = body;
+  const invitation =
+    token === undefined ? undefined : await findSignUpInvitation(context.db, token, newcomer);
+  if (!invitation) refuseWhereClosed(context.config);
   refuseGuessablePassword(password, 'password', newcomer, context.config.production);
   const passwordHash = await hashPassword(password);
   return inTransaction(context.db, async (tx) => {
-    const user = await admitNewcomer(tx, context, { ...newcomer, passwordHash }, requestId);
+    const user = invitation
+      ? await admitInvited(tx, invitation.id, { ...newcomer, passwordHash }, requestId)
+      : await admitNewcomer(tx, context, { ...newcomer, passwordHash }, requestId);
     return startSession(tx, context, parts, user);
   });
 }

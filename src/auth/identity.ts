@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import type { IdentityProvider } from '../config.ts';
-import type { Context } from '../core/context.ts';
+import { audit } from '../core/audit.ts';
+import { type Context, SYSTEM } from '../core/context.ts';
 import { inTransaction, type Tx } from '../core/db.ts';
 import { AppError } from '../core/errors.ts';
 import { canNameProvider, PROVIDER_PARTS, providerVariable } from '../core/provider-variables.ts';
+import { hashToken } from '../core/secret.ts';
 import { holdUser, type UserRow } from '../users/store.ts';
 import type { AuthParts } from './commands.ts';
 import { newSignInSecrets, type ProvenIdentity } from './identity-providers.ts';
+import { findInvitation, takeInvited } from './invitations.ts';
 import { admitNewcomer, refuseWhereClosed } from './registration.ts';
 import { isOfDomain, profileOf } from './rules.ts';
 import { startSession } from './sessions.ts';
 import * as store from './store.ts';
-import { hashToken } from './tokens.ts';
 
 export const SIGN_IN_SECONDS = 10 * 60;
 
@@ -24,7 +26,9 @@ export async function startIdentitySignIn(
   { providers }: AuthParts,
   provider: IdentityProvider,
   redirectUri: string,
+  invitationToken?: string,
 ) {
+  const invitation = invitationToken === undefined ? undefined : await findInvitation(db, invitationToken);
   const secrets = newSignInSecrets();
   const location = await providers.authorizationUrl(provider, redirectUri, secrets);
   const browserSecret = randomBytes(32).toString('base64url');
@@ -35,6 +39,7 @@ export async function startIdentitySignIn(
     redirectUri,
     nonce: secrets.nonce,
     codeVerifier: secrets.codeVerifier,
+    invitationId: invitation?.id ?? null,
     expiresAt: new Date(Date.now() + SIGN_IN_SECONDS * 1000),
   });
   return { location, browserSecret };
@@ -48,7 +53,10 @@ interface Callback {
   query: string;
 }
 
-/** Ends a sign-in: signs the identity's user in, or makes a user of an identity that is new. */
+/**
+ * Ends a sign-in: signs the identity's user in, or makes a user of an identity that is new. One that began with an
+ * invitation accepts it.
+ */
 export async function finishIdentitySignIn(
   context: Context,
   parts: AuthParts,
@@ -57,9 +65,12 @@ export async function finishIdentitySignIn(
   requestId: string,
 ) {
   const begun = await takeState(context, provider, callback);
-  const address = new URL(begun.redirect_uri);
+  const address = new URL(begun.redirectUri);
   address.search = callback.query;
   const identity = await parts.providers.identify(provider, address, begun);
+  if (begun.invitationId !== null) {
+    return acceptThroughProvider(context, parts, begun.invitationId, identity, requestId);
+  }
   const known = await store.findUserByIdentity(context.db, identity);
   if (known) return inTransaction(context.db, (tx) => signIn(tx, context, parts, known));
   return admit(context, parts, provider, identity, requestId);
@@ -76,7 +87,13 @@ async function takeState({ db }: Context, { name }: IdentityProvider, { state, b
       `This sign-in did not begin in this browser, was used already or is older than ${SIGN_IN_SECONDS / 60} minutes. Start again.`,
     );
   }
-  return { state, nonce: taken.nonce, codeVerifier: taken.code_verifier, redirect_uri: taken.redirect_uri };
+  return {
+    state,
+    nonce: taken.nonce,
+    codeVerifier: taken.code_verifier,
+    redirectUri: taken.redirect_uri,
+    invitationId: taken.invitation_id,
+  };
 }
 
 async function signIn(tx: Tx, context: Context, parts: AuthParts, known: UserRow) {
@@ -105,8 +122,53 @@ async function admit(
     if (known) return signIn(tx, context, parts, known);
     const role = newcomers && isOfDomain(claims, newcomers.domains) ? newcomers.role : undefined;
     const user = await admitNewcomer(tx, context, { ...profile, passwordHash: null }, requestId, role);
-    await store.insertIdentity(tx, user.id, identity);
+    await linkIdentity(tx, user.id, identity, requestId);
     return startSession(tx, context, parts, user);
+  });
+}
+
+/** Makes the invited user, or links the identity to the user who was invited to that, and signs them in. */
+async function acceptThroughProvider(
+  context: Context,
+  parts: AuthParts,
+  invitationId: number,
+  identity: ProvenIdentity,
+  requestId: string,
+) {
+  const claims = await identity.readClaims();
+  return inTransaction(context.db, async (tx) => {
+    await store.lockRegistration(tx);
+    const known = await store.findUserByIdentity(tx, identity);
+    const invited = await takeInvited(tx, invitationId, claims, requestId);
+    if (known && known.id !== invited.id) throw identityTaken();
+    if (!known) await linkIdentity(tx, invited.id, identity, requestId);
+    return signIn(tx, context, parts, invited);
+  });
+}
+
+async function linkIdentity(
+  tx: Tx,
+  userId: number,
+  identity: store.Identity,
+  requestId: string,
+): Promise<void> {
+  const { issuer, subject } = identity;
+  await store.insertIdentity(tx, userId, { issuer, subject });
+  await audit(
+    tx,
+    { ...SYSTEM, requestId },
+    {
+      action: 'user.link_identity',
+      resource: 'user',
+      resourceId: userId,
+      after: { issuer, subject },
+    },
+  );
+}
+
+function identityTaken(): AppError {
+  return new AppError('DUPLICATE_ENTRY', 'Another user signs in with this identity already.', {
+    details: { resource: 'identity', field: 'subject' },
   });
 }
 

@@ -19,6 +19,7 @@ import {
   RefreshBody,
   RegisterBody,
   SignedIn,
+  SignInQuery,
 } from './schema.ts';
 
 /** Anyone may send these bodies, and none of them is longer. */
@@ -43,7 +44,8 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       schema: {
         tags: ['Authentication'],
         summary: 'Register a user and sign in',
-        description: 'The first user of a new service becomes its admin.',
+        description:
+          'The first user of a new service becomes its admin. An `invitation` decides the role, and is needed where registration is closed.',
         body: RegisterBody,
         response: { 201: Envelope(SignedIn(User), 'Registered.') },
       },
@@ -152,6 +154,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
           'Sends the browser to the provider (OpenID Connect), which sends it back to ' +
           '`/api/auth/{provider}/callback`. Providers come from the settings `OAUTH_<NAME>_…`.',
         params: ProviderParams,
+        querystring: SignInQuery,
         response: { 302: Type.Null({ description: 'To the provider.' }) },
       },
     },
@@ -159,7 +162,13 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       const provider = getIdentityProvider(context, request.params.provider);
       const base = publicAddress(request, context);
       const redirectUri = `${base.href}/api/auth/${provider.name}/callback`;
-      const { location, browserSecret } = await startIdentitySignIn(context, parts, provider, redirectUri);
+      const { location, browserSecret } = await startIdentitySignIn(
+        context,
+        parts,
+        provider,
+        redirectUri,
+        request.query.invitation,
+      );
       setSignInCookie(reply, browserSecret, base.secure);
       return reply.redirect(location.href);
     },
@@ -175,7 +184,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         summary: 'Where an identity provider sends the browser back to',
         description:
           'Answers as signing in with a password does. An identity that is new becomes a user where ' +
-          'registration is open; an e-mail that another user has is DUPLICATE_ENTRY.',
+          'registration is open, or by an invitation or the domain of its e-mail; an e-mail that another user has is DUPLICATE_ENTRY.',
         params: ProviderParams,
         querystring: CallbackQuery,
         response: { 200: Envelope(SignedIn(User), 'Signed in.') },

@@ -37,7 +37,11 @@ export function identityProblem({ sub, azp }: Claims, clientId: string): string 
  */
 export function profileOf(claims: Claims): Profile | undefined {
   const email = emailOf(claims);
-  if (email === undefined || isUnverified(claims.email_verified)) return undefined;
+  return email === undefined || isUnverified(claims.email_verified) ? undefined : profileWith(email, claims);
+}
+
+/** The same for somebody whose e-mail is known from elsewhere, whatever the claims say of it. */
+export function profileWith(email: string, claims: Claims): Profile {
   const [first = '', ...rest] = nameOf(claims.name).split(' ');
   return {
     email,

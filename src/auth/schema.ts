@@ -17,6 +17,12 @@ export const RegisterBody = Type.Object(
     password: NewPassword,
     firstName: Text(100),
     lastName: Text(100),
+    invitation: Type.Optional(
+      Type.String({
+        maxLength: 200,
+        description: 'The token of an invitation to this e-mail; works where registration is closed, too.',
+      }),
+    ),
   },
   {
     title: 'Registration',
@@ -55,6 +61,15 @@ export const ProviderParams = Type.Object({
     description: 'Name of an identity provider.',
     examples: ['google'],
   }),
+});
+
+export const SignInQuery = Type.Object({
+  invitation: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'The token of an invitation, which signing in accepts; see `POST /api/users/invitations`.',
+    }),
+  ),
 });
 
 /** Providers add parameters of their own (session_state, scope, authuser, …), so others pass. */

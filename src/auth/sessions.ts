@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/db.ts';
+import { newToken } from '../core/secret.ts';
 import type { UserRow } from '../users/store.ts';
 import * as store from './store.ts';
-import { type AccessTokens, newRefreshToken } from './tokens.ts';
+import type { AccessTokens } from './tokens.ts';
 
 /** Every way of signing in ends here: a new session and its first tokens. */
 export async function startSession(
@@ -24,7 +25,7 @@ export async function issueTokens(
   user: UserRow,
   sessionId: string,
 ) {
-  const { token, hash } = newRefreshToken();
+  const { token, hash } = newToken();
   const expiresAt = refreshExpiry(context);
   await store.insertRefreshToken(tx, { hash, sessionId, expiresAt });
   await store.extendSession(tx, sessionId, expiresAt);

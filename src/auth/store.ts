@@ -119,6 +119,7 @@ interface SignInState {
   redirectUri: string;
   nonce: string;
   codeVerifier: string;
+  invitationId: number | null;
   expiresAt: Date;
 }
 
@@ -132,6 +133,7 @@ export async function insertSignInState(db: Db, state: SignInState): Promise<voi
       redirect_uri: state.redirectUri,
       nonce: state.nonce,
       code_verifier: state.codeVerifier,
+      invitation_id: state.invitationId,
       expires_at: state.expiresAt,
     })
     .execute();
@@ -149,7 +151,7 @@ export function takeSignInState(
     .where('browser_hash', '=', browserHash)
     .where('provider', '=', provider)
     .where(sql<boolean>`expires_at > ${now}`)
-    .returning(['redirect_uri', 'nonce', 'code_verifier'])
+    .returning(['redirect_uri', 'nonce', 'code_verifier', 'invitation_id'])
     .executeTakeFirst();
 }
 

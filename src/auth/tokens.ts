@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { AppError } from '../core/errors.ts';
@@ -75,14 +74,4 @@ function isUuid(value: unknown): value is string {
 
 export function unauthorized(message: string): AppError {
   return new AppError('UNAUTHORIZED', message);
-}
-
-/** An opaque token of 256 random bits; only its hash is stored. */
-export function newRefreshToken(): { token: string; hash: Buffer } {
-  const token = randomBytes(32).toString('base64url');
-  return { token, hash: hashToken(token) };
-}
-
-export function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
 }

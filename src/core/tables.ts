@@ -26,6 +26,8 @@ export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
   : ColumnType<T, T | undefined, T>;
 
+export type InvitationPurpose = "link_identity" | "sign_up";
+
 export type InvoiceStatus = "issued" | "void";
 
 export type Json = JsonValue;
@@ -217,6 +219,23 @@ export interface Identities {
   user_id: Int8;
 }
 
+export interface Invitations {
+  accepted_at: Moment | null;
+  created_at: Moment;
+  created_by: Int8 | null;
+  email: string;
+  email_key: string;
+  employee_id: Int8 | null;
+  expires_at: Moment;
+  id: Generated<Int8>;
+  purpose: InvitationPurpose;
+  revoked_at: Moment | null;
+  role: UserRole | null;
+  token_hash: Buffer;
+  updated_at: Moment;
+  user_id: Int8 | null;
+}
+
 export interface InvoiceItems {
   description: string;
   invoice_id: Int8;
@@ -313,6 +332,7 @@ export interface OauthStates {
   browser_hash: Buffer;
   code_verifier: string;
   expires_at: Moment;
+  invitation_id: Int8 | null;
   nonce: string;
   provider: string;
   redirect_uri: string;
@@ -506,6 +526,7 @@ export interface DB {
   employees: Employees;
   idempotency_keys: IdempotencyKeys;
   identities: Identities;
+  invitations: Invitations;
   invoice_items: InvoiceItems;
   invoice_numbers: InvoiceNumbers;
   invoices: Invoices;

@@ -6,6 +6,15 @@ import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
 import { changeUser, createUser } from './commands.ts';
+import { inviteNewcomer, inviteToLink, revokeInvitation } from './invitation-commands.ts';
+import {
+  Invitation,
+  IssuedInvitation,
+  invitationList,
+  NewIdentityInvitation,
+  NewInvitation,
+} from './invitation-schema.ts';
+import { getInvitation, listInvitations } from './invitation-store.ts';
 import { NewUserBody, User, UserChanges, userList } from './schema.ts';
 import { findUser, listUsers, toUser } from './store.ts';
 
@@ -79,5 +88,96 @@ export function userRoutes(api: Api, context: Context): void {
     },
     async (request) =>
       ok(await changeUser(context, actorOf(request), request.params.id, request.body), 'User changed.'),
+  );
+
+  api.get(
+    '/users/invitations',
+    {
+      config: { access: 'users:invite' },
+      schema: {
+        tags: ['Users'],
+        summary: 'List invitations',
+        querystring: invitationList.query,
+        response: { 200: ListEnvelope(Invitation, 'Invitations found.') },
+      },
+    },
+    async (request) =>
+      okList(
+        await listInvitations(context.db, invitationList.read(request.query, context)),
+        'Invitations found.',
+      ),
+  );
+
+  // No Idempotency-Key: the answer is the only copy of the token, and inviting again replaces the invitation.
+  api.post(
+    '/users/invitations',
+    {
+      config: { access: 'users:invite', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
+      schema: {
+        tags: ['Users'],
+        summary: 'Invite somebody to become a user',
+        description:
+          'Pass the `token` on: it works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at ' +
+          '`/api/auth/{provider}?invitation=…`, also where registration is closed. Inviting an e-mail again replaces its open invitation.',
+        body: NewInvitation,
+        response: { 201: Envelope(IssuedInvitation, 'Invitation created.') },
+      },
+    },
+    async (request, reply) => {
+      const invitation = await inviteNewcomer(context, actorOf(request), request.body);
+      return reply.status(201).send(ok(invitation, 'Invitation created.'));
+    },
+  );
+
+  api.get(
+    '/users/invitations/:id',
+    {
+      config: { access: 'users:invite', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Users'],
+        summary: 'One invitation',
+        params: IdParams,
+        response: { 200: Envelope(Invitation, 'Invitation found.') },
+      },
+    },
+    async (request) => ok(await getInvitation(context.db, request.params.id), 'Invitation found.'),
+  );
+
+  api.post(
+    '/users/invitations/:id/revoke',
+    {
+      config: { access: 'users:invite', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Users'],
+        summary: 'End an invitation that nobody has accepted',
+        params: IdParams,
+        response: { 200: Envelope(Invitation, 'Invitation revoked.') },
+      },
+    },
+    (request, reply) =>
+      repeatable(context, request, reply, async (once) =>
+        ok(await revokeInvitation(once, actorOf(request), request.params.id), 'Invitation revoked.'),
+      ),
+  );
+
+  api.post(
+    '/users/:id/invitations',
+    {
+      config: { access: 'users:invite', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Users'],
+        summary: 'Invite a user to sign in through an identity provider',
+        description:
+          'Pass the `token` on: the user opens `/api/auth/{provider}?invitation=…` in a browser once, and signs in through ' +
+          'that provider from then on. Their password stays.',
+        params: IdParams,
+        body: NewIdentityInvitation,
+        response: { 201: Envelope(IssuedInvitation, 'Invitation created.') },
+      },
+    },
+    async (request, reply) => {
+      const invitation = await inviteToLink(context, actorOf(request), request.params.id, request.body);
+      return reply.status(201).send(ok(invitation, 'Invitation created.'));
+    },
   );
 }

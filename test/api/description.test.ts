@@ -20,6 +20,8 @@ const STORY = [
   'POST /api/auth/refresh',
   'POST /api/users',
   'PUT /api/users/{id}',
+  'POST /api/users/invitations',
+  'POST /api/users/{id}/invitations',
   'POST /api/customers',
   'PUT /api/customers/{id}',
   'PUT /api/customers/{id}/kyc',
@@ -59,6 +61,7 @@ const ENDINGS = [
   'POST /api/notifications/{id}/resolve',
   'POST /api/payments/{id}/reverse',
   'POST /api/invoices/{id}/void',
+  'POST /api/users/invitations/{id}/revoke',
   'PUT /api/auth/password',
   'POST /api/auth/logout',
 ];

@@ -75,7 +75,7 @@ export interface paths {
         put?: never;
         /**
          * Register a user and sign in
-         * @description The first user of a new service becomes its admin.
+         * @description The first user of a new service becomes its admin. An `invitation` decides the role, and is needed where registration is closed.
          *
          *     Needs no token.
          */
@@ -221,7 +221,7 @@ export interface paths {
         };
         /**
          * Where an identity provider sends the browser back to
-         * @description Answers as signing in with a password does. An identity that is new becomes a user where registration is open; an e-mail that another user has is DUPLICATE_ENTRY.
+         * @description Answers as signing in with a password does. An identity that is new becomes a user where registration is open, or by an invitation or the domain of its e-mail; an e-mail that another user has is DUPLICATE_ENTRY.
          *
          *     Needs no token.
          */
@@ -278,6 +278,94 @@ export interface paths {
          */
         put: operations["putUsersById"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List invitations
+         * @description Needs the permission `users:invite`: admin.
+         */
+        get: operations["getUsersInvitations"];
+        put?: never;
+        /**
+         * Invite somebody to become a user
+         * @description Pass the `token` on: it works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at `/api/auth/{provider}?invitation=…`, also where registration is closed. Inviting an e-mail again replaces its open invitation.
+         *
+         *     Needs the permission `users:invite`: admin.
+         */
+        post: operations["postUsersInvitations"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users/invitations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One invitation
+         * @description Needs the permission `users:invite`: admin.
+         */
+        get: operations["getUsersInvitationsById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users/invitations/{id}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End an invitation that nobody has accepted
+         * @description Needs the permission `users:invite`: admin.
+         */
+        post: operations["postUsersInvitationsByIdRevoke"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/users/{id}/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Invite a user to sign in through an identity provider
+         * @description Pass the `token` on: the user opens `/api/auth/{provider}?invitation=…` in a browser once, and signs in through that provider from then on. Their password stays.
+         *
+         *     Needs the permission `users:invite`: admin.
+         */
+        post: operations["postUsersByIdInvitations"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2424,6 +2512,47 @@ export interface components {
         /**
          * @example {
          *       "id": 1,
+         *       "purpose": "sign_up",
+         *       "email": "njeri@example.com",
+         *       "role": "agent",
+         *       "employeeId": 1,
+         *       "userId": null,
+         *       "status": "pending",
+         *       "expiresAt": "2026-11-05T08:15:30.000Z",
+         *       "acceptedAt": null,
+         *       "revokedAt": null,
+         *       "createdBy": 1,
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "updatedAt": "2026-11-02T08:15:30.000Z"
+         *     }
+         */
+        Invitation: {
+            id: number;
+            /**
+             * @description sign_up makes a user; link_identity lets one sign in through an identity provider, too.
+             * @enum {string}
+             */
+            purpose: "sign_up" | "link_identity";
+            /** @description Of the user. */
+            email: string;
+            role: ("admin" | "manager" | "finance" | "agent" | "viewer") | null;
+            employeeId: number | null;
+            userId: number | null;
+            /** @enum {string} */
+            status: "pending" | "accepted" | "revoked" | "expired";
+            /** Format: date-time */
+            expiresAt: string;
+            acceptedAt: string | null;
+            revokedAt: string | null;
+            createdBy: number | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /**
+         * @example {
+         *       "id": 1,
          *       "number": "INV-2026-000001",
          *       "accountId": 1,
          *       "accountNumber": "ACC10000012",
@@ -2487,6 +2616,50 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
+        };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "purpose": "sign_up",
+         *       "email": "njeri@example.com",
+         *       "role": "agent",
+         *       "employeeId": 1,
+         *       "userId": null,
+         *       "status": "pending",
+         *       "expiresAt": "2026-11-05T08:15:30.000Z",
+         *       "acceptedAt": null,
+         *       "revokedAt": null,
+         *       "createdBy": 1,
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "updatedAt": "2026-11-02T08:15:30.000Z",
+         *       "token": "kq3f0Zk2lq6cJ0m1vQv9dJrUOa1T6u7mTn2b8m5uYxE"
+         *     }
+         */
+        IssuedInvitation: {
+            id: number;
+            /**
+             * @description sign_up makes a user; link_identity lets one sign in through an identity provider, too.
+             * @enum {string}
+             */
+            purpose: "sign_up" | "link_identity";
+            /** @description Of the user. */
+            email: string;
+            role: ("admin" | "manager" | "finance" | "agent" | "viewer") | null;
+            employeeId: number | null;
+            userId: number | null;
+            /** @enum {string} */
+            status: "pending" | "accepted" | "revoked" | "expired";
+            /** Format: date-time */
+            expiresAt: string;
+            acceptedAt: string | null;
+            revokedAt: string | null;
+            createdBy: number | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            /** @description Works once. It is shown here alone: only its hash is kept. */
+            token: string;
         };
         /**
          * @example {
@@ -2601,6 +2774,19 @@ export interface components {
             name: string;
             phone?: string | null;
             active?: boolean;
+        };
+        NewIdentityInvitation: {
+            /** @description Default: 7. */
+            expiresInDays?: number;
+        };
+        NewInvitation: {
+            /** Format: email */
+            email: string;
+            /** @enum {string} */
+            role: "admin" | "manager" | "finance" | "agent" | "viewer";
+            employeeId?: number | null;
+            /** @description Default: 7. */
+            expiresInDays?: number;
         };
         NewInvoice: {
             accountId: number;
@@ -3655,6 +3841,8 @@ export interface components {
             firstName: string;
             /** @description Must be text with at least one visible character and no control characters. */
             lastName: string;
+            /** @description The token of an invitation to this e-mail; works where registration is closed, too. */
+            invitation?: string;
         };
         Resolution: {
             paymentId: number | null;
@@ -4532,7 +4720,10 @@ export interface operations {
     };
     getAuthByProvider: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The token of an invitation, which signing in accepts; see `POST /api/users/invitations`. */
+                invitation?: string;
+            };
             header?: {
                 /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
                 "X-Request-Id"?: string;
@@ -4905,6 +5096,376 @@ export interface operations {
                         /** @enum {boolean} */
                         success: true;
                         data: components["schemas"]["User"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUsersInvitations: {
+        parameters: {
+            query?: {
+                page?: number;
+                limit?: number;
+                /** @description field:asc or field:desc, several by comma; fields: id, purpose, email, role, userId, status, expiresAt, createdAt, updatedAt. Default: createdAt:desc. */
+                sort?: string;
+                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                "filter[id]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[purpose][op]=value, ops eq, ne, in, nin, isnull; filter[purpose]=value means eq. Values: sign_up, link_identity. */
+                "filter[purpose]"?: components["schemas"]["EnumFilter"];
+                /** @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                "filter[email]"?: components["schemas"]["TextFilter"];
+                /** @description filter[role][op]=value, ops eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer. */
+                "filter[role]"?: components["schemas"]["EnumFilter"];
+                /** @description filter[userId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[userId]=value means eq. */
+                "filter[userId]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, accepted, revoked, expired. */
+                "filter[status]"?: components["schemas"]["EnumFilter"];
+                /** @description filter[expiresAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[expiresAt]=value means eq. */
+                "filter[expiresAt]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                "filter[createdAt]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
+            };
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Invitations found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "purpose": "sign_up",
+                     *           "email": "njeri@example.com",
+                     *           "role": "agent",
+                     *           "employeeId": 1,
+                     *           "userId": null,
+                     *           "status": "pending",
+                     *           "expiresAt": "2026-11-05T08:15:30.000Z",
+                     *           "acceptedAt": null,
+                     *           "revokedAt": null,
+                     *           "createdBy": 1,
+                     *           "createdAt": "2026-11-02T08:15:30.000Z",
+                     *           "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         }
+                     *       ],
+                     *       "message": "Invitations found.",
+                     *       "pagination": {
+                     *         "page": 1,
+                     *         "limit": 20,
+                     *         "total": 1,
+                     *         "totalPages": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Invitation"][];
+                        pagination: {
+                            page: number;
+                            limit: number;
+                            total: number;
+                            totalPages: number;
+                        };
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postUsersInvitations: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "njeri@example.com",
+                 *       "role": "agent",
+                 *       "employeeId": 1,
+                 *       "expiresInDays": 3
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewInvitation"];
+            };
+        };
+        responses: {
+            /** @description Invitation created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "purpose": "sign_up",
+                     *         "email": "njeri@example.com",
+                     *         "role": "agent",
+                     *         "employeeId": 1,
+                     *         "userId": null,
+                     *         "status": "pending",
+                     *         "expiresAt": "2026-11-05T08:15:30.000Z",
+                     *         "acceptedAt": null,
+                     *         "revokedAt": null,
+                     *         "createdBy": 1,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z",
+                     *         "token": "kq3f0Zk2lq6cJ0m1vQv9dJrUOa1T6u7mTn2b8m5uYxE"
+                     *       },
+                     *       "message": "Invitation created."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["IssuedInvitation"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["DuplicateEntry"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUsersInvitationsById: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Invitation found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "purpose": "sign_up",
+                     *         "email": "njeri@example.com",
+                     *         "role": "agent",
+                     *         "employeeId": 1,
+                     *         "userId": null,
+                     *         "status": "pending",
+                     *         "expiresAt": "2026-11-05T08:15:30.000Z",
+                     *         "acceptedAt": null,
+                     *         "revokedAt": null,
+                     *         "createdBy": 1,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Invitation found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Invitation"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postUsersInvitationsByIdRevoke: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Invitation revoked. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "purpose": "sign_up",
+                     *         "email": "njeri@example.com",
+                     *         "role": "agent",
+                     *         "employeeId": 1,
+                     *         "userId": null,
+                     *         "status": "pending",
+                     *         "expiresAt": "2026-11-05T08:15:30.000Z",
+                     *         "acceptedAt": null,
+                     *         "revokedAt": null,
+                     *         "createdBy": 1,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Invitation revoked."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Invitation"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postUsersByIdInvitations: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "expiresInDays": 3
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewIdentityInvitation"];
+            };
+        };
+        responses: {
+            /** @description Invitation created. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "purpose": "sign_up",
+                     *         "email": "njeri@example.com",
+                     *         "role": "agent",
+                     *         "employeeId": 1,
+                     *         "userId": null,
+                     *         "status": "pending",
+                     *         "expiresAt": "2026-11-05T08:15:30.000Z",
+                     *         "acceptedAt": null,
+                     *         "revokedAt": null,
+                     *         "createdBy": 1,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z",
+                     *         "token": "kq3f0Zk2lq6cJ0m1vQv9dJrUOa1T6u7mTn2b8m5uYxE"
+                     *       },
+                     *       "message": "Invitation created."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["IssuedInvitation"];
                         message: string;
                     };
                 };

@@ -1,0 +1,99 @@
+import { audit } from '../core/audit.ts';
+import type { Actor, Context } from '../core/context.ts';
+import { inTransaction, type Tx } from '../core/db.ts';
+import { duplicate, illegalMove, invalidField, notFound } from '../core/errors.ts';
+import { newToken } from '../core/secret.ts';
+import type { InvitationPurpose, UserRole } from '../core/tables.ts';
+import { expiryOf, type NewIdentityInvitation, type NewInvitation } from './invitation-schema.ts';
+import * as store from './invitation-store.ts';
+import { findUser, findUserByEmail } from './store.ts';
+
+/**
+ * Invites somebody who is no user yet. Inviting an address again replaces its open invitation.
+ *
+ * @returns the invitation with its token, which is told this once.
+ * @throws AppError DUPLICATE_ENTRY when a user has the e-mail, NOT_FOUND for an unknown employee.
+ */
+export async function inviteNewcomer(context: Context, actor: Actor, body: NewInvitation) {
+  return inTransaction(context.db, async (tx) => {
+    const { email, role, employeeId = null } = body;
+    if (await findUserByEmail(tx, email)) throw duplicate('user', 'email');
+    return issue(tx, actor, { purpose: 'sign_up', email, role, employeeId, userId: null }, body);
+  });
+}
+
+/**
+ * Invites a user to sign in through an identity provider from now on.
+ *
+ * @returns as inviteNewcomer.
+ * @throws AppError NOT_FOUND for an unknown user, VALIDATION_ERROR for a disabled one.
+ */
+export async function inviteToLink(
+  context: Context,
+  actor: Actor,
+  userId: number,
+  body: NewIdentityInvitation,
+) {
+  return inTransaction(context.db, async (tx) => {
+    const user = await findUser(tx, userId);
+    if (!user) throw notFound('user', userId);
+    if (!user.active) throw invalidField('id', 'is a user who is disabled; set active to true first');
+    const { email } = user;
+    return issue(tx, actor, { purpose: 'link_identity', email, role: null, employeeId: null, userId }, body);
+  });
+}
+
+/** Ends an invitation that nobody has accepted. Revoking it again changes nothing. */
+export async function revokeInvitation(context: Context, actor: Actor, id: number) {
+  return inTransaction(context.db, async (tx) => {
+    const invitation = await store.lockInvitation(tx, id);
+    if (!invitation) throw notFound('invitation', id);
+    if (invitation.accepted_at) throw illegalMove('An invitation', 'accepted', 'revoked', []);
+    if (!invitation.revoked_at) {
+      await store.setRevoked(tx, id, new Date());
+      await auditRevocation(tx, actor, id);
+    }
+    return store.getInvitation(tx, id);
+  });
+}
+
+interface Invitee {
+  purpose: InvitationPurpose;
+  email: string;
+  role: UserRole | null;
+  employeeId: number | null;
+  userId: number | null;
+}
+
+async function issue(tx: Tx, actor: Actor, invitee: Invitee, body: NewIdentityInvitation) {
+  await store.lockInvitations(tx, invitee.email);
+  const now = new Date();
+  const replaced = await store.revokeOpenInvitation(tx, invitee, now);
+  if (replaced !== undefined) await auditRevocation(tx, actor, replaced);
+  const { token, hash: tokenHash } = newToken();
+  const expiresAt = expiryOf(body, now);
+  const id = await store.insertInvitation(
+    tx,
+    { ...invitee, tokenHash, expiresAt, createdBy: actor.userId },
+    now,
+  );
+  await audit(tx, actor, {
+    action: 'invitation.create',
+    resource: 'invitation',
+    resourceId: id,
+    after: { ...invitee, expiresAt },
+  });
+  return { ...(await store.getInvitation(tx, id)), token };
+}
+
+async function auditRevocation(tx: Tx, actor: Actor, id: number): Promise<void> {
+  const after = { status: 'revoked' };
+  await audit(tx, actor, { action: 'invitation.revoke', resource: 'invitation', resourceId: id, after });
+}
+
+/** Uses an invitation up, in the transaction that does what it is for. */
+export async function acceptInvitation(tx: Tx, actor: Actor, id: number, userId: number): Promise<void> {
+  await store.setAccepted(tx, id, userId, new Date());
+  const after = { status: 'accepted', userId };
+  await audit(tx, actor, { action: 'invitation.accept', resource: 'invitation', resourceId: id, after });
+}
