@@ -45,7 +45,7 @@ create table account_status_changes (
   cause status_cause,
   actor_user_id bigint,
   changed_on date not null,
-  created_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
   constraint account_status_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint account_status_changes_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
   constraint account_status_changes_pkey PRIMARY KEY (id)
@@ -77,8 +77,8 @@ create table accounts (
   next_due_date date,
   written_off_on date,
   reprieved_on date,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   constraint accounts_check CHECK (((paid_month IS NOT NULL) OR (paid_month_minor = 0))),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),
@@ -115,7 +115,7 @@ create table audit_entries (
   before jsonb,
   after jsonb,
   request_id text,
-  created_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
   constraint audit_entries_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
   constraint audit_entries_pkey PRIMARY KEY (id)
 );
@@ -149,7 +149,7 @@ create table commission_rules (
   version integer not null,
   rate_basis_points integer not null,
   created_by bigint,
-  created_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
   constraint commission_rules_rate_basis_points_check CHECK (((rate_basis_points >= 0) AND (rate_basis_points <= 10000))),
   constraint commission_rules_version_check CHECK ((version > 0)),
   constraint commission_rules_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
@@ -164,8 +164,8 @@ create table commissions (
   status commission_status not null,
   total_minor bigint not null,
   paid_at timestamp(3) with time zone,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   constraint commissions_period_check CHECK ((period ~ '^\d{4}-(0[1-9]|1[0-2])$'::text)),
   constraint commissions_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
   constraint commissions_pkey PRIMARY KEY (id),
@@ -183,7 +183,7 @@ create table credit_moves (
   reference_key text,
   value_date date not null,
   created_by bigint,
-  created_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
   constraint credit_moves_amount_minor_check CHECK ((amount_minor > 0)),
   constraint credit_moves_check CHECK ((account_id <> to_account_id)),
   constraint credit_moves_check1 CHECK (((to_account_id IS NULL) = (payment_method_id IS NOT NULL))),
@@ -212,8 +212,8 @@ create table customers (
   national_id text,
   national_id_key text,
   search_text text not null,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   kyc_status verification_status,
   kyc_review_pending boolean not null default false,
   constraint customers_pkey PRIMARY KEY (id),
@@ -232,8 +232,8 @@ create table employees (
   name text not null,
   phone text,
   active boolean not null default true,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   constraint employees_pkey PRIMARY KEY (id)
 );
 
@@ -244,7 +244,7 @@ create table idempotency_keys (
   body_hash bytea not null,
   status integer,
   answer text,
-  created_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
   constraint idempotency_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint idempotency_keys_pkey PRIMARY KEY (user_id, path, key)
 );
@@ -254,7 +254,7 @@ create table identities (
   issuer text not null,
   subject text not null,
   user_id bigint not null,
-  created_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
   constraint identities_subject CHECK (((length(subject) >= 1) AND (length(subject) <= 255))),
   constraint identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint identities_pkey PRIMARY KEY (issuer, subject)
@@ -328,8 +328,8 @@ create table invoices (
   voided_at timestamp(3) with time zone,
   void_reason text,
   created_by bigint,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   constraint invoices_check CHECK (((status = 'void'::invoice_status) = (voided_at IS NOT NULL))),
   constraint invoices_check1 CHECK (((status = 'void'::invoice_status) = (void_reason IS NOT NULL))),
   constraint invoices_check2 CHECK ((EXTRACT(year FROM issued_on) = (year)::numeric)),
@@ -353,7 +353,7 @@ create table kyc_records (
   verification_status verification_status not null,
   documents jsonb not null,
   created_by bigint,
-  created_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
   constraint kyc_records_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint kyc_records_customer_id_fkey FOREIGN KEY (customer_id) REFERENCES customers(id),
   constraint kyc_records_pkey PRIMARY KEY (id)
@@ -369,7 +369,7 @@ create table learned_references (
   payment_id bigint not null,
   assigned_on date not null,
   created_by bigint,
-  created_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
   constraint learned_references_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint learned_references_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint learned_references_overruled_account_id_fkey FOREIGN KEY (overruled_account_id) REFERENCES accounts(id),
@@ -390,7 +390,7 @@ create table ledger_entries (
   payment_id bigint,
   amount_minor bigint not null,
   value_date date not null,
-  created_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
   credit_move_id bigint,
   constraint ledger_entries_amount_minor_check CHECK ((amount_minor <> 0)),
   constraint ledger_entries_check CHECK (((ledger_account = 'clearing'::ledger_account) = (payment_method_id IS NOT NULL))),
@@ -422,7 +422,7 @@ create table notifications (
   conflict_payment_id bigint,
   failure text,
   attempts integer not null default 0,
-  received_at timestamp(3) with time zone not null default now(),
+  received_at timestamp(3) with time zone not null default business_now(),
   processed_at timestamp(3) with time zone,
   payer_name text,
   source payment_source not null default 'webhook'::payment_source,
@@ -465,8 +465,8 @@ create table pay_plans (
   grace_days integer not null,
   auto_suspend boolean not null default false,
   active boolean not null default true,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   constraint pay_plans_deposit_minor_check CHECK ((deposit_minor >= 0)),
   constraint pay_plans_grace_days_check CHECK (((grace_days >= 0) AND (grace_days <= 365))),
   constraint pay_plans_instalment_count_check CHECK (((instalment_count >= 1) AND (instalment_count <= 10000))),
@@ -481,8 +481,8 @@ create table payment_methods (
   code text not null,
   name text not null,
   active boolean not null default true,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   constraint payment_methods_pkey PRIMARY KEY (id),
   constraint payment_methods_code_unique UNIQUE (code)
 );
@@ -503,8 +503,8 @@ create table payments (
   reversed_at timestamp(3) with time zone,
   reversal_reason text,
   created_by bigint,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   reconciliation_id bigint,
   reconciliation_date date,
   match_reason text,
@@ -539,8 +539,8 @@ create table product_configurations (
   attributes jsonb not null,
   price_minor bigint,
   is_default boolean not null,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   constraint product_configurations_price_minor_check CHECK ((price_minor >= 0)),
   constraint product_configurations_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id),
   constraint product_configurations_pkey PRIMARY KEY (id),
@@ -556,8 +556,8 @@ create table products (
   description text not null default ''::text,
   price_minor bigint not null,
   active boolean not null default true,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   constraint products_price_minor_check CHECK ((price_minor >= 0)),
   constraint products_pkey PRIMARY KEY (id),
   constraint products_sku_unique UNIQUE (sku)
@@ -627,8 +627,8 @@ create table provider_statements (
   failure text,
   created_by bigint,
   progressed_at timestamp(3) with time zone not null default now(),
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   constraint provider_statements_check CHECK (((status = 'failed'::provider_statement_status) = (failure IS NOT NULL))),
   constraint provider_statements_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint provider_statements_reconciling_by_fkey FOREIGN KEY (reconciling_by) REFERENCES users(id),
@@ -645,7 +645,7 @@ create table reconciliations (
   payment_ids bigint[] not null,
   payment_count integer not null generated always as (cardinality(payment_ids)) stored,
   created_by bigint,
-  created_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
   provider_statement_id bigint,
   constraint reconciliations_payment_count_check CHECK ((payment_count > 0)),
   constraint reconciliations_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
@@ -695,8 +695,8 @@ create table users (
   role user_role not null,
   active boolean not null default true,
   employee_id bigint,
-  created_at timestamp(3) with time zone not null default now(),
-  updated_at timestamp(3) with time zone not null default now(),
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
   constraint users_employee_id_fkey FOREIGN KEY (employee_id) REFERENCES employees(id),
   constraint users_pkey PRIMARY KEY (id),
   constraint users_email_unique UNIQUE (email_key)
@@ -708,6 +708,14 @@ CREATE OR REPLACE FUNCTION public.account_number(account_id bigint)
  IMMUTABLE PARALLEL SAFE
 AS $function$
   select 'ACC' || (1000000 + account_id)::text || damm_check_digit(1000000 + account_id)::text
+$function$;
+
+CREATE OR REPLACE FUNCTION public.business_now()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select now() + coalesce(nullif(current_setting('ams.clock_offset', true), '')::interval, '0')
 $function$;
 
 CREATE OR REPLACE FUNCTION public.csv_text(value text)

@@ -60,3 +60,23 @@ alter table oauth_states add column invitation_id bigint references invitations 
 -- An empty subject made everybody who came with it one user.
 delete from identities where subject = '';
 alter table identities add constraint identities_subject check (length(subject) between 1 and 255);
+
+-- When a row is written: real time, unless a test has moved the service's clock (TEST_CLOCK). The service tells each
+-- connection by how much; nothing is told, and no time is lost, where the clock cannot be moved.
+
+create function business_now() returns timestamptz language sql stable parallel safe as $$
+  select now() + coalesce(nullif(current_setting('ams.clock_offset', true), '')::interval, '0')
+$$;
+
+do $$
+declare
+  written record;
+begin
+  for written in
+    select table_name, column_name from information_schema.columns
+    where table_schema = current_schema() and column_default = 'now()'
+      and column_name <> 'progressed_at' -- tells work that has died from work that goes on
+  loop
+    execute format('alter table %I alter column %I set default business_now()', written.table_name, written.column_name);
+  end loop;
+end $$;

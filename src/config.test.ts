@@ -121,6 +121,9 @@ describe('the address of the database', () => {
       directUrl: DATABASE_DIRECT_URL,
       namedStatements: false,
     });
+    expect(problems({ DATABASE_URL, DATABASE_DIRECT_URL, TEST_CLOCK: 'on' })).toEqual([
+      expect.stringMatching(/^TEST_CLOCK cannot be on behind a pooler/),
+    ]);
     expect(problems({ DATABASE_URL, DATABASE_DIRECT_URL: 'localhost' })).toEqual([
       'DATABASE_DIRECT_URL must start with postgres:// or postgresql://',
     ]);

@@ -254,6 +254,10 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   const pooled = settings.DATABASE_DIRECT_URL !== '';
   if (pooled && settings.DATABASE_URL === '')
     problems.push('DATABASE_DIRECT_URL goes beside DATABASE_URL, the address of the pooler');
+  if (pooled && settings.TEST_CLOCK === 'on')
+    problems.push(
+      'TEST_CLOCK cannot be on behind a pooler, whose connections would carry the clock to others',
+    );
   checkUrl('REDIS_URL', settings.REDIS_URL, ['redis:', 'rediss:'], problems);
   checkWebAddress('PUBLIC_URL', settings.PUBLIC_URL, production, problems);
   const identityProviders = readProviders(providerValues, production, problems);

@@ -48,7 +48,7 @@ const STEPS: readonly Step[] = [
   },
   {
     name: 'delete old answers',
-    run: ({ db }, _log, signal) => deleteOldAnswers(db, new Date(), signal),
+    run: ({ db, clock }, _log, signal) => deleteOldAnswers(db, clock.now(), signal),
   },
 ];
 

@@ -38,8 +38,11 @@ export async function startService(config: Config): Promise<Service> {
   const currency = currencyOf(config);
   const { migrations, isNew } = await prepareDatabase(direct, config, currency, pooler);
 
+  const testClock =
+    config.TEST_CLOCK === 'on' ? createSettableClock(() => runMinuteJobs(context, log)) : undefined;
   const database = openDatabase({
     connection,
+    testClock,
     poolSize: config.DATABASE_POOL_SIZE,
     prepare: config.namedStatements,
     pooled: config.pooled,
@@ -47,6 +50,7 @@ export async function startService(config: Config): Promise<Service> {
   });
   const copies = openCopyPool({
     connection: direct,
+    testClock,
     onConnectionLost: (error) => log.warn(`A copy's connection was lost: ${error.message}`),
   });
   const probe = openDatabaseProbe({
@@ -56,6 +60,7 @@ export async function startService(config: Config): Promise<Service> {
   });
   const prover = openLongReads({
     connection: direct,
+    testClock,
     ...PROOF_READS,
     onConnectionLost: (error) => log.warn(`The proof's connection was lost: ${error.message}`),
   });
@@ -66,8 +71,6 @@ export async function startService(config: Config): Promise<Service> {
   });
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   let accepting = true;
-  const testClock =
-    config.TEST_CLOCK === 'on' ? createSettableClock(() => runMinuteJobs(context, log)) : undefined;
   const context: Context = {
     db: database.db,
     clock: testClock ?? systemClock,

@@ -194,3 +194,18 @@ describe('the environment', () => {
     expect(readers.sort()).toEqual(['cli/connect.ts', 'cli/simulate.ts', 'server.ts']);
   });
 });
+
+describe('the time at which rows are written', () => {
+  it('is that of business_now(), which a test can move, but where real time is meant', () => {
+    const own = /(?<![.\w])now\(\)(?!:)|clock_timestamp|statement_timestamp|current_timestamp|current_date/;
+    const users = sources.filter(({ text }) => own.test(text)).map(({ path }) => path);
+    const isSignIn = (path: string) => path === 'users/invitation-schema.ts';
+    // Signs of life of work that goes on in the background.
+    const isBackground = (path: string) => path.startsWith('provider-statements/');
+    expect(users.filter((path) => !isSignIn(path) && !isBackground(path))).toEqual([]);
+    const background = sources
+      .filter(({ path }) => isBackground(path))
+      .flatMap(({ text }) => text.split('\n'));
+    expect(background.filter((line) => own.test(line) && !line.includes('progressed_at'))).toEqual([]);
+  });
+});

@@ -79,19 +79,20 @@ export async function startTestService(environment: Record<string, string> = {})
   const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
   await onServer(`create database ${database} template ${inject('template')}`);
   const connection = databaseOn(inject('server'), database);
-  const copies = openCopyPool({ connection, onConnectionLost: () => {} });
-  const prover = openLongReads({ connection, ...PROOF_READS, onConnectionLost: () => {} });
+  const clock = createSettableClock(async () => {});
+  const copies = openCopyPool({ connection, testClock: clock, onConnectionLost: () => {} });
+  const prover = openLongReads({ connection, testClock: clock, ...PROOF_READS, onConnectionLost: () => {} });
   const summaries = openLongReads({ connection, ...SUMMARY_READS, onConnectionLost: () => {} });
   const opened = openDatabase({
     connection,
     poolSize: config.DATABASE_POOL_SIZE,
     prepare: config.namedStatements,
+    testClock: clock,
     onConnectionLost: () => {},
   });
   const probe = openDatabaseProbe({ connection, onConnectionLost: () => {} });
   const log = createLog(config);
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
-  const clock = createSettableClock(async () => {});
   const secret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';
   const context: Context = { db: opened.db, clock, config, currency: currencyOf(config), secret };
   const parts: AppParts = {

@@ -116,7 +116,7 @@ export function accountUpdate(
       ...(reason !== undefined && { status_reason: reason }),
       ...(reprievedOn !== undefined && { reprieved_on: reprievedOn }),
       ...(writtenOffOn !== undefined && { written_off_on: writtenOffOn }),
-      updated_at: sql`now()`,
+      updated_at: sql`business_now()`,
     })
     .where('id', '=', id)
     .returningAll();

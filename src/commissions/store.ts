@@ -63,7 +63,7 @@ export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[]
       rate_basis_points, amount_minor, position)`.execute(tx);
   return tx
     .updateTable('commissions')
-    .set({ status: 'calculated', total_minor: totalMinor, updated_at: sql`now()` })
+    .set({ status: 'calculated', total_minor: totalMinor, updated_at: sql`business_now()` })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();
@@ -76,7 +76,11 @@ export function lockCommission(tx: Tx, id: number): Promise<CommissionRow | unde
 export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus): Promise<CommissionRow> {
   return tx
     .updateTable('commissions')
-    .set({ status, updated_at: sql`now()`, ...(status === 'paid' && { paid_at: sql`now()` }) })
+    .set({
+      status,
+      updated_at: sql`business_now()`,
+      ...(status === 'paid' && { paid_at: sql`business_now()` }),
+    })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();

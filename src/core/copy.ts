@@ -6,6 +6,7 @@ import { createLoader, type Load, MAX_LOADS } from './copy-in.ts';
 import { type PlainDate, parsePlainDate } from './dates.ts';
 import { columnTypes, type DatabaseOptions } from './db.ts';
 import { busy, unavailable } from './errors.ts';
+import { followClock } from './test-clock.ts';
 
 /**
  * Large results as CSV, streamed by `COPY … TO STDOUT`, on connections that nothing else waits for. Files come
@@ -28,7 +29,7 @@ export interface CopyPool {
   close(): Promise<void>;
 }
 
-interface CopyPoolOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
+interface CopyPoolOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
   /** How long a reader may take nothing: it keeps a snapshot open, and dead rows from being cleaned up. */
   stallMs?: number;
 }
@@ -49,6 +50,7 @@ const BEGIN = `
 export function openCopyPool({
   connection,
   onConnectionLost,
+  testClock,
   stallMs = STALL_MS,
 }: CopyPoolOptions): CopyPool {
   const target = typeof connection === 'string' ? { connectionString: connection } : connection;
@@ -67,6 +69,7 @@ export function openCopyPool({
   // An `error` event that nobody hears would end the process.
   pool.on('error', onConnectionLost);
   pool.on('connect', (client) => client.on('error', onConnectionLost));
+  if (testClock) followClock(pool, testClock);
 
   const running = new Set<Transform | Writable>();
   const working = new Set<pg.PoolClient>();

@@ -19,6 +19,7 @@ import { type Line, type LookUps, openLookUps } from './look-ups.ts';
 import { parseMoment } from './moment.ts';
 import { isStale, nameStatements } from './named-statements.ts';
 import type { DB } from './tables.ts';
+import { followClock, type TestClock } from './test-clock.ts';
 
 export type Db = Kysely<DB>;
 /** A function that takes a Tx must run inside a transaction; a Db is not accepted. */
@@ -36,6 +37,8 @@ export interface DatabaseOptions {
   prepare: boolean;
   /** Behind a pooler in transaction mode: it takes no time-outs from its clients, so that they are the role's. */
   pooled?: boolean;
+  /** Of the tests: what rows are dated by. Absent, it is real time. */
+  testClock?: TestClock | undefined;
   /** How long one statement may take: 5 s, but for connections that nothing else waits for. */
   statementTimeoutMs?: number;
   /** Called when an idle connection breaks; the pool opens another by itself. */
@@ -91,6 +94,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   // that nobody hears is thrown. A query in flight still rejects by itself.
   pool.on('error', options.onConnectionLost);
   pool.on('connect', (client) => client.on('error', options.onConnectionLost));
+  if (options.testClock) followClock(pool, options.testClock);
 
   const db = new Kysely<DB>({
     dialect: new PostgresDialect({ pool: guardedPool(pool, options.prepare) }),

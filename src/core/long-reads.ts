@@ -13,7 +13,7 @@ export interface LongReads {
   close(): Promise<void>;
 }
 
-interface LongReadOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
+interface LongReadOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
   /** How many may run at once. */
   connections: number;
   /** How long the work may take in all. */

@@ -42,7 +42,7 @@ export async function insertCustomer(tx: Tx, fields: CustomerFields) {
 export async function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
   const row = await tx
     .updateTable('customers')
-    .set({ ...columnsOf(fields), updated_at: sql`now()` })
+    .set({ ...columnsOf(fields), updated_at: sql`business_now()` })
     .where('id', '=', id)
     .returning(COLUMNS)
     .executeTakeFirstOrThrow()
@@ -72,7 +72,7 @@ export async function setKycStatus(
 ): Promise<void> {
   await tx
     .updateTable('customers')
-    .set({ kyc_status: kycStatus, kyc_review_pending: kycReviewPending, updated_at: sql`now()` })
+    .set({ kyc_status: kycStatus, kyc_review_pending: kycReviewPending, updated_at: sql`business_now()` })
     .where('id', '=', id)
     .execute();
 }

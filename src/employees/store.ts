@@ -20,7 +20,7 @@ export async function insertEmployee(tx: Tx, fields: EmployeeFields) {
 export async function updateEmployee(tx: Tx, id: number, changes: Partial<EmployeeFields>) {
   const row = await tx
     .updateTable('employees')
-    .set({ ...changes, updated_at: sql`now()` })
+    .set({ ...changes, updated_at: sql`business_now()` })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();

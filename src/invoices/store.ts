@@ -90,7 +90,12 @@ export async function findInvoice(db: Db, id: number): Promise<InvoiceWithItems 
 export function setVoid(tx: Tx, id: number, reason: string): Promise<InvoiceRow | undefined> {
   return tx
     .updateTable('invoices')
-    .set({ status: 'void', void_reason: reason, voided_at: sql`now()`, updated_at: sql`now()` })
+    .set({
+      status: 'void',
+      void_reason: reason,
+      voided_at: sql`business_now()`,
+      updated_at: sql`business_now()`,
+    })
     .where('id', '=', id)
     .where('status', '=', 'issued')
     .returningAll()

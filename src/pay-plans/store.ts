@@ -62,7 +62,7 @@ export async function updatePayPlan(
     .set({
       ...others,
       ...(autoSuspend !== undefined && { auto_suspend: autoSuspend }),
-      updated_at: sql`now()`,
+      updated_at: sql`business_now()`,
     })
     .where('id', '=', id)
     .returningAll()

@@ -27,7 +27,7 @@ export async function insertPaymentMethod(tx: Tx, fields: { code: string; name: 
 export async function updatePaymentMethod(tx: Tx, id: number, changes: { name?: string; active?: boolean }) {
   const row = await tx
     .updateTable('payment_methods')
-    .set({ ...changes, updated_at: sql`now()` })
+    .set({ ...changes, updated_at: sql`business_now()` })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow();

@@ -83,7 +83,7 @@ export async function insertRejected(
 ): Promise<void> {
   await db
     .insertInto('notifications')
-    .values({ provider, raw_body: rawBody, status: 'rejected', failure, processed_at: sql`now()` })
+    .values({ provider, raw_body: rawBody, status: 'rejected', failure, processed_at: sql`business_now()` })
     .execute();
 }
 
@@ -101,7 +101,7 @@ export function settleNotification(id: number, settlement: Settlement): RawBuild
   return sql`
     update notifications set status = 'processed', outcome = ${outcome}, payment_id = ${paymentId},
       conflict_payment_id = ${conflictPaymentId}, flags = ${flags}, failure = null, attempts = attempts + 1,
-      processed_at = now()
+      processed_at = business_now()
     where id = ${id}`;
 }
 

@@ -107,7 +107,12 @@ export function lockPayment(tx: Tx, id: number): Promise<PaymentRow | undefined>
 export function setAssigned(tx: Tx, id: number, accountId: number): Promise<PaymentRow> {
   return tx
     .updateTable('payments')
-    .set({ account_id: accountId, status: 'matched', match_method: 'assigned', updated_at: sql`now()` })
+    .set({
+      account_id: accountId,
+      status: 'matched',
+      match_method: 'assigned',
+      updated_at: sql`business_now()`,
+    })
     .where('id', '=', id)
     .where('status', '=', 'unmatched')
     .returningAll()
@@ -123,7 +128,7 @@ export function setUnassigned(tx: Tx, id: number): Promise<PaymentRow> {
       status: 'unmatched',
       match_method: null,
       match_reason: null,
-      updated_at: sql`now()`,
+      updated_at: sql`business_now()`,
     })
     .where('id', '=', id)
     .where('status', '=', 'matched')
@@ -134,7 +139,12 @@ export function setUnassigned(tx: Tx, id: number): Promise<PaymentRow> {
 export function setReversed(tx: Tx, id: number, reason: string, reversedAt: Date): Promise<PaymentRow> {
   return tx
     .updateTable('payments')
-    .set({ status: 'reversed', reversed_at: reversedAt, reversal_reason: reason, updated_at: sql`now()` })
+    .set({
+      status: 'reversed',
+      reversed_at: reversedAt,
+      reversal_reason: reason,
+      updated_at: sql`business_now()`,
+    })
     .where('id', '=', id)
     .where('status', '!=', 'reversed')
     .returningAll()
@@ -195,7 +205,7 @@ export async function linkToProvider(tx: Tx, id: number, provider: ProviderTrans
       // Staff may have taken it back from its account; then nothing has found one yet.
       match_method: sql`case when account_id is null then null else 'hand_entry'::match_method end`,
       match_reason: null,
-      updated_at: sql`now()`,
+      updated_at: sql`business_now()`,
     })
     .where('id', '=', id)
     .execute();

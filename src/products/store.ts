@@ -34,7 +34,7 @@ export async function insertProduct(tx: Tx, currency: Currency, fields: ProductF
 export async function updateProduct(tx: Tx, currency: Currency, id: number, fields: ProductFields) {
   const row = await tx
     .updateTable('products')
-    .set({ ...columnsOf(fields), updated_at: sql`now()` })
+    .set({ ...columnsOf(fields), updated_at: sql`business_now()` })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
@@ -112,7 +112,7 @@ export async function clearDefault(tx: Tx, productId: number): Promise<number | 
   await lockProductRow(tx, productId);
   const cleared = await tx
     .updateTable('product_configurations')
-    .set({ is_default: false, updated_at: sql`now()` })
+    .set({ is_default: false, updated_at: sql`business_now()` })
     .where('product_id', '=', productId)
     .where('is_default', '=', true)
     .returning('id')

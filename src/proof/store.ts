@@ -139,7 +139,7 @@ async function readDay(tx: Tx, day: PlainDate) {
 
 /** The proof of a day and of the whole books, from one snapshot. */
 export async function readProof(tx: Tx, currency: Currency, day: PlainDate) {
-  const { rows: moments } = await sql<{ at: string }>`select now() as at`.execute(tx);
+  const { rows: moments } = await sql<{ at: string }>`select business_now() as at`.execute(tx);
   const dayRows = await readDay(tx, day);
   const findings = await checkLaws(tx, { day });
   const all = dayRows.find((row) => row.payment_method_id === null);

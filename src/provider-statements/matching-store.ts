@@ -55,7 +55,7 @@ export async function compareLines(
       set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor),
     moved as (
       update provider_statements set compared_count = compared_count + done.lines, compared_to_line = done.last_line,
-        attempts = 0, progressed_at = clock_timestamp(), updated_at = now()
+        attempts = 0, progressed_at = clock_timestamp(), updated_at = business_now()
       from (select count(*)::integer as lines, max(line_number) as last_line from batch) done
       where id = ${statement.id} and done.lines > 0)
     select max(line_number) as "lastLine" from batch`.execute(tx);
@@ -100,7 +100,7 @@ export async function findMissingAtProvider(
       set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor),
     moved as (
       update provider_statements set searched_to_date = done.payment_date, searched_to_payment = done.id,
-        attempts = 0, progressed_at = clock_timestamp(), updated_at = now()
+        attempts = 0, progressed_at = clock_timestamp(), updated_at = business_now()
       from (select payment_date, id from batch order by payment_date desc, id desc limit 1) done
       where provider_statements.id = ${statement.id})
     select count(*) as read from batch`.execute(tx);
@@ -141,7 +141,7 @@ export async function flagReversedElsewhere(tx: Tx, id: number, limit: number): 
       on conflict (statement_id, result) do update
       set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor),
     moved as (
-      update provider_statements set updated_at = now() where id in (select statement_id from found))
+      update provider_statements set updated_at = business_now() where id in (select statement_id from found))
     select count(*) as lines from found`.execute(tx);
   return (rows[0]?.lines ?? 0) > 0;
 }

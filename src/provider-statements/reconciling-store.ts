@@ -26,7 +26,7 @@ export async function recordReconciled(tx: Tx, id: number, payments: number, toL
       reconciled_to_line: toLine,
       attempts: 0,
       progressed_at: sql`clock_timestamp()`,
-      updated_at: sql`now()`,
+      updated_at: sql`business_now()`,
     })
     .where('id', '=', id)
     .execute();

@@ -57,7 +57,7 @@ export async function setStage(
       failure: null,
       attempts: 0,
       progressed_at: sql`clock_timestamp()`,
-      updated_at: sql`now()`,
+      updated_at: sql`business_now()`,
     })
     .where('id', '=', id)
     .returningAll()
@@ -79,7 +79,7 @@ export async function recordFailure(
   mostAttempts: number,
 ): Promise<void> {
   await sql`
-    update provider_statements set attempts = attempts + 1, updated_at = now(),
+    update provider_statements set attempts = attempts + 1, updated_at = business_now(),
       status = case when attempts + 1 >= ${mostAttempts} then 'failed' else status end,
       failure = case when attempts + 1 >= ${mostAttempts} then ${failure} end
     where id = ${id} and status not in ('done', 'failed')`.execute(db);

@@ -36,7 +36,7 @@ export async function recordTakenIn(
             select from notifications n
             where n.provider = ${provider} and n.trans_id = l.receipt and n.source = 'import'
               and n.outcome in ('matched', 'unmatched'))),
-      taken_in_to_line = ${toLine}, attempts = 0, progressed_at = clock_timestamp(), updated_at = now()
+      taken_in_to_line = ${toLine}, attempts = 0, progressed_at = clock_timestamp(), updated_at = business_now()
     where id = ${from.id} and status = 'taking_in' and taken_in_to_line = ${from.taken_in_to_line}`.execute(
     db,
   );

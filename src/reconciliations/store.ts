@@ -76,7 +76,7 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
     tx,
     paymentIds,
     (part) => sql`
-      update payments set reconciliation_id = ${id}, reconciliation_date = ${batch.date}::date, updated_at = now()
+      update payments set reconciliation_id = ${id}, reconciliation_date = ${batch.date}::date, updated_at = business_now()
       where id = any(${part}::bigint[])`,
   );
   await sql`set local enable_seqscan to default`.execute(tx);

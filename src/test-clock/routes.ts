@@ -1,11 +1,11 @@
 import { Type } from 'typebox';
 import type { Api } from '../core/api.ts';
-import type { Clock } from '../core/dates.ts';
 import { Envelope, ok } from '../core/envelope.ts';
 import { Nullable } from '../core/fields.ts';
+import type { TestClock } from '../core/test-clock.ts';
 
 /** A clock that a test can put to another moment, from which it runs on. */
-export interface SettableClock extends Clock {
+export interface SettableClock extends TestClock {
   /** @param moment null: the real time again. */
   set(moment: Date | null): void;
   /** Does what the minute job would have done by now. */
@@ -16,6 +16,7 @@ export function createSettableClock(catchUp: () => Promise<void>): SettableClock
   let offsetMs = 0;
   return {
     now: () => new Date(Date.now() + offsetMs),
+    offsetMs: () => offsetMs,
     set: (moment) => {
       offsetMs = moment === null ? 0 : moment.getTime() - Date.now();
     },

@@ -59,7 +59,7 @@ export function updateUser(tx: Tx, id: number, fields: UserFields): Promise<User
       active: fields.active,
       employee_id: fields.employeeId,
       password_hash: fields.passwordHash,
-      updated_at: sql`now()`,
+      updated_at: sql`business_now()`,
     })
     .where('id', '=', id)
     .returningAll()

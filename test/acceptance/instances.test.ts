@@ -148,6 +148,7 @@ describe('three instances', () => {
         ['pending', 'active'],
         [null, 'pending'],
       ]);
+      expect(history[0].createdAt.slice(0, 10)).toBe(tomorrow); // written by that clock, too
     });
     for (const service of instances) {
       expect((await service.call('PUT', '/test/clock', { now: null }, { token })).status).toBe(200);

@@ -274,7 +274,7 @@ describe('the moves of an account', () => {
   it('are written to the audit list and never edited', async () => {
     const account = await accountWithCredit(5);
     const { id } = (await refund(account.id, 5)).body.data;
-    const audited = await service.call('GET', '/audit?filter[action]=credit.refund');
+    const audited = await service.call('GET', '/audit?filter[action]=credit.refund&sort=id:desc');
     expect(audited.body.data[0]).toMatchObject({
       resource: 'account',
       resourceId: account.id,

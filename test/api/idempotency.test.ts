@@ -2,6 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { inTransaction, sendLast } from '../../src/core/db.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
 import { newAccount, pay, useService } from '../harness.ts';
 import { send } from '../security/wire.ts';
 
@@ -165,6 +166,23 @@ describe('Idempotency-Key', () => {
     await expect(twice).rejects.toThrow(refusal);
     const unheard = db.transaction().execute((tx) => sendLast(tx, sql`select 1`));
     await expect(unheard).rejects.toThrow(refusal);
+  });
+
+  it('is remembered for 24 hours of the business clock', async () => {
+    const { id: accountId } = await newAccount(service);
+    const HOUR_MS = 3_600_000;
+    const began = Date.now();
+    const payAfter = async (hours: number) => {
+      service.clock.set(new Date(began + hours * HOUR_MS));
+      await runMinuteJobs(service.context, service.parts.log);
+      const body = { accountId, amount: 6, paymentMethodId: 2 };
+      return (await service.call('POST', '/payments', body, withKey('a day'))).body.data.id;
+    };
+    const first = await payAfter(1_000);
+    expect(await payAfter(1_023.9)).toBe(first);
+    expect(await payAfter(1_024.1)).not.toBe(first);
+    service.clock.set(null);
+    expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(12);
   });
 
   it('must have 1 to 255 characters', async () => {

@@ -423,6 +423,7 @@ describe('every list', () => {
         firstName: name,
         lastName: 'Listed',
       });
+      await done('POST', '/users/invitations', { email: `invited.${email}`, role: 'viewer' });
     }
   });
 
@@ -450,6 +451,7 @@ describe('every list', () => {
     '/reconciliations/statements',
     '/reconciliations/statements/{id}/lines',
     '/users',
+    '/users/invitations',
   ];
 
   it('that the description has is tried below', () => {

@@ -1,6 +1,17 @@
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { newAccount, startInstance, useService, wrongFields } from '../harness.ts';
+import {
+  move,
+  newAccount,
+  newCustomer,
+  notify,
+  pay,
+  reverse,
+  startInstance,
+  useService,
+  wrongFields,
+} from '../harness.ts';
 
 const service = useService();
 const set = (now: unknown) => service.call('PUT', '/test/clock', { now });
@@ -17,6 +28,91 @@ describe('PUT /test/clock', () => {
     expect((await newAccount(service)).activationDate).toBe('2027-05-05');
     const real = await set(null);
     expect(Math.abs(Date.parse(real.body.data.now) - Date.now())).toBeLessThan(5_000);
+  });
+
+  /** Every moment that a part of an answer shows, by its name. */
+  function momentsIn(part: unknown): [string, string][] {
+    if (typeof part !== 'object' || part === null) return [];
+    return Object.entries(part).flatMap(([name, value]) =>
+      typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T/.test(value)
+        ? [[name, value] as [string, string]]
+        : momentsIn(value),
+    );
+  }
+
+  it('dates what is created, and what is changed', async () => {
+    const [early, late] = ['2031-03-05T09:00:00Z', '2031-04-06T09:00:00Z'];
+    await set(early);
+    const customer = await newCustomer(service);
+    const account = await newAccount(service, { customerId: customer.id });
+    const [payment, wrong] = [await pay(service, account.id, 10), await pay(service, account.id, 20)];
+    const item = { description: 'Panel', quantity: 1, unitPrice: 1 };
+    const bill = { accountId: account.id, items: [item] };
+    const invoice = (await service.call('POST', '/invoices', bill)).body.data;
+    const product = { sku: 'DATED', name: 'Dated', category: 'test', price: 1 };
+    const { id: productId } = (await service.call('POST', '/products', product)).body.data;
+    const employee = (await service.call('POST', '/employees', { name: 'Dated' })).body.data;
+    await notify(service, { BillRefNumber: account.accountNumber });
+
+    await set(late);
+    await service.call('PUT', `/customers/${customer.id}`, { firstName: 'Later' });
+    const kyc = { verificationType: 'passport', verificationStatus: 'verified' };
+    await service.call('PUT', `/customers/${customer.id}/kyc`, kyc);
+    await move(service, account.id, 'suspended');
+    await reverse(service, wrong.id);
+    const reconciled = await service.call('POST', '/payments/reconcile', { paymentIds: [payment.id] });
+    expect(reconciled.status, reconciled.text).toBe(200);
+    await service.call('POST', `/invoices/${invoice.id}/void`, { reason: 'dated' });
+    await service.call('PUT', `/products/${productId}`, { name: 'Later' });
+    await service.call('PUT', `/employees/${employee.id}`, { name: 'Later' });
+
+    const dayOf = (moment: string) => moment.slice(0, 10);
+    const changed = [
+      `/customers/${customer.id}`,
+      `/accounts/${account.id}`,
+      `/payments/${payment.id}`,
+      `/payments/${wrong.id}`,
+      `/invoices/${invoice.id}`,
+      `/products/${productId}`,
+      `/employees/${employee.id}`,
+    ];
+    for (const path of changed) {
+      const moments = Object.fromEntries(momentsIn((await service.call('GET', path)).body.data));
+      const { createdAt = '', ...later } = moments;
+      expect(dayOf(createdAt), path).toBe(dayOf(early));
+      expect(Object.keys(later), path).toContain('updatedAt');
+      for (const [name, moment] of Object.entries(later))
+        expect(dayOf(moment), `${path} ${name}`).toBe(dayOf(late));
+    }
+    const written = [
+      `/customers/${customer.id}/kyc`,
+      `/accounts/${account.id}/history`,
+      '/reconciliations',
+      '/notifications',
+      `/audit?filter[createdAt][gte]=${dayOf(early)}`,
+    ];
+    for (const path of written) {
+      const moments = momentsIn((await service.call('GET', path)).body.data);
+      expect(moments, path).not.toEqual([]);
+      for (const [name, moment] of moments) {
+        expect([dayOf(early), dayOf(late)], `${path} ${name}`).toContain(dayOf(moment));
+      }
+    }
+    const proof = await service.call('GET', '/reports/proof');
+    expect(dayOf(proof.body.data.readAt)).toBe(dayOf(late));
+    await set(null);
+    expect(Math.abs(Date.parse((await newCustomer(service)).createdAt) - Date.now())).toBeLessThan(5_000);
+  });
+
+  it('dates every row that has a moment by default, but for the sign of life of work in the background', async () => {
+    const { rows } = await sql<{ column: string; default: string }>`
+      select table_name || '.' || column_name as column, column_default as default
+      from information_schema.columns
+      where table_schema = 'public' and data_type = 'timestamp with time zone' and column_default is not null
+        and table_name not like 'kysely%'`.execute(service.context.db);
+    expect(rows.length).toBeGreaterThan(30);
+    const others = rows.filter((row) => row.default !== 'business_now()').map(({ column }) => column);
+    expect(others).toEqual(['provider_statements.progressed_at']);
   });
 
   it('leaves signing in to real time', async () => {
