@@ -34,5 +34,5 @@ export function refuseWhereClosed({ production, registration }: Config): void {
 }
 
 function registrationClosed(): AppError {
-  return new AppError('FORBIDDEN', 'Registration is closed. Ask an administrator for a user.');
+  return new AppError('FORBIDDEN', 'Registration is closed. Ask an administrator for an invitation.');
 }
