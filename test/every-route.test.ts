@@ -371,11 +371,10 @@ describe('an answer with a payer’s number or name, or with what the provider s
     );
     const PAYER_FIELDS = ['payer', 'payerName', 'rawBody'];
     const showing = operations.filter(({ fields }) => PAYER_FIELDS.some((field) => fields.has(field)));
-    expect(Object.fromEntries(showing.map(({ route }) => [route, WHO_MAY[route]]))).toEqual({
-      'GET /notifications': ['admin', 'manager', 'finance'],
-      'GET /payments/unmatched': ['admin', 'manager', 'finance'],
-      'GET /reconciliations/statements/:id/lines': ['admin', 'manager', 'finance'],
-    });
+    expect(showing.length).toBeGreaterThanOrEqual(3);
+    for (const { route } of showing) {
+      for (const who of ['agent', 'viewer', PUBLIC]) expect(WHO_MAY[route], route).not.toContain(who);
+    }
   });
 });
 

@@ -215,7 +215,7 @@ export async function linkToProvider(tx: Tx, id: number, provider: ProviderTrans
 export async function unlinkFromProvider(tx: Tx, id: number): Promise<void> {
   await tx
     .updateTable('payments')
-    .set({ provider: null, provider_trans_id: null, updated_at: sql`now()` })
+    .set({ provider: null, provider_trans_id: null, updated_at: sql`business_now()` })
     .where('id', '=', id)
     .execute();
 }
