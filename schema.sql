@@ -255,7 +255,7 @@ create table identities (
   subject text not null,
   user_id bigint not null,
   created_at timestamp(3) with time zone not null default business_now(),
-  constraint identities_subject CHECK (((length(subject) >= 1) AND (length(subject) <= 255))),
+  constraint identities_subject CHECK ((subject <> ''::text)),
   constraint identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
   constraint identities_pkey PRIMARY KEY (issuer, subject)
 );

@@ -1,4 +1,4 @@
--- A submission is no decision. The customer keeps the newest decision, and says that a submission waits for one.
+-- A submission is not a decision: the customer keeps the newest decision and is flagged for review.
 
 alter table customers add column kyc_review_pending boolean not null default false;
 
@@ -11,7 +11,7 @@ from (
 ) newest
 where newest.customer_id = c.id;
 
--- What agents submitted must no longer hide the decision before it.
+-- Restores decisions that a later submission of an agent has hidden.
 update customers c set kyc_status = decision.verification_status
 from (
   select distinct on (k.customer_id) k.customer_id, k.verification_status
@@ -21,7 +21,7 @@ from (
 ) decision
 where decision.customer_id = c.id and c.kyc_status is distinct from decision.verification_status;
 
--- How people get in where registration is closed: an admin makes an invitation, whose token works once.
+-- Invitations let people sign up while registration is closed. A token works once.
 
 create type invitation_purpose as enum ('sign_up', 'link_identity');
 
@@ -32,7 +32,7 @@ create table invitations (
   email_key text not null,
   role user_role,
   employee_id bigint references employees (id),
-  -- Whom the identity is to be linked to, or who has signed up.
+  -- link_identity: the user to link to. sign_up: the user who has signed up.
   user_id bigint references users (id),
   token_hash bytea not null constraint invitations_token_unique unique,
   expires_at timestamptz(3) not null,
@@ -59,10 +59,10 @@ alter table oauth_states add column invitation_id bigint references invitations 
 
 -- An empty subject made everybody who came with it one user.
 delete from identities where subject = '';
-alter table identities add constraint identities_subject check (length(subject) between 1 and 255);
+alter table identities add constraint identities_subject check (subject <> '');
 
--- When a row is written: real time, unless a test has moved the service's clock (TEST_CLOCK). The service tells each
--- connection by how much; nothing is told, and no time is lost, where the clock cannot be moved.
+-- Dates rows: real time, plus the offset of the test clock (TEST_CLOCK), which the service sets on its connections.
+-- Without a test clock nothing is set.
 
 create function business_now() returns timestamptz language sql stable parallel safe as $$
   select now() + coalesce(nullif(current_setting('ams.clock_offset', true), '')::interval, '0')
@@ -75,7 +75,7 @@ begin
   for written in
     select table_name, column_name from information_schema.columns
     where table_schema = current_schema() and column_default = 'now()'
-      and column_name <> 'progressed_at' -- tells work that has died from work that goes on
+      and column_name <> 'progressed_at' -- a heartbeat, which is compared with real time
   loop
     execute format('alter table %I alter column %I set default business_now()', written.table_name, written.column_name);
   end loop;

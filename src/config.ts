@@ -201,7 +201,7 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Whoever has a verified e-mail of these domains (by `domainKey`) becomes a user with the role. */
+  /** People with a verified e-mail of these domains (by `domainKey`) become users with the role. */
   readonly newcomers: { readonly domains: ReadonlySet<string>; readonly role: UserRole } | undefined;
 }
 

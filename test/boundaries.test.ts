@@ -200,7 +200,7 @@ describe('the time at which rows are written', () => {
     const own = /(?<![.\w])now\(\)(?!:)|clock_timestamp|statement_timestamp|current_timestamp|current_date/;
     const users = sources.filter(({ text }) => own.test(text)).map(({ path }) => path);
     const isSignIn = (path: string) => path === 'users/invitation-schema.ts';
-    // Signs of life of work that goes on in the background.
+    // Heartbeats of background work.
     const isBackground = (path: string) => path.startsWith('provider-statements/');
     expect(users.filter((path) => !isSignIn(path) && !isBackground(path))).toEqual([]);
     const background = sources

@@ -101,14 +101,14 @@ export function createIdentityProviders(log: {
       async function readClaims(): Promise<Claims> {
         if (claims?.email !== undefined || !client.serverMetadata().userinfo_endpoint) return { ...claims };
         const told = await openid.fetchUserInfo(client, tokens.access_token, subject).catch(refuse);
-        // Whether an e-mail is verified is for whoever tells the e-mail to say.
+        // email_verified must come from the same answer as the e-mail.
         return { ...claims, email_verified: undefined, ...told };
       }
       return { issuer, subject, readClaims };
 
       function refuse(cause: unknown): never {
         const refusal = translate(cause, provider.name);
-        // Of the cause its words alone: the library's errors hold tokens and claims.
+        // Only the message: the library's errors also hold tokens and claims.
         const detail = cause instanceof Error ? cause.message : undefined;
         log.warn(
           { provider: provider.name, code: codeOf(cause), reason: refusal.message, detail },

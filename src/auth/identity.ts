@@ -127,7 +127,7 @@ async function admit(
   });
 }
 
-/** Makes the invited user, or links the identity to the user who was invited to that, and signs them in. */
+/** Creates the invited user, or links the identity to the invited one, and signs them in. */
 async function acceptThroughProvider(
   context: Context,
   parts: AuthParts,

@@ -9,9 +9,9 @@ import { findOpenInvitation, lockOpenInvitation, type OpenInvitation } from '../
 import { getUser, type NewUser, type UserRow } from '../users/store.ts';
 import { type Claims, profileWith } from './rules.ts';
 
-/** How an invitation is accepted: with a password, or through an identity provider. */
+/** Accepting an invitation, with a password or through an identity provider. */
 
-/** @throws AppError VALIDATION_ERROR for a token that was used, revoked or has expired, or that nobody made. */
+/** @throws AppError VALIDATION_ERROR for a token that was used or revoked, has expired, or is unknown. */
 export async function findInvitation(db: Db, token: string): Promise<OpenInvitation> {
   const invitation = await findOpenInvitation(db, { tokenHash: hashToken(token) }, new Date());
   if (!invitation) throw notOpen();
@@ -19,9 +19,9 @@ export async function findInvitation(db: Db, token: string): Promise<OpenInvitat
 }
 
 /**
- * The invitation by which somebody registers with a password.
+ * Finds the invitation for a registration with a password.
  *
- * @throws AppError VALIDATION_ERROR also for one to another e-mail, or to link an identity.
+ * @throws AppError VALIDATION_ERROR as findInvitation, for another e-mail than the invited one, and for link_identity.
  */
 export async function findSignUpInvitation(
   db: Db,
@@ -40,7 +40,7 @@ export async function findSignUpInvitation(
   return invitation;
 }
 
-/** Makes the invited user and uses the invitation up. */
+/** Creates the invited user and marks the invitation as accepted. */
 export async function admitInvited(
   tx: Tx,
   invitationId: number,
@@ -52,8 +52,8 @@ export async function admitInvited(
 }
 
 /**
- * The user whom an invitation is for, made where it is to sign up, and uses it up. Whoever holds the token is the one
- * who was invited: the user has the invited e-mail, whatever the provider says of theirs.
+ * Accepts an invitation through an identity provider and returns its user, who is created for sign_up. The token proves
+ * who was invited, so the user gets the invited e-mail and not the provider's.
  */
 export async function takeInvited(
   tx: Tx,
@@ -92,6 +92,6 @@ async function lockOpen(tx: Tx, id: number): Promise<OpenInvitation> {
 function notOpen(): AppError {
   return invalidField(
     'invitation',
-    'is no open invitation: it was used, revoked or has expired. Ask an administrator for another one',
+    'is not valid: it was used or revoked, or has expired. Ask an administrator for a new one',
   );
 }

@@ -11,7 +11,7 @@ import { lockRegistration } from './store.ts';
  * Makes a user of somebody who came by themselves, under REGISTRATION's rules: the first user of a new
  * service becomes admin (in production the CLI makes that one), others get REGISTRATION_ROLE.
  *
- * @param grantedRole for somebody whom the settings admit also where registration is closed.
+ * @param grantedRole role of a person whom the settings admit although registration is closed.
  * @throws AppError FORBIDDEN where registration is closed, DUPLICATE_ENTRY when the e-mail is taken.
  */
 export async function admitNewcomer(

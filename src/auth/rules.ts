@@ -40,7 +40,7 @@ export function profileOf(claims: Claims): Profile | undefined {
   return email === undefined || isUnverified(claims.email_verified) ? undefined : profileWith(email, claims);
 }
 
-/** The same for somebody whose e-mail is known from elsewhere, whatever the claims say of it. */
+/** As profileOf, with an e-mail that does not come from the claims. */
 export function profileWith(email: string, claims: Claims): Profile {
   const [first = '', ...rest] = nameOf(claims.name).split(' ');
   return {
@@ -50,7 +50,7 @@ export function profileWith(email: string, claims: Claims): Profile {
   };
 }
 
-/** Whether the provider vouches for an e-mail of one of the domains; its silence on `email_verified` is a no here. */
+/** Whether the e-mail is at one of the domains and explicitly verified. A missing `email_verified` counts as false. */
 export function isOfDomain(claims: Claims, domains: ReadonlySet<string>): boolean {
   const email = emailOf(claims);
   const isVerified = claims.email_verified === true || claims.email_verified === 'true';

@@ -18,8 +18,7 @@ import {
 } from './schema.ts';
 import { findCommission, listCommissions, listRules, type Visible } from './store.ts';
 
-const OWN_ONLY =
-  'Agents see the commissions of their own employee alone (`employeeId` of `GET /auth/me`), and none without one.';
+const OWN_ONLY = 'Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).';
 
 export function commissionRoutes(api: Api, context: Context): void {
   const { db, currency } = context;

@@ -173,7 +173,7 @@ export async function listRules(db: Db, plan: ListPlan) {
   return { ...page, rows: page.rows.map(toRule) };
 }
 
-/** Whose commissions may be seen: everyone's, or one employee's; with null, nobody's. */
+/** Whose commissions are visible: all, or one employee's; null: none. */
 export type Visible = 'all' | { employeeId: number | null };
 
 export async function listCommissions(
@@ -196,7 +196,7 @@ export async function listCommissions(
   return { ...page, rows: await withLines(db, currency, page.rows) };
 }
 
-/** @returns undefined also for a commission that may not be seen. */
+/** @returns undefined also for a commission that is not visible. */
 export async function findCommission(db: Db, currency: Currency, visible: Visible, id: number) {
   const { rows } = await sql<CommissionRow>`
     select c.* from commissions c

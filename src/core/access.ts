@@ -21,7 +21,7 @@ export const RIGHTS = {
   'payments:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'payments:record': ['admin', 'manager', 'finance', 'agent'],
   'payments:reverse': ['admin', 'manager', 'finance'],
-  // Who paid may be no customer of the company: their number and name are for those who trace payments.
+  // A payer may not be a customer. Only roles that trace payments see the payer's number and name.
   'payers:read': ['admin', 'manager', 'finance'],
   'payments:assign': ['admin', 'manager', 'finance'],
   'credit:transfer': ['admin', 'manager', 'finance'],
@@ -29,7 +29,7 @@ export const RIGHTS = {
   'reconciliations:read': ['admin', 'manager', 'finance', 'viewer'],
   'reconciliations:create': ['admin', 'manager', 'finance'],
   'commissions:read': ['admin', 'manager', 'finance', 'viewer'],
-  // Without commissions:read: those of the user's own employee alone.
+  // Roles without commissions:read see only those of the user's own employee.
   'commissions:read-own': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'commissions:calculate': ['admin', 'manager', 'finance'],
   'commissions:approve': ['admin', 'manager', 'finance'],

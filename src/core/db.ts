@@ -37,7 +37,7 @@ export interface DatabaseOptions {
   prepare: boolean;
   /** Behind a pooler in transaction mode: it takes no time-outs from its clients, so that they are the role's. */
   pooled?: boolean;
-  /** Of the tests: what rows are dated by. Absent, it is real time. */
+  /** Dates rows with TEST_CLOCK=on; without it they have real time. */
   testClock?: TestClock | undefined;
   /** How long one statement may take: 5 s, but for connections that nothing else waits for. */
   statementTimeoutMs?: number;

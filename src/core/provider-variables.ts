@@ -4,7 +4,7 @@
  * is told which are missing.
  */
 export const PROVIDER_PARTS = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'] as const;
-/** Together: whoever has a verified e-mail of one of the domains becomes a user with the role. */
+/** Only together: people with a verified e-mail of one of the domains become users with the role. */
 export const PROVIDER_DOMAIN_PARTS = ['DOMAINS', 'ROLE'] as const;
 export type ProviderPart = (typeof PROVIDER_PARTS | typeof PROVIDER_DOMAIN_PARTS)[number];
 

@@ -42,7 +42,7 @@ export async function changeUser(context: Context, actor: Actor, id: number, bod
   });
 }
 
-/** @throws AppError NOT_FOUND for an unknown user, VALIDATION_ERROR for a password that their names give away. */
+/** @throws AppError NOT_FOUND for an unknown user, VALIDATION_ERROR for a guessable password. */
 async function hashFor(context: Context, id: number, password: string, names: UserChanges): Promise<string> {
   const user = await store.findUser(context.db, id);
   if (!user) throw notFound('user', id);

@@ -3,10 +3,10 @@ import { invalidField } from '../core/errors.ts';
 import { PASSWORD_MIN } from '../core/fields.ts';
 
 const REFUSED = 3_000;
-/** Shorter parts of a name or an address stand in too many other words. */
+/** Shorter parts of a name or an address occur in too many other words. */
 const MIN_WORD_LENGTH = 3;
 
-/** Whose password it is to be: what an attacker who knows the person tries first. */
+/** The owner's names and address, which an attacker tries first. */
 export interface PasswordOwner {
   email: string;
   firstName: string;
@@ -39,7 +39,7 @@ function isCommon(password: string): boolean {
   return folded === '' || common.has(folded);
 }
 
-/** Whether little is left of a password without the words of its owner's address and names. */
+/** Whether a password has too little besides the words of its owner's address and names. */
 function isOwn(password: string, { email, firstName, lastName }: PasswordOwner): boolean {
   const whole = lettersAndDigits(password);
   const rest = [email, firstName, lastName]

@@ -9,9 +9,9 @@ import * as store from './invitation-store.ts';
 import { findUser, findUserByEmail } from './store.ts';
 
 /**
- * Invites somebody who is no user yet. Inviting an address again replaces its open invitation.
+ * Invites a person who is not a user yet. Inviting an address again replaces its open invitation.
  *
- * @returns the invitation with its token, which is told this once.
+ * @returns the invitation with its token, which is not shown again.
  * @throws AppError DUPLICATE_ENTRY when a user has the e-mail, NOT_FOUND for an unknown employee.
  */
 export async function inviteNewcomer(context: Context, actor: Actor, body: NewInvitation) {
@@ -43,7 +43,7 @@ export async function inviteToLink(
   });
 }
 
-/** Ends an invitation that nobody has accepted. Revoking it again changes nothing. */
+/** Ends an open or expired invitation. Revoking it again changes nothing. */
 export async function revokeInvitation(context: Context, actor: Actor, id: number) {
   return inTransaction(context.db, async (tx) => {
     const invitation = await store.lockInvitation(tx, id);

@@ -37,12 +37,13 @@ export type NewIdentityInvitation = Static<typeof NewIdentityInvitation>;
 const invitationProperties = {
   id: Id,
   purpose: Type.Enum([...PURPOSES], {
-    description: 'sign_up makes a user; link_identity lets one sign in through an identity provider, too.',
+    description:
+      'sign_up creates a user; link_identity lets an existing user sign in through an identity provider.',
   }),
   email: Type.String({ description: 'Of the user.' }),
   role: Nullable(Type.Enum([...USER_ROLES], { description: 'Of the user that sign_up makes.' })),
   employeeId: Nullable(Type.Integer()),
-  userId: Nullable(Type.Integer({ description: 'Who is to be linked, or has signed up.' })),
+  userId: Nullable(Type.Integer({ description: 'The user to link to, or who has signed up.' })),
   status: Type.Enum([...STATUSES]),
   expiresAt: Timestamp,
   acceptedAt: Nullable(Timestamp),
@@ -73,7 +74,7 @@ export const Invitation = Type.Object(invitationProperties, { title: 'Invitation
 export const IssuedInvitation = Type.Object(
   {
     ...invitationProperties,
-    token: Type.String({ description: 'Works once. It is shown here alone: only its hash is kept.' }),
+    token: Type.String({ description: 'Works once. It is not shown again: only its hash is stored.' }),
   },
   {
     title: 'IssuedInvitation',
@@ -113,7 +114,7 @@ export const invitationList = defineList(
   {},
 );
 
-/** When an invitation that is made now ends. */
+/** When an invitation that is created now expires. */
 export function expiryOf({ expiresInDays = DEFAULT_DAYS }: NewIdentityInvitation, now: Date): Date {
   return new Date(now.getTime() + expiresInDays * 86_400_000);
 }

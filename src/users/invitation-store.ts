@@ -23,7 +23,7 @@ interface NewInvitationRow {
   createdBy: number | null;
 }
 
-/** Lets one invitation of an address at a time be made: each would revoke the one before it, and not its rival. */
+/** Serializes invitations of one address, so that each revokes the one before it. */
 export async function lockInvitations(tx: Tx, email: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext(${`ams: invitation ${emailKey(email)}`}))`.execute(tx);
 }
@@ -99,7 +99,7 @@ export function findOpenInvitation(
   return openInvitation(db, key, now).executeTakeFirst();
 }
 
-/** The same, locked until the transaction ends, so that of two who accept only one finds it. */
+/** The same, locked: of two concurrent acceptances only one finds it. */
 export function lockOpenInvitation(tx: Tx, id: number, now: Date): Promise<OpenInvitation | undefined> {
   return openInvitation(tx, { id }, now).forUpdate().executeTakeFirst();
 }

@@ -108,14 +108,14 @@ export function userRoutes(api: Api, context: Context): void {
       ),
   );
 
-  // No Idempotency-Key: the answer is the only copy of the token, and inviting again replaces the invitation.
+  // No Idempotency-Key: the stored answer would hold the token, and a repeat only replaces the invitation.
   api.post(
     '/users/invitations',
     {
       config: { access: 'users:invite', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Users'],
-        summary: 'Invite somebody to become a user',
+        summary: 'Invite a person to sign up',
         description:
           'Pass the `token` on: it works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at ' +
           '`/api/auth/{provider}?invitation=…`, also where registration is closed. Inviting an e-mail again replaces its open invitation.',
@@ -149,7 +149,7 @@ export function userRoutes(api: Api, context: Context): void {
       config: { access: 'users:invite', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Users'],
-        summary: 'End an invitation that nobody has accepted',
+        summary: 'Revoke an invitation',
         params: IdParams,
         response: { 200: Envelope(Invitation, 'Invitation revoked.') },
       },

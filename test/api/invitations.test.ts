@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, PASSWORD, startTestService, type TestService, wrongFields } from '../harness.ts';
 import { createBrowser, providerSettings, startForgedProvider } from '../oidc.ts';
 
-/** How people get in where registration is closed. */
+/** How people become users while registration is closed. */
 
 let service: TestService;
 let forged: Awaited<ReturnType<typeof startForgedProvider>>;
@@ -296,7 +296,7 @@ describe('an invitation to link an identity', () => {
   });
 });
 
-it('the audit trail says who was invited, by whom, and what became of it', async () => {
+it('the audit trail records who invited whom, and how each invitation ended', async () => {
   const revoked = await invite();
   const accepted = await invite({ email: revoked.email });
   const { user } = (await comeThrough(accepted.token, { sub: 'audited' })).body.data;

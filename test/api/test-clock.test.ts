@@ -104,7 +104,7 @@ describe('PUT /test/clock', () => {
     expect(Math.abs(Date.parse((await newCustomer(service)).createdAt) - Date.now())).toBeLessThan(5_000);
   });
 
-  it('dates every row that has a moment by default, but for the sign of life of work in the background', async () => {
+  it('dates every column with a default moment, except the heartbeat of background work', async () => {
     const { rows } = await sql<{ column: string; default: string }>`
       select table_name || '.' || column_name as column, column_default as default
       from information_schema.columns

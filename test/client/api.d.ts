@@ -298,7 +298,7 @@ export interface paths {
         get: operations["getUsersInvitations"];
         put?: never;
         /**
-         * Invite somebody to become a user
+         * Invite a person to sign up
          * @description Pass the `token` on: it works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at `/api/auth/{provider}?invitation=…`, also where registration is closed. Inviting an e-mail again replaces its open invitation.
          *
          *     Needs the permission `users:invite`: admin.
@@ -340,7 +340,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End an invitation that nobody has accepted
+         * Revoke an invitation
          * @description Needs the permission `users:invite`: admin.
          */
         post: operations["postUsersInvitationsByIdRevoke"];
@@ -1381,7 +1381,7 @@ export interface paths {
         };
         /**
          * List commissions
-         * @description Agents see the commissions of their own employee alone (`employeeId` of `GET /auth/me`), and none without one.
+         * @description Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).
          *
          *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer.
          */
@@ -1403,7 +1403,7 @@ export interface paths {
         };
         /**
          * One commission
-         * @description Agents see the commissions of their own employee alone (`employeeId` of `GET /auth/me`), and none without one.
+         * @description Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).
          *
          *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer.
          */
@@ -2529,7 +2529,7 @@ export interface components {
         Invitation: {
             id: number;
             /**
-             * @description sign_up makes a user; link_identity lets one sign in through an identity provider, too.
+             * @description sign_up creates a user; link_identity lets an existing user sign in through an identity provider.
              * @enum {string}
              */
             purpose: "sign_up" | "link_identity";
@@ -2638,7 +2638,7 @@ export interface components {
         IssuedInvitation: {
             id: number;
             /**
-             * @description sign_up makes a user; link_identity lets one sign in through an identity provider, too.
+             * @description sign_up creates a user; link_identity lets an existing user sign in through an identity provider.
              * @enum {string}
              */
             purpose: "sign_up" | "link_identity";
@@ -2658,7 +2658,7 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
-            /** @description Works once. It is shown here alone: only its hash is kept. */
+            /** @description Works once. It is not shown again: only its hash is stored. */
             token: string;
         };
         /**
