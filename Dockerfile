@@ -19,6 +19,8 @@ COPY migrations ./migrations
 COPY templates ./templates
 COPY fonts ./fonts
 COPY --from=build /app/dist ./dist
+# The commands, such as `npm run create-admin`, look for the build by it.
+COPY scripts/ensure-build.mjs ./scripts/
 USER node
 EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \

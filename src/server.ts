@@ -12,14 +12,43 @@ const LONGEST_CLOSE_MS = 10_000;
  */
 const HEAP_GROWTH = '--heap-growing-percent=100';
 
+/** May come more than once; other signals that close-with-grace hears end the process when they come again. */
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+const PARENT_CHECK_MS = 500;
+/** The argument of `npm start`: the end of the parent process, which is npm, stops the service, too. */
+const STOP_WITH_PARENT = '--stop-with-parent';
+
 /** The process: reads the configuration, starts the service, stops it on a signal. */
 async function main(): Promise<void> {
+  const parent = process.ppid;
   setFlagsFromString(HEAP_GROWTH);
   const service = await startService(readConfig(process.env, true));
-  closeWithGrace({ delay: LONGEST_CLOSE_MS, logger: false }, async ({ err }) => {
-    if (err) service.log.error({ err }, 'the process ends because of an error');
-    await service.stop();
-  });
+
+  let reason: string | undefined;
+  const { close } = closeWithGrace(
+    {
+      delay: LONGEST_CLOSE_MS,
+      logger: false,
+      skip: [...STOP_SIGNALS],
+      onTimeout: (ms) => service.log.error(`The stop takes longer than ${ms} ms; the process ends now`),
+    },
+    async ({ err, signal }) => {
+      if (err) service.log.error({ err }, 'the process ends because of an error');
+      reason ??= err ? 'an error' : (signal ?? 'nothing is left to do');
+      await service.stop(reason);
+    },
+  );
+  /** Once: npm repeats a Ctrl-C that the terminal has already sent to the service. */
+  function stop(why: string): void {
+    if (reason !== undefined) return;
+    reason = why;
+    void close();
+  }
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
+  // npm passes on SIGTERM and SIGINT. It dies of SIGHUP and SIGKILL without a word to the service.
+  if (process.argv.includes(STOP_WITH_PARENT)) {
+    setInterval(() => process.ppid !== parent && stop('the end of npm'), PARENT_CHECK_MS).unref();
+  }
 }
 
 main().catch((error: unknown) => {

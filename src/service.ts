@@ -24,12 +24,14 @@ const BALANCERS_LOOK_AWAY_MS = 1_500;
 export interface Service {
   address: string;
   log: Log;
-  stop(): Promise<void>;
+  /** @param reason for the log, such as the name of a signal. */
+  stop(reason: string): Promise<void>;
 }
 
 /** Starts everything in order: database, migrations, connections, HTTP, jobs; stops it in reverse. */
 export async function startService(config: Config): Promise<Service> {
   const log = createLog(config);
+  const version = packageVersion();
   const embedded =
     config.DATABASE_URL === '' ? await startEmbeddedPostgres({ dataDir: config.DATA_DIR, log }) : undefined;
   const connection: Connection = embedded?.connection ?? config.DATABASE_URL;
@@ -87,18 +89,20 @@ export async function startService(config: Config): Promise<Service> {
     probe,
     log,
     redis,
-    version: packageVersion(),
+    version,
     accepting: () => accepting,
     ...(testClock && { testClock }),
   });
   const address = await app.listen({ host: config.HOST, port: config.PORT });
   const jobs = startMinuteJobs(context, log);
+  log.info({ version, node: process.version, database: databaseKind(config), address }, 'Started');
   for (const line of welcome(address, config, { migrations, isNew })) log.info(line);
 
   return {
     address,
     log,
-    async stop() {
+    async stop(reason) {
+      log.info({ reason }, 'Stopping');
       accepting = false;
       const jobsStopped = jobs.stop(); // at once: its batch at hand ends while the requests do
       // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
@@ -110,6 +114,7 @@ export async function startService(config: Config): Promise<Service> {
       await database.close();
       redis?.close();
       await embedded?.stop();
+      log.info('Stopped');
     },
   };
 }
@@ -117,6 +122,11 @@ export async function startService(config: Config): Promise<Service> {
 function packageVersion(): string {
   const file = readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8');
   return (JSON.parse(file) as { version: string }).version;
+}
+
+function databaseKind({ DATABASE_URL, pooled }: Config): string {
+  if (DATABASE_URL === '') return 'embedded PostgreSQL';
+  return pooled ? 'PostgreSQL behind a pooler' : 'PostgreSQL';
 }
 
 /** What a newcomer wants to know after the first start, the addresses last. */
@@ -129,7 +139,7 @@ function welcome(address: string, config: Config, { migrations, isNew }: Prepara
     lines.push('WEBHOOK_SECRET is empty: anyone who reaches this port can post payment notifications.');
   }
   if (config.TEST_CLOCK === 'on') lines.push('TEST_CLOCK is on: anyone can change what today is.');
-  if (config.production) return [...lines, `Listening on ${address}.`];
+  if (config.production) return lines;
   return [
     ...lines,
     `The API listens on ${address}/api, its health is at ${address}/health.`,

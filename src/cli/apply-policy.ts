@@ -39,7 +39,7 @@ async function list(context: Context): Promise<void> {
 /** Ctrl-C ends it after the batch at hand; what was done stays done, and the next run goes on from there. */
 async function apply(context: Context): Promise<void> {
   const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
+  process.on('SIGINT', () => stop.abort()); // Not once: npm repeats what the terminal has already sent.
   const count = await suspendLateAccounts(context, stop.signal, (suspended) =>
     console.log(`${suspended} accounts suspended …`),
   );

@@ -70,14 +70,18 @@ export function cleanUpAfterwards(): void {
 }
 
 /**
- * Starts `node dist/server.js` with nothing in its environment but PATH, HOME and what is given, and
- * waits until it answers that it is ready. It works in a new folder, so that no `.env` is read.
+ * Starts `node dist/server.js`, or another command that runs the service, with nothing in its environment but PATH,
+ * HOME and what is given, and waits until it answers that it is ready. Unless a folder is given, it works in a new
+ * one, so that no `.env` is read.
  */
-export async function startService(environment: Environment = {}): Promise<RunningService> {
+export async function startService(
+  environment: Environment = {},
+  { command = [process.execPath, SERVER], folder }: { command?: string[]; folder?: string } = {},
+): Promise<RunningService> {
   const port = Number(environment.PORT ?? (await freePort()));
   const origin = `http://127.0.0.1:${port}`;
   const began = Date.now();
-  const { child, ended, output } = launch([process.execPath, SERVER], await newFolder(), {
+  const { child, ended, output } = launch(command, folder ?? (await newFolder()), {
     ...environment,
     PORT: String(port),
   });

@@ -1,0 +1,190 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import {
+  cleanUpAfterwards,
+  type Environment,
+  newDatabase,
+  newFolder,
+  processesIn,
+  ROOT,
+  type RunningService,
+  runToEnd,
+  startService,
+  untilNoProcessIn,
+} from './process.ts';
+
+vi.setConfig({ testTimeout: 60_000 });
+cleanUpAfterwards();
+
+const QUIET_NPM = { npm_config_update_notifier: 'false' };
+const SHELLS = ['dash', 'bash', 'busybox'].filter(
+  (shell) => spawnSync(shell, ['-c', ':']).error === undefined,
+);
+const hasPidNamespaces = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
+
+/** `npm start` with scripts run by this shell. */
+async function npmStart(shell: string, environment: Environment, prefix: string[] = []) {
+  const sh = join(await newFolder(), 'sh');
+  const program = execFileSync('/bin/sh', ['-c', `command -v ${shell}`], { encoding: 'utf8' }).trim();
+  await symlink(program, sh); // BusyBox takes its role from the name
+  return startService(
+    { ...QUIET_NPM, npm_config_script_shell: sh, ...environment },
+    { command: [...prefix, 'npm', 'start'], folder: ROOT },
+  );
+}
+
+async function expectOrderlyEnd(service: RunningService, dataDir: string): Promise<void> {
+  await untilNoProcessIn(dataDir);
+  await expect(fetch(`${service.origin}/livez`)).rejects.toThrow('fetch failed');
+  expect(await readdir(join(dataDir, 'postgres'))).not.toContain('postmaster.pid');
+  expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).toContain('database system is shut down');
+}
+
+describe.runIf(process.platform !== 'win32')('npm start', () => {
+  const cases = [
+    ...SHELLS.map((shell) => ({ shell, signal: 'SIGTERM' as const })),
+    { shell: 'sh', signal: 'SIGHUP' as const },
+    { shell: 'sh', signal: 'SIGKILL' as const },
+  ];
+
+  test.each(cases)(
+    'stops the service and its database when npm alone receives $signal ($shell)',
+    async ({ shell, signal }) => {
+      const DATA_DIR = await newFolder();
+      const service = await npmStart(shell, { DATA_DIR });
+      process.kill(service.pid, signal);
+      await expectOrderlyEnd(service, DATA_DIR);
+    },
+  );
+
+  test.each(['SIGINT', 'SIGHUP'] as const)(
+    'stops in order when a terminal sends %s to the whole process group, although npm repeats it',
+    async (signal) => {
+      const DATA_DIR = await newFolder();
+      const service = await npmStart('sh', { DATA_DIR });
+      process.kill(-service.pid, signal);
+      await expectOrderlyEnd(service, DATA_DIR);
+      expect(service.output()).toContain('Stopped');
+    },
+  );
+
+  test.runIf(hasPidNamespaces)('stops in order as the first process of a container', async () => {
+    const DATA_DIR = await newFolder();
+    const service = await npmStart('sh', { DATA_DIR }, ['unshare', '--pid', '--fork', '--kill-child']);
+    const [first] = childrenOf(service.pid);
+    process.kill(Number(first), 'SIGTERM');
+    await expectOrderlyEnd(service, DATA_DIR);
+    expect(service.output()).toContain('Stopped');
+  });
+});
+
+describe('an installation without development packages', () => {
+  let folder: string;
+
+  beforeAll(async () => {
+    folder = await install();
+  });
+
+  const inFolder = (...command: string[]) => runToEnd(command, QUIET_NPM, folder);
+
+  test('runs every command of the built program', async () => {
+    const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    const built = Object.keys(scripts).filter((name) => /^exec node dist\/cli\//.test(scripts[name]));
+    expect(built).toContain('verify');
+    const { npm_config_update_notifier } = QUIET_NPM;
+    const environment = { DATABASE_URL: await newDatabase(), npm_config_update_notifier };
+    const run = (name: string, ...args: string[]) =>
+      runToEnd(['npm', 'run', '--silent', name, '--', ...args], environment, folder);
+    expect(await run('migrate')).toMatchObject({ status: 0, stderr: '' });
+    expect(await run('verify')).toMatchObject({ status: 0, stderr: '' });
+    for (const name of built) {
+      const { stderr } = await run(name, '--no-such-option');
+      expect(stderr, name).not.toMatch(/not found|Cannot find|not built/);
+    }
+  });
+
+  test('starts with npm start', async () => {
+    const service = await startService(
+      { ...QUIET_NPM, DATABASE_URL: await newDatabase() },
+      { command: ['npm', 'start'], folder },
+    );
+    expect((await service.stop()).status).toBe(0);
+    expect(await processesIn(folder)).toEqual([]);
+  });
+
+  test('refuses a build that is older than the sources', async () => {
+    const source = join(folder, 'src', 'server.ts');
+    await mkdir(dirname(source));
+    await writeFile(source, '');
+    expect(await inFolder('npm', 'run', '--silent', 'migrate')).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^The build in dist\/ is older than the sources in src\/. Run "npm ci && /,
+      ),
+    });
+    await utimes(source, 1, 1);
+    expect((await inFolder('npm', 'run', '--silent', 'simulate', '--', '--help')).stderr).toMatch(/^Usage/);
+  });
+
+  test('says how to build when it was never built', async () => {
+    await rm(join(folder, 'dist'), { recursive: true });
+    for (const script of ['start', 'verify', 'create-admin']) {
+      expect(await inFolder('npm', 'run', '--silent', script)).toMatchObject({
+        status: 1,
+        stdout: '',
+        stderr: expect.stringMatching(/^The service is not built: .* Run "npm ci && npm run build" .*\n$/),
+      });
+    }
+  });
+});
+
+test('a checkout is built again when a source has changed, and not otherwise', async () => {
+  const folder = await install();
+  await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
+  for (const file of ['tsconfig.json', 'tsconfig.build.json']) await cp(join(ROOT, file), join(folder, file));
+  await rm(join(folder, 'node_modules'), { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  const migrate = async () => {
+    const environment = { DATABASE_URL: await newDatabase(), ...QUIET_NPM };
+    const { status, stdout, stderr } = await runToEnd(
+      ['npm', 'run', 'migrate', '--silent'],
+      environment,
+      folder,
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    return stdout;
+  };
+  await migrate();
+  const built = join(folder, 'dist', 'cli', 'migrate.js');
+  await writeFile(built, "console.log('not built again')");
+  expect(await migrate()).toBe('not built again\n');
+  const source = join(folder, 'src', 'cli', 'migrate.ts');
+  await writeFile(source, `${await readFile(source, 'utf8')}\nconsole.log('changed');\n`);
+  expect(await migrate()).toMatch(/applied 0001[\s\S]*\nchanged\n$/);
+});
+
+/** What `npm ci --omit=dev` leaves of this checkout, with its build. */
+async function install(): Promise<string> {
+  const folder = await newFolder();
+  for (const name of ['package.json', 'dist', 'migrations', 'templates', 'fonts']) {
+    await cp(join(ROOT, name), join(folder, name), { recursive: true, preserveTimestamps: true });
+  }
+  await mkdir(join(folder, 'scripts'));
+  await cp(join(ROOT, 'scripts', 'ensure-build.mjs'), join(folder, 'scripts', 'ensure-build.mjs'));
+  const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
+  for (const path of Object.keys(packages)) {
+    const isDirect = /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && packages[path].dev !== true;
+    if (!isDirect || packages[path].link || !existsSync(join(ROOT, path))) continue;
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await symlink(join(ROOT, path), join(folder, path));
+  }
+  return folder;
+}
+
+function childrenOf(pid: number): string[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+}
