@@ -30,8 +30,8 @@ async function takeBackup(connection: Connection, config: Config, file: string):
       rows = count;
     });
     // It holds everything that the database holds, so nobody else may read it.
-    await pipeline(whole, createGzip(), createWriteStream(unfinished, { flags: 'wx', mode: 0o600 }));
-    await sync(unfinished);
+    const options = { flags: 'wx', mode: 0o600, flush: true };
+    await pipeline(whole, createGzip(), createWriteStream(unfinished, options));
     await rename(unfinished, file);
     await sync(dirname(file));
     return rows;

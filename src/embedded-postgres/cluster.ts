@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { codeOf, EmbeddedPostgresError, lastWords } from './error.ts';
 import { spawnGuarded } from './guardian.ts';
 import type { Program } from './program.ts';
 import { type Account, giveTo } from './run-as.ts';
+import { readPlainFile } from './safe-files.ts';
 
 /** The superuser that initdb makes, and whom the service connects as. */
 export const databaseUser = 'ams';
@@ -36,7 +37,7 @@ export async function openCluster(folder: string, program: Program, account: Acc
 
 /** Asked for by the server when it listens on TCP, where other users of the machine can knock. */
 export async function readPassword(cluster: string): Promise<string> {
-  return readFile(join(cluster, 'password'), 'utf8');
+  return readPlainFile(join(cluster, 'password'));
 }
 
 async function createCluster(
@@ -49,8 +50,11 @@ async function createCluster(
   const data = join(draft, 'data');
   const password = join(draft, 'password');
   try {
+    // The account owns what is in the draft, not the draft: it cannot put links in place of these two.
+    await mkdir(data, 0o700);
     await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600 });
-    await giveTo(account, draft);
+    for (const path of [data, password]) await giveTo(account, path);
+    if (account.uid !== undefined) await chmod(draft, 0o711);
     // The builtin locale: the order of rows and the case of letters follow Unicode on every machine alike.
     await run(account, program.initdb, folder, [
       ...['-D', data, `--username=${databaseUser}`, '--encoding=UTF8'],
@@ -74,12 +78,22 @@ async function createCluster(
 
 async function clusterVersion(cluster: string): Promise<string | undefined> {
   try {
-    return (await readFile(join(cluster, 'PG_VERSION'), 'utf8')).trim();
+    if (await isLink(cluster)) throw notData(cluster);
+    return (await readPlainFile(join(cluster, 'PG_VERSION'))).trim();
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
   }
   if ((await entries(cluster)).length === 0) return undefined;
-  throw new EmbeddedPostgresError(
+  throw notData(cluster);
+}
+
+/** Links are allowed above the data folder alone, where each is checked. */
+async function isLink(path: string): Promise<boolean> {
+  return (await lstat(path)).isSymbolicLink();
+}
+
+function notData(cluster: string): EmbeddedPostgresError {
+  return new EmbeddedPostgresError(
     `${cluster} is not a PostgreSQL data folder: move it away or set DATA_DIR to another folder.`,
   );
 }

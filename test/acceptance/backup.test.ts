@@ -89,6 +89,7 @@ describe('a backup', () => {
     const began = Date.now();
     const { status, stdout, stderr } = await cli('backup', [file], { DATABASE_URL: url });
     expect(status, stderr).toBe(0);
+    expect((await stat(file)).mode & 0o777, 'readable by its owner alone').toBe(0o600);
     const during = paying.outcomes.length;
     await sleep(300);
     await paying.stop();

@@ -28,7 +28,7 @@ export async function createPostgres(): Promise<FragilePostgres> {
   const folder = await newFolder();
   const data = join(folder, 'data');
   const port = await freePort();
-  const program = await findProgram(folder);
+  const program = await findProgram();
   const account = await chooseAccount(program, folder);
   await giveTo(account, folder);
   const options = {
