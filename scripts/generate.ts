@@ -105,7 +105,11 @@ async function generateDescription(): Promise<string> {
   };
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
   const copies = openCopyPool({ connection: embedded.connection, onConnectionLost: () => {} });
-  const probe = openDatabaseProbe({ connection: embedded.connection, onConnectionLost: () => {} });
+  const probe = openDatabaseProbe({
+    connection: embedded.connection,
+    migrations: [],
+    onConnectionLost: () => {},
+  });
   const reads = { connection: embedded.connection, onConnectionLost: () => {} };
   const prover = openLongReads({ ...reads, ...PROOF_READS });
   const summaries = openLongReads({ ...reads, ...SUMMARY_READS });

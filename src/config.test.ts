@@ -75,11 +75,16 @@ describe('a value', () => {
     ['CURRENCY', 'kes'],
     ['CURRENCY', 'ABQ'],
     ['BUSINESS_TIMEZONE', 'Africa/Atlantis'],
+    ['BUSINESS_TIMEZONE', 'EAT'],
+    ['BUSINESS_TIMEZONE', 'CET'],
+    ['BUSINESS_TIMEZONE', '+03:00'],
     ['PHONE_REGION', 'Kenya'],
+    ['PHONE_REGION', 'ZZ'],
     ['DATABASE_URL', 'mysql://localhost/db'],
     ['DATABASE_URL', 'localhost'],
     ['DATABASE_DIRECT_URL', 'postgres://localhost/db'],
     ['REDIS_URL', 'http://localhost'],
+    ['REDIS_URL', 'redis://localhost/limits'],
     ['JWT_SECRET', 'too short'],
     ['ACCESS_TOKEN_TTL', '59'],
     ['RATE_LIMIT_AUTH', '-1'],
@@ -88,11 +93,28 @@ describe('a value', () => {
     ['TRUST_PROXY', '10.0.0.0/33'],
     ['WEBHOOK_ALLOWED_IPS', '10.0.0.0/8/8'],
     ['PAYBILL_NUMBERS', 'six'],
+    ['PAYBILL_NUMBERS', ', '],
+    ['TRUST_PROXY', ','],
+    ['WEBHOOK_ALLOWED_IPS', ' , '],
+    ['CORS_ORIGINS', ','],
+    ['CORS_ORIGINS', 'https://a.example, https://b.example/'],
+    ['CORS_ORIGINS', 'a.example'],
+    ['CORS_ORIGINS', '*'],
+    ['WEBHOOK_SECRET', 'clé'],
+    ['WEBHOOK_SECRET', 'a secret '],
+    ['METRICS_TOKEN', 'two\nlines'],
     ['REGISTRATION', 'maybe'],
     ['REGISTRATION_ROLE', 'owner'],
   ])('of %s that is "%s" is refused by the name of the variable', (name, value) => {
     expect(problems({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} `))]);
   });
+
+  it.each(['UTC', 'Africa/Nairobi', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires', 'Etc/GMT-3'])(
+    'of BUSINESS_TIMEZONE may be %s',
+    (name) => {
+      expect(problems({ BUSINESS_TIMEZONE: name })).toEqual([]);
+    },
+  );
 
   it('that is wrong is never repeated, because it may be a secret', () => {
     const wrong = { JWT_SECRET: 'hunter2', DATABASE_URL: 'hunter2://x', REDIS_URL: 'hunter2' };
@@ -145,6 +167,7 @@ describe('production', () => {
   it('takes either a secret or a list of networks for the webhook', () => {
     expect(problems({ ...PRODUCTION, WEBHOOK_SECRET: '', WEBHOOK_ALLOWED_IPS: '10.0.0.0/8' })).toEqual([]);
     expect(problems({ ...PRODUCTION, WEBHOOK_SECRET: '' })).toHaveLength(1);
+    expect(problems({ ...PRODUCTION, WEBHOOK_SECRET: '', WEBHOOK_ALLOWED_IPS: ',' })).toHaveLength(1);
   });
 
   it.each(['WEBHOOK_SECRET', 'METRICS_TOKEN'])(

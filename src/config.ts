@@ -3,7 +3,9 @@ import { BlockList, isIP } from 'node:net';
 import envSchema from 'env-schema';
 import { type Static, type TSchema, Type } from 'typebox';
 import { USER_ROLES } from './core/access.ts';
+import { isTimeZone } from './core/dates.ts';
 import { domainKey } from './core/email.ts';
+import { callingCode } from './core/phone.ts';
 import {
   canNameProvider,
   PROVIDER_DOMAIN_PARTS,
@@ -77,7 +79,7 @@ export const settingsSchema = Type.Object({
   BUSINESS_TIMEZONE: setting(
     Type.String({ minLength: 1 }),
     'Africa/Nairobi',
-    'Decides what today is (IANA name).',
+    'Decides what today is: UTC, or an IANA name of the form Area/City.',
   ),
   PHONE_REGION: setting(
     Type.String({ pattern: '^[A-Z]{2}$' }),
@@ -178,7 +180,11 @@ export const settingsSchema = Type.Object({
     '',
     'Bearer token that /metrics answers to, in production at least 16 characters; empty: there is no /metrics.',
   ),
-  CORS_ORIGINS: setting(Type.String(), '', 'Web origins that browsers may call from, by comma; empty: none.'),
+  CORS_ORIGINS: setting(
+    Type.String(),
+    '',
+    'Web origins that browsers may call from, such as https://app.example.com, by comma; empty: none.',
+  ),
   TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'on adds PUT /api/test/clock; refused in production.'),
 });
 
@@ -249,6 +255,8 @@ export function readConfig(environment: Record<string, string | undefined>, useD
 
   const proxies = networks('TRUST_PROXY', settings.TRUST_PROXY, problems);
   const webhook = networks('WEBHOOK_ALLOWED_IPS', settings.WEBHOOK_ALLOWED_IPS, problems);
+  const paybillNumbers = commaList('PAYBILL_NUMBERS', settings.PAYBILL_NUMBERS, problems);
+  const corsOrigins = origins('CORS_ORIGINS', settings.CORS_ORIGINS, problems);
   checkUrl('DATABASE_URL', settings.DATABASE_URL, ['postgres:', 'postgresql:'], problems);
   checkUrl('DATABASE_DIRECT_URL', settings.DATABASE_DIRECT_URL, ['postgres:', 'postgresql:'], problems);
   const pooled = settings.DATABASE_DIRECT_URL !== '';
@@ -259,16 +267,24 @@ export function readConfig(environment: Record<string, string | undefined>, useD
       'TEST_CLOCK cannot be on behind a pooler, whose connections would carry the clock to others',
     );
   checkUrl('REDIS_URL', settings.REDIS_URL, ['redis:', 'rediss:'], problems);
+  checkRedisDatabase(settings.REDIS_URL, problems);
   checkWebAddress('PUBLIC_URL', settings.PUBLIC_URL, production, problems);
   const identityProviders = readProviders(providerValues, production, problems);
   if (production && identityProviders.size > 0 && settings.PUBLIC_URL === '')
     problems.push('PUBLIC_URL is required in production where an identity provider is set');
   if (!isTimeZone(settings.BUSINESS_TIMEZONE))
-    problems.push('BUSINESS_TIMEZONE must be an IANA time zone such as Africa/Nairobi');
+    problems.push('BUSINESS_TIMEZONE must be UTC or an IANA time zone such as Africa/Nairobi');
+  if (callingCode(settings.PHONE_REGION) === undefined)
+    problems.push('PHONE_REGION must be an ISO 3166 code of a country with phone numbers, such as KE');
   if (!Intl.supportedValuesOf('currency').includes(settings.CURRENCY))
     problems.push('CURRENCY must be an ISO 4217 code such as KES');
   if (settings.JWT_SECRET !== '' && Buffer.byteLength(settings.JWT_SECRET) < 32)
     problems.push('JWT_SECRET must have at least 32 bytes');
+  for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
+    // A header carries nothing else unchanged.
+    if (!/^([!-~]([ -~]*[!-~])?)?$/.test(settings[name]))
+      problems.push(`${name} must consist of printable ASCII characters, without spaces around them`);
+  }
   const companyLogo = readLogo(settings.COMPANY_LOGO, problems);
   if (production) problems.push(...productionProblems(settings));
   if (problems.length > 0) throw new ConfigError(problems);
@@ -287,8 +303,8 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     },
     trustedProxies: proxies.length > 0 ? proxies : undefined,
     webhookNetworks: webhook.length > 0 ? blockList(webhook) : undefined,
-    paybillNumbers: commaList(settings.PAYBILL_NUMBERS),
-    corsOrigins: commaList(settings.CORS_ORIGINS),
+    paybillNumbers,
+    corsOrigins,
     companyLogo,
   });
 }
@@ -388,7 +404,7 @@ function readNewcomers(
   const [domainsVariable, roleVariable] = PROVIDER_DOMAIN_PARTS.map((part) =>
     providerVariable(capitals, part),
   );
-  const given = commaList(read('DOMAINS'));
+  const given = commaList(providerVariable(capitals, 'DOMAINS'), read('DOMAINS'), problems);
   const role = USER_ROLES.find((one) => one === read('ROLE'));
   if (given.length === 0 && read('ROLE') === '') return undefined;
   if (given.length === 0) problems.push(`${domainsVariable} is missing; it goes with ${roleVariable}`);
@@ -409,15 +425,28 @@ function setting<S extends TSchema>(schema: S, defaultValue: string | number, de
   return { ...schema, default: defaultValue, description } as S;
 }
 
-function commaList(text: string): string[] {
-  return text
+/** A list that is set but names nothing is a mistake: an empty one often means "any". */
+function commaList(name: string, text: string, problems: string[]): string[] {
+  const list = text
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+  if (text !== '' && list.length === 0) problems.push(`${name} must name at least one, or be empty`);
+  return list;
+}
+
+function origins(name: string, text: string, problems: string[]): string[] {
+  const list = commaList(name, text, problems);
+  const isOrigin = (item: string) => URL.canParse(item) && new URL(item).origin === item;
+  if (!list.every(isOrigin))
+    problems.push(
+      `${name} must be a list of origins such as https://app.example.com, by comma, without a path`,
+    );
+  return list;
 }
 
 function networks(name: string, text: string, problems: string[]): string[] {
-  const list = commaList(text);
+  const list = commaList(name, text, problems);
   for (const network of list) {
     const [address = '', bits, ...rest] = network.split('/');
     const family = isIP(address);
@@ -470,6 +499,12 @@ function checkUrl(name: string, text: string, protocols: string[], problems: str
     problems.push(`${name} must start with ${protocols.map((p) => `${p}//`).join(' or ')}`);
 }
 
+/** ioredis would ask for the database NaN, and only Redis would refuse it. */
+function checkRedisDatabase(text: string, problems: string[]): void {
+  if (URL.canParse(text) && !/^(\/\d*)?$/.test(new URL(text).pathname))
+    problems.push('REDIS_URL must end in the number of a database, such as /0, or in none');
+}
+
 function checkWebAddress(name: string, text: string, production: boolean, problems: string[]): void {
   if (text === '') return;
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -477,14 +512,5 @@ function checkWebAddress(name: string, text: string, production: boolean, proble
   if (!url || !schemes.includes(url.protocol) || /[?#\s]/.test(text) || url.username || url.password) {
     const kind = production ? 'https:// address in production' : 'https:// or http:// address';
     problems.push(`${name} must be an ${kind}, without user, ? and #`);
-  }
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
-  } catch {
-    return false; // RangeError is how Intl says that it does not know the zone.
   }
 }

@@ -5,7 +5,7 @@ import { Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
 import type { Config } from './config.ts';
 import type { Currency } from './core/context.ts';
-import { type Connection, type Db, SESSION_TIMEOUTS_MS, type Tx } from './core/db.ts';
+import { type Connection, type Db, SESSION_TIMEOUTS_MS, sqlState, type Tx } from './core/db.ts';
 import { currencyDecimals } from './core/money.ts';
 import type { DB } from './core/tables.ts';
 import { addDemoCatalogue } from './demo.ts';
@@ -17,6 +17,8 @@ const PREPARATION_LOCK = 7_203_160_418;
 /** Longer than any migration, and any wait for one. The role's own may be short: they are made for requests. */
 const PREPARATION_TIMEOUT_MS = 24 * 3_600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+/** PostgreSQL's code for an argument that a function cannot use, such as the name of a time zone. */
+const INVALID_PARAMETER_VALUE = '22023';
 
 export interface Preparation {
   migrations: string[];
@@ -41,10 +43,24 @@ export async function prepareDatabase(
 ): Promise<Preparation> {
   return whileNobodyPrepares(connection, config, async (db) => {
     if (pooler !== undefined) await checkPooler(pooler);
+    await checkTimeZone(db, config.BUSINESS_TIMEZONE);
     const migrations = await migrate(db);
     const isNew = await db.transaction().execute((tx) => openBooks(tx, config, currency));
     return { migrations, isNew };
   });
+}
+
+/** Node.js and PostgreSQL bring lists of time zones of their own, and statements use both. */
+async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
+  try {
+    await sql`select now() at time zone ${name}`.execute(db);
+  } catch (cause) {
+    if (sqlState(cause) !== INVALID_PARAMETER_VALUE) throw cause;
+    throw new PreparationError(
+      'BUSINESS_TIMEZONE is a name that PostgreSQL does not know: use the current IANA name, such as Africa/Nairobi.',
+      { cause },
+    );
+  }
 }
 
 /** Works on the database alone but for instances that run already: those that start meanwhile wait. */
@@ -201,14 +217,16 @@ export async function migrate(db: Kysely<DB>, last?: string): Promise<string[]> 
   return (results ?? []).map((result) => result.migrationName);
 }
 
+/** In the order in which they are applied. */
+export async function readMigrationNames(): Promise<string[]> {
+  const files = await readdir(MIGRATIONS);
+  return files.flatMap((file) => (file.endsWith('.sql') ? [file.replace('.sql', '')] : [])).sort();
+}
+
 export async function readMigrations(): Promise<Record<string, Migration>> {
-  const files = (await readdir(MIGRATIONS)).filter((file) => file.endsWith('.sql'));
-  const entries = files.map(async (file) => {
-    const text = await readFile(join(MIGRATIONS, file), 'utf8');
-    return [
-      file.replace('.sql', ''),
-      { up: async (db: Kysely<unknown>) => void (await sql.raw(text).execute(db)) },
-    ];
+  const entries = (await readMigrationNames()).map(async (name) => {
+    const text = await readFile(join(MIGRATIONS, `${name}.sql`), 'utf8');
+    return [name, { up: async (db: Kysely<unknown>) => void (await sql.raw(text).execute(db)) }];
   });
   return Object.fromEntries(await Promise.all(entries));
 }

@@ -10,7 +10,13 @@ import { type Connection, openDatabase } from './core/db.ts';
 import { createLog, type Log } from './core/log.ts';
 import { openLongReads } from './core/long-reads.ts';
 import { openRedis } from './core/redis.ts';
-import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
+import {
+  currencyOf,
+  getJwtSecret,
+  type Preparation,
+  prepareDatabase,
+  readMigrationNames,
+} from './database.ts';
 import { DOCS_PATH } from './docs/description.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/supervisor.ts';
 import { openDatabaseProbe } from './health/probe.ts';
@@ -57,6 +63,7 @@ export async function startService(config: Config): Promise<Service> {
   });
   const probe = openDatabaseProbe({
     connection: direct,
+    migrations: await readMigrationNames(),
     pooler,
     onConnectionLost: () => {}, // The pool tells of it.
   });

@@ -10,7 +10,7 @@ import type { HttpServer } from '../src/core/http.ts';
 import { createLog } from '../src/core/log.ts';
 import { openLongReads } from '../src/core/long-reads.ts';
 import { openRedis } from '../src/core/redis.ts';
-import { currencyOf } from '../src/database.ts';
+import { currencyOf, readMigrationNames } from '../src/database.ts';
 import { openDatabaseProbe } from '../src/health/probe.ts';
 import { PROOF_READS } from '../src/proof/store.ts';
 import { SUMMARY_READS } from '../src/reports/summary-store.ts';
@@ -90,7 +90,11 @@ export async function startTestService(environment: Record<string, string> = {})
     testClock: clock,
     onConnectionLost: () => {},
   });
-  const probe = openDatabaseProbe({ connection, onConnectionLost: () => {} });
+  const probe = openDatabaseProbe({
+    connection,
+    migrations: await readMigrationNames(),
+    onConnectionLost: () => {},
+  });
   const log = createLog(config);
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   const secret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';

@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import type { DB } from '../core/tables.ts';
-import { migrate, readMigrations, whileNobodyPrepares } from '../database.ts';
+import { migrate, readMigrationNames, whileNobodyPrepares } from '../database.ts';
 import { BackupError, type OpenBackup, openBackup } from './backup-file.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 
@@ -26,7 +26,7 @@ await runCommand(async (config) => {
 /** Brings the empty database to the state that the backup was taken in, loads it, and migrates it further. */
 async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup): Promise<number> {
   const { migrations } = backup.head;
-  const known = Object.keys(await readMigrations()).sort();
+  const known = await readMigrationNames();
   if (migrations.some((name, index) => name !== known[index])) {
     throw new BackupError(
       'The backup was taken by another version of this service than this one or an older.',

@@ -63,6 +63,21 @@ export function businessDay(instant: Date, timeZone: string): PlainDate {
   return day;
 }
 
+/**
+ * Whether both JavaScript and PostgreSQL read the name alike: UTC, or an IANA name of the form Area/Location that
+ * businessDay knows. Abbreviations (CET) and offsets (+03:00) mean something else to PostgreSQL.
+ */
+export function isTimeZone(name: string): boolean {
+  if (!/^(UTC|[A-Za-z_]+(\/[\w+-]+)+)$/.test(name)) return false;
+  try {
+    businessDay(new Date(), name);
+    return true;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
 /** For each time zone the days asked for last: every request asks what today is, and the calendar is slow. */
 const lastDays = new Map<string, { day: PlainDate; fromMs: number; untilMs: number }[]>();
 const KEPT_DAYS = 3;

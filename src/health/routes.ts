@@ -1,14 +1,16 @@
 import { Type } from 'typebox';
 import type { Api } from '../core/api.ts';
 import type { SharedRedis } from '../core/redis.ts';
-import type { DatabaseProbe } from './probe.ts';
+import type { DatabaseProbe, DatabaseState } from './probe.ts';
 
 const Health = Type.Object(
   {
     status: Type.Enum(['ok', 'degraded', 'down']),
     timestamp: Type.String({ format: 'date-time' }),
     uptime: Type.Number({ description: 'Seconds since the process started.' }),
-    database: Type.Enum(['up', 'down']),
+    database: Type.Enum(['up', 'other version', 'down'], {
+      description: 'other version: it does not have exactly the migrations of this version of the service.',
+    }),
     redis: Type.Enum(['up', 'down', 'disabled']),
   },
   { title: 'Health' },
@@ -22,6 +24,11 @@ const HEALTHY = {
 };
 
 const Probe = Type.Object({ status: Type.String() }, { title: 'Probe' });
+
+const UNREADY: Record<Exclude<DatabaseState, 'up'>, string> = {
+  down: 'waiting for the database',
+  'other version': 'the database has other migrations than this version',
+};
 
 interface HealthOptions {
   probe: DatabaseProbe;
@@ -50,20 +57,20 @@ export function healthRoutes(app: Api, { probe, redis, accepting }: HealthOption
           },
           503: {
             ...Health,
-            description: 'The database is down.',
+            description: 'The database is down, or of another version.',
             examples: [{ ...HEALTHY, status: 'down', database: 'down' }],
           },
         },
       },
     },
     async (_request, reply) => {
-      const [database, redisState] = await Promise.all([probe.isUp(), stateOfRedis(redis)]);
-      const status = !database ? 'down' : redisState === 'down' ? 'degraded' : 'ok';
-      return reply.status(database ? 200 : 503).send({
+      const [database, redisState] = await Promise.all([probe.state(), stateOfRedis(redis)]);
+      const status = database !== 'up' ? 'down' : redisState === 'down' ? 'degraded' : 'ok';
+      return reply.status(database === 'up' ? 200 : 503).send({
         status,
         timestamp: new Date().toISOString(),
         uptime: process.uptime(),
-        database: database ? 'up' : 'down',
+        database,
         redis: redisState,
       });
     },
@@ -91,15 +98,19 @@ export function healthRoutes(app: Api, { probe, redis, accepting }: HealthOption
         summary: 'The process takes requests',
         response: {
           200: { ...Probe, description: 'It does.', examples: [{ status: 'ready' }] },
-          503: { ...Probe, description: 'It stops, or has no database.', examples: [{ status: 'stopping' }] },
+          503: {
+            ...Probe,
+            description: 'It stops, or has no database of its version.',
+            examples: [{ status: 'stopping' }],
+          },
         },
       },
     },
     async (_request, reply) => {
       if (!accepting()) return reply.status(503).send({ status: 'stopping' });
-      return (await probe.isUp())
-        ? { status: 'ready' }
-        : reply.status(503).send({ status: 'waiting for the database' });
+      const database = await probe.state();
+      if (database === 'up') return { status: 'ready' };
+      return reply.status(503).send({ status: UNREADY[database] });
     },
   );
 }

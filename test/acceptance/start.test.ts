@@ -118,6 +118,7 @@ describe('a mistake in the configuration', () => {
     ['NODE_ENV', 'prodution'],
     ['CURRENCY', 'XXZ'],
     ['BUSINESS_TIMEZONE', 'Africa/Nowhere'],
+    ['BUSINESS_TIMEZONE', 'EAT'],
     ['PHONE_REGION', 'Kenya'],
     ['JWT_SECRET', 'too-short-a-secret'],
     ['ACCESS_TOKEN_TTL', '1h'],
@@ -161,6 +162,9 @@ describe('a mistake in the configuration', () => {
     const unreachable = await failToStart({ DATABASE_URL: `postgres://u:${password}@127.0.0.1:1/ams` });
     expectRefusal(unreachable, 'DATABASE_URL');
     expect(unreachable.stderr).not.toContain(password);
+    // ICU knows it, PostgreSQL does not.
+    const zone = await failToStart({ DATABASE_URL: await newDatabase(), BUSINESS_TIMEZONE: 'SystemV/PST8' });
+    expectRefusal(zone, 'BUSINESS_TIMEZONE', 'PostgreSQL');
     const elsewhere = await failToStart({ DATABASE_URL: await newDatabase(), HOST: '192.0.2.1' });
     expectRefusal(elsewhere, 'HOST');
   });

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
 import { openDatabase } from '../../src/core/db.ts';
 import { openDatabaseProbe } from '../../src/health/probe.ts';
@@ -64,7 +64,7 @@ describe('GET /health', () => {
       prepare: true,
       onConnectionLost: () => {},
     });
-    const probe = openDatabaseProbe({ connection: nowhere, onConnectionLost: () => {} });
+    const probe = openDatabaseProbe({ connection: nowhere, migrations: [], onConnectionLost: () => {} });
     const app = buildApp({ ...service.parts, probe, context: { ...service.context, db: lost.db } });
     try {
       const health = await app.inject('/health');
@@ -146,5 +146,45 @@ describe('GET /readyz', () => {
     } finally {
       await stopping.close();
     }
+  });
+
+  describe('on a database that loses its tables', () => {
+    const other = useService();
+    const run = (statement: string) => sql.raw(statement).execute(other.context.db);
+    const readiness = async () => {
+      const answer = await createCaller(other.origin)('GET', '/readyz');
+      return { code: answer.status, ...answer.body };
+    };
+    const READY = { code: 200, status: 'ready' };
+    const OTHER_VERSION = { code: 503, status: 'the database has other migrations than this version' };
+
+    it('says no while it has a migration more or less than this version, and yes again afterwards', async () => {
+      expect(await readiness()).toEqual(READY);
+      await run(`insert into kysely_migration values ('9999_newer', now()::text)`);
+      expect(await readiness()).toEqual(OTHER_VERSION);
+      await run(`delete from kysely_migration where name = '9999_newer'`);
+      expect(await readiness()).toEqual(READY);
+      await run(`update kysely_migration set name = '0000_other' where name like '0001_%'`);
+      expect(await readiness()).toEqual(OTHER_VERSION);
+    });
+
+    it('says no when it was never migrated, and so does health', async () => {
+      await run('drop schema public cascade; create schema public');
+      expect(await readiness()).toEqual(OTHER_VERSION);
+      const health = await createCaller(other.origin)('GET', '/health');
+      expect(health.status).toBe(503);
+      expect(health.body).toMatchObject({ status: 'down', database: 'other version' });
+    });
+
+    it('says no when it was dropped', async () => {
+      const server = new pg.Client(inject('server'));
+      await server.connect();
+      const { database } = new pg.Client(other.connection);
+      await server.query(`drop database ${pg.escapeIdentifier(database ?? '')} with (force)`);
+      await server.query(`create database ${pg.escapeIdentifier(database ?? '')}`);
+      await server.end();
+      expect((await readiness()).code).toBe(503);
+      expect(await readiness()).toEqual(OTHER_VERSION);
+    });
   });
 });

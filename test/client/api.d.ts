@@ -2504,8 +2504,11 @@ export interface components {
             timestamp: string;
             /** @description Seconds since the process started. */
             uptime: number;
-            /** @enum {string} */
-            database: "up" | "down";
+            /**
+             * @description other version: it does not have exactly the migrations of this version of the service.
+             * @enum {string}
+             */
+            database: "up" | "other version" | "down";
             /** @enum {string} */
             redis: "up" | "down" | "disabled";
         };
@@ -4256,7 +4259,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             500: components["responses"]["InternalError"];
-            /** @description The database is down. */
+            /** @description The database is down, or of another version. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4338,7 +4341,7 @@ export interface operations {
             };
             400: components["responses"]["ValidationError"];
             500: components["responses"]["InternalError"];
-            /** @description It stops, or has no database. */
+            /** @description It stops, or has no database of its version. */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
