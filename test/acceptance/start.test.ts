@@ -163,7 +163,7 @@ describe('a mistake in the configuration', () => {
     expectRefusal(unreachable, 'DATABASE_URL');
     expect(unreachable.stderr).not.toContain(password);
     // ICU knows it, PostgreSQL does not.
-    const zone = await failToStart({ DATABASE_URL: await newDatabase(), BUSINESS_TIMEZONE: 'SystemV/PST8' });
+    const zone = await failToStart({ DATABASE_URL: await newDatabase(), BUSINESS_TIMEZONE: 'US/Pacific-New' });
     expectRefusal(zone, 'BUSINESS_TIMEZONE', 'PostgreSQL');
     const elsewhere = await failToStart({ DATABASE_URL: await newDatabase(), HOST: '192.0.2.1' });
     expectRefusal(elsewhere, 'HOST');
