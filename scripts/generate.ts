@@ -123,6 +123,8 @@ async function generateDescription(): Promise<string> {
     log: createLog(config),
     redis: undefined,
     version,
+    databaseKind: 'embedded PostgreSQL',
+    jobsCompletedAt: () => undefined,
     accepting: () => true,
   });
   await app.ready();

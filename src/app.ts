@@ -57,6 +57,10 @@ export interface AppParts {
   log: Log;
   redis: SharedRedis | undefined;
   version: string;
+  /** For the figures: where the database is. */
+  databaseKind: string;
+  /** When this instance last completed the minute jobs. */
+  jobsCompletedAt(): Date | undefined;
   /** False once the process has begun to stop. */
   accepting(): boolean;
   /** Only with TEST_CLOCK=on. */
@@ -74,6 +78,8 @@ export function buildApp({
   log,
   redis,
   version,
+  databaseKind,
+  jobsCompletedAt,
   accepting,
   testClock,
 }: AppParts): HttpServer {
@@ -102,7 +108,14 @@ export function buildApp({
     throw unknownAddress(request.method, request.url);
   });
 
-  if (config.METRICS_TOKEN !== '') metricsRoutes(app, config.METRICS_TOKEN, pool);
+  if (config.METRICS_TOKEN !== '')
+    metricsRoutes(app, config.METRICS_TOKEN, {
+      db: context.db,
+      pool,
+      version,
+      databaseKind,
+      jobsCompletedAt,
+    });
 
   function v1(api: Api): void {
     authRoutes(api, context, { parts, sessions });

@@ -52,22 +52,34 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-/** Does what is due. A step that fails is logged, keeps no other from its turn, and is tried again next minute. */
+/**
+ * Does what is due. A step that fails is logged, keeps no other from its turn, and is tried again next minute.
+ * @returns whether every step was run and none failed.
+ */
 export async function runMinuteJobs(
   context: Context,
   log: Log,
   signal: AbortSignal = AbortSignal.timeout(LONGEST_RUN_MS),
   steps: readonly Step[] = STEPS,
-): Promise<void> {
+): Promise<boolean> {
+  let isComplete = true;
   for (const { name, run, longestMs = LONGEST_RUN_MS } of steps) {
-    if (signal.aborted) return;
+    if (signal.aborted) return false;
     try {
       const done = await run(context, log, AbortSignal.any([signal, AbortSignal.timeout(longestMs)]));
       if (done > 0) log.info(`minute job: ${name}: ${done}`);
     } catch (error) {
+      isComplete = false;
       log.error({ err: error }, `minute job: ${name}: failed`);
     }
   }
+  return isComplete;
+}
+
+export interface MinuteJobs {
+  /** When this instance last did all that was due; undefined before. Another instance may have done it since. */
+  lastCompletedAt(): Date | undefined;
+  stop(): Promise<void>;
 }
 
 /**
@@ -78,7 +90,8 @@ export function startMinuteJobs(
   context: Context,
   log: Log,
   { steps = STEPS, intervalMs = INTERVAL_MS }: { steps?: readonly Step[]; intervalMs?: number } = {},
-): { stop(): Promise<void> } {
+): MinuteJobs {
+  let lastCompletedAt: Date | undefined;
   const stopping = new AbortController();
   let running: Promise<void> | undefined;
   const tick = () => {
@@ -89,7 +102,9 @@ export function startMinuteJobs(
   async function run(): Promise<void> {
     const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_RUN_MS)]);
     try {
-      await onOneInstance(context, () => runMinuteJobs(context, log, signal, steps));
+      await onOneInstance(context, async () => {
+        if (await runMinuteJobs(context, log, signal, steps)) lastCompletedAt = new Date();
+      });
     } catch (error) {
       // The next minute tries again; an unreachable database is told by health, too.
       log.error({ err: error }, 'the minute job failed');
@@ -98,6 +113,7 @@ export function startMinuteJobs(
   tick();
   const timer = setInterval(tick, intervalMs);
   return {
+    lastCompletedAt: () => lastCompletedAt,
     stop: async () => {
       clearInterval(timer);
       stopping.abort();

@@ -20,7 +20,7 @@ import {
 import { DOCS_PATH } from './docs/description.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/supervisor.ts';
 import { openDatabaseProbe } from './health/probe.ts';
-import { runMinuteJobs, startMinuteJobs } from './jobs.ts';
+import { type MinuteJobs, runMinuteJobs, startMinuteJobs } from './jobs.ts';
 import { PROOF_READS } from './proof/store.ts';
 import { SUMMARY_READS } from './reports/summary-store.ts';
 import { createSettableClock } from './test-clock/routes.ts';
@@ -47,7 +47,9 @@ export async function startService(config: Config): Promise<Service> {
   const { migrations, isNew } = await prepareDatabase(direct, config, currency, pooler);
 
   const testClock =
-    config.TEST_CLOCK === 'on' ? createSettableClock(() => runMinuteJobs(context, log)) : undefined;
+    config.TEST_CLOCK === 'on'
+      ? createSettableClock(async () => void (await runMinuteJobs(context, log)))
+      : undefined;
   const database = openDatabase({
     connection,
     testClock,
@@ -80,6 +82,7 @@ export async function startService(config: Config): Promise<Service> {
   });
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   let accepting = true;
+  let jobs: MinuteJobs | undefined;
   const context: Context = {
     db: database.db,
     clock: testClock ?? systemClock,
@@ -97,11 +100,13 @@ export async function startService(config: Config): Promise<Service> {
     log,
     redis,
     version,
+    databaseKind: databaseKind(config),
+    jobsCompletedAt: () => jobs?.lastCompletedAt(),
     accepting: () => accepting,
     ...(testClock && { testClock }),
   });
   const address = await app.listen({ host: config.HOST, port: config.PORT });
-  const jobs = startMinuteJobs(context, log);
+  jobs = startMinuteJobs(context, log);
   log.info({ version, node: process.version, database: databaseKind(config), address }, 'Started');
   for (const line of welcome(address, config, { migrations, isNew })) log.info(line);
 
@@ -111,7 +116,7 @@ export async function startService(config: Config): Promise<Service> {
     async stop(reason) {
       log.info({ reason }, 'Stopping');
       accepting = false;
-      const jobsStopped = jobs.stop(); // at once: its batch at hand ends while the requests do
+      const jobsStopped = jobs?.stop(); // at once: its batch at hand ends while the requests do
       // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
       if (config.production) await sleep(BALANCERS_LOOK_AWAY_MS);
       // What may take minutes is broken off, as its reader or sender sees, while the other requests end.

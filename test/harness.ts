@@ -109,6 +109,8 @@ export async function startTestService(environment: Record<string, string> = {})
     log,
     redis,
     version: 'test',
+    databaseKind: 'PostgreSQL',
+    jobsCompletedAt: () => undefined,
     accepting: () => true,
     testClock: clock,
   };

@@ -109,6 +109,8 @@ export function createHttpServer(company: Company, log: Log) {
         path: pathOf(request.originalUrl),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
+        client: request.ip,
+        ...(request.actor && { userId: request.actor.userId }),
       },
       'request',
     );

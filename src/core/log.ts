@@ -10,6 +10,7 @@ export function createLog({ LOG_LEVEL, production }: Pick<Config, 'LOG_LEVEL' | 
   const options = {
     level: LOG_LEVEL,
     base: null,
+    formatters: { level: (label: string) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     serializers: { err: withoutRows },
   };

@@ -163,7 +163,10 @@ describe('a mistake in the configuration', () => {
     expectRefusal(unreachable, 'DATABASE_URL');
     expect(unreachable.stderr).not.toContain(password);
     // ICU knows it, PostgreSQL does not.
-    const zone = await failToStart({ DATABASE_URL: await newDatabase(), BUSINESS_TIMEZONE: 'US/Pacific-New' });
+    const zone = await failToStart({
+      DATABASE_URL: await newDatabase(),
+      BUSINESS_TIMEZONE: 'US/Pacific-New',
+    });
     expectRefusal(zone, 'BUSINESS_TIMEZONE', 'PostgreSQL');
     const elsewhere = await failToStart({ DATABASE_URL: await newDatabase(), HOST: '192.0.2.1' });
     expectRefusal(elsewhere, 'HOST');
@@ -295,6 +298,39 @@ describe('production', () => {
     expect(await read(service, token, '/payplans')).toEqual([]);
     expect(await npmRun('seed', [], environment)).toMatchObject({ status: 1 });
     expect((await service.stop()).status).toBe(0);
+  });
+
+  test('logs JSON with level names: the start with what runs, each request with who called, the stop', async () => {
+    const environment = { ...PRODUCTION, DATABASE_URL: await newDatabase() };
+    const service = await startService(environment);
+    const created = await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD });
+    expect(created).toMatchObject({ status: 0 });
+    const token = await signIn(service);
+    const { id: userId } = await read(service, token, '/auth/me');
+    const { stdout } = await service.stop('SIGTERM');
+    const lines: Record<string, unknown>[] = linesOf(stdout).map((line) => JSON.parse(line));
+    expect(new Set(lines.map(({ level }) => level))).toEqual(new Set(['info']));
+    const node = process.version;
+    expect(lines.filter(({ msg }) => msg === 'Started')).toMatchObject([
+      {
+        version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+        node,
+        database: 'PostgreSQL',
+        address: service.origin,
+      },
+    ]);
+    const call = {
+      msg: 'request',
+      method: 'GET',
+      path: '/api/auth/me',
+      status: 200,
+      client: '127.0.0.1',
+      userId,
+    };
+    expect(lines).toContainEqual(expect.objectContaining(call));
+    expect(lines.find(({ path }) => path === '/api/auth/login')).not.toHaveProperty('userId');
+    expect(lines.at(-1)).toMatchObject({ msg: 'Stopped' });
+    expect(lines.filter(({ msg }) => msg === 'Stopping')).toMatchObject([{ reason: 'SIGTERM' }]);
   });
 });
 

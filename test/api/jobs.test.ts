@@ -164,6 +164,26 @@ describe('the minute jobs', () => {
     await Promise.all([jobs.stop(), holder.stop()]);
   });
 
+  it('tell when they were last completed, which a run with a failing step is not', async () => {
+    let fails = true;
+    let runs = 0;
+    const flaky = step('flaky', async () => {
+      runs += 1;
+      if (fails) throw new Error('not yet');
+      return 0;
+    });
+    const began = Date.now();
+    const jobs = startMinuteJobs(service.context, log, { steps: [flaky], intervalMs: 10 });
+    await vi.waitFor(() => expect(runs).toBeGreaterThanOrEqual(2), { timeout: 5_000 });
+    expect(jobs.lastCompletedAt()).toBeUndefined();
+    fails = false;
+    await vi.waitFor(() => expect(jobs.lastCompletedAt()?.getTime()).toBeGreaterThanOrEqual(began), {
+      timeout: 5_000,
+    });
+    await jobs.stop();
+    error.mockClear();
+  });
+
   it('need no more connections than the smallest pool has', async () => {
     const smallest = openDatabase({
       connection: service.connection,

@@ -1,5 +1,8 @@
+import { sql } from 'kysely';
+import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { createCaller, useService } from '../harness.ts';
+import { buildApp } from '../../src/app.ts';
+import { createCaller, notification, useService } from '../harness.ts';
 
 describe('GET /metrics', () => {
   const token = 'a token of the monitoring';
@@ -22,6 +25,81 @@ describe('GET /metrics', () => {
     const answer = await createCaller(service.origin)('GET', '/metrics', undefined, { token: wrong });
     expect(answer.status).toBe(401);
     expect(answer.text).not.toContain('nodejs_');
+  });
+});
+
+describe('the figures of the business', () => {
+  const token = 'a token of the monitoring';
+  const service = useService({ METRICS_TOKEN: token });
+  /** As an instance that was started a moment ago: figures are kept for some seconds. */
+  async function scrape(completedAt?: Date): Promise<string> {
+    const app = buildApp({ ...service.parts, jobsCompletedAt: () => completedAt });
+    try {
+      const answer = await app.inject({ url: '/metrics', headers: { authorization: `Bearer ${token}` } });
+      expect(answer.statusCode).toBe(200);
+      return answer.body;
+    } finally {
+      await app.close();
+    }
+  }
+  const insertPending = (rows: number) =>
+    sql`insert into notifications (provider, raw_body, status, received_at)
+      select 'test', '{}', 'pending', now() - interval '10 minutes' from generate_series(1, ${rows}::int)`.execute(
+      service.context.db,
+    );
+
+  it('begin at 0, beside what runs', async () => {
+    const text = await scrape();
+    expect(text).toContain(
+      `ams_build_info{version="test",node="${process.version}",database="PostgreSQL"} 1`,
+    );
+    expect(text.match(/^ams_waiting\{what="\w+"\} 0$/gm)).toHaveLength(6);
+    expect(text).toContain('\nams_oldest_pending_notification_seconds 0\n');
+    expect(text).not.toMatch(/^ams_minute_jobs_completed_timestamp_seconds/m);
+    expect(await scrape(new Date(1_800_000_000_000))).toContain(
+      '\nams_minute_jobs_completed_timestamp_seconds 1800000000\n',
+    );
+  });
+
+  it('count what waits for staff and for the service, and how long', async () => {
+    await service.call('POST', '/webhooks/payments/mobilemoney', notification({ BillRefNumber: 'nobody' }));
+    await insertPending(2);
+    const text = await scrape();
+    expect(text).toContain('ams_waiting{what="unmatched_payments"} 1\n');
+    expect(text).toContain('ams_waiting{what="pending_notifications"} 2\n');
+    expect(text).toContain('ams_waiting{what="conflicts"} 0\n');
+    expect(Number(/^ams_oldest_pending_notification_seconds (.*)$/m.exec(text)?.[1])).toBeCloseTo(600, -2);
+  });
+
+  it('cost no more however much waits: counting ends at 10,000', async () => {
+    await insertPending(10_050);
+    expect(await scrape()).toContain('ams_waiting{what="pending_notifications"} 10000\n');
+  });
+
+  it('are left out while the database is slow, and do not hold up the others', async () => {
+    const blocker = new pg.Client(service.connection);
+    await blocker.connect();
+    try {
+      await blocker.query('begin; lock table notifications in access exclusive mode');
+      const began = performance.now();
+      const text = await scrape();
+      expect(performance.now() - began).toBeLessThan(3_000);
+      expect(text).toContain('nodejs_eventloop_lag_seconds');
+      expect(text).not.toMatch(/^ams_(waiting|oldest)/m);
+    } finally {
+      await blocker.end();
+    }
+  });
+
+  it('are read once for all who ask within ten seconds', async () => {
+    const pending = async () => {
+      const { text } = await createCaller(service.origin)('GET', '/metrics', undefined, { token });
+      return /^ams_waiting\{what="pending_notifications"\} \d+$/m.exec(text)?.[0];
+    };
+    const first = await pending();
+    expect(first).toBeDefined();
+    await sql`delete from notifications where status = 'pending'`.execute(service.context.db);
+    expect(await pending()).toBe(first);
   });
 });
 

@@ -49,8 +49,8 @@ export interface Sample {
 const MB = 1_000_000;
 const PAGE_BYTES = 4_096;
 const PRELOAD = join(import.meta.dirname, 'loop-delay.mjs');
-const WARNING_LEVEL = 40;
-const ERROR_LEVEL = 50;
+const ERROR_LEVELS = ['error', 'fatal'];
+const TROUBLE_LEVELS = ['warn', ...ERROR_LEVELS];
 /** More than an instance logs between two samples, in characters. */
 const LATEST_OUTPUT = 2_000_000;
 
@@ -78,7 +78,7 @@ export async function startGauged(environment: Environment): Promise<GaugedServi
 
 /** A line of the log, as a cause that can be counted. */
 interface Trouble {
-  level: number;
+  level: string;
   cause: string;
 }
 
@@ -93,8 +93,8 @@ export function createGauges(services: readonly RunningService[], url: string, m
     troubles(): { errors: string[]; warnings: string[] } {
       const all = [...troubles.values()];
       return {
-        errors: countsOf(all.filter(({ level }) => level >= ERROR_LEVEL)),
-        warnings: countsOf(all.filter(({ level }) => level < ERROR_LEVEL)),
+        errors: countsOf(all.filter(({ level }) => ERROR_LEVELS.includes(level))),
+        warnings: countsOf(all.filter(({ level }) => !ERROR_LEVELS.includes(level))),
       };
     },
     async read(): Promise<Sample> {
@@ -151,8 +151,8 @@ async function memoryOfChildren(parent: number): Promise<number> {
 }
 
 function readTrouble(line: string): Trouble | undefined {
-  const level = Number(/^{"level":(\d+)/.exec(line)?.[1] ?? 0);
-  if (level < WARNING_LEVEL || !line.endsWith('}')) return undefined;
+  const level = /^{"level":"(\w+)"/.exec(line)?.[1] ?? '';
+  if (!TROUBLE_LEVELS.includes(level) || !line.endsWith('}')) return undefined;
   const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
   return { level, cause: err ? `${msg}: ${err.message}` : msg };
 }
