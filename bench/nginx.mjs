@@ -5,7 +5,7 @@ import { answering, freePort } from './programs.mjs';
 const NGINX = process.env.BENCH_NGINX ?? '/usr/sbin/nginx';
 
 /**
- * nginx as docs/operations.md sets it, as an ordinary program that keeps its files in the scratch folder, with an
+ * nginx as deploy/nginx.conf sets it, as an ordinary program that keeps its files in the scratch folder, with an
  * address for each group of instances; each group gets its calls in turn.
  *
  * @param groups lists of ports that instances listen on.

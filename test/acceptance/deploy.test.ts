@@ -1,13 +1,32 @@
 import { spawnSync } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
-import { cleanUpAfterwards, newFolder, processesIn, ROOT, startService } from './process.ts';
+import { text } from 'node:stream/consumers';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { notification } from '../harness.ts';
+import { registerAdmin } from './client.ts';
+import {
+  cleanUpAfterwards,
+  freePort,
+  launch,
+  NO_RATE_LIMITS,
+  newDatabase,
+  newFolder,
+  processesIn,
+  ROOT,
+  type RunningService,
+  startService,
+} from './process.ts';
 
 vi.setConfig({ testTimeout: 60_000 });
 cleanUpAfterwards();
 
 const has = (program: string, ...args: string[]) => spawnSync(program, args).status === 0;
+// Debian installs it where ordinary users do not look.
+const NGINX = ['nginx', '/usr/sbin/nginx'].find((program) => has(program, '-v')) ?? 'nginx';
 
 describe('deploy/ams.service', () => {
   const unit = join(ROOT, 'deploy', 'ams.service');
@@ -37,6 +56,132 @@ describe('deploy/ams.service', () => {
     );
     expect(await service.stop('SIGTERM')).toMatchObject({ status: 0, signal: null });
     expect(await processesIn(stateDirectory)).toEqual([]);
+  });
+});
+
+describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf', () => {
+  const TOKEN = 'a-secret-of-the-provider';
+  const webhook = `/api/webhooks/payments/mobilemoney?token=${TOKEN}`;
+  let service: RunningService;
+  let adminToken: string;
+  let ports: { http: number; https: number };
+  let logs: string;
+  let nginx: ReturnType<typeof launch>;
+
+  beforeAll(async () => {
+    service = await startService({
+      ...NO_RATE_LIMITS,
+      DATABASE_URL: await newDatabase(),
+      TRUST_PROXY: '127.0.0.1',
+      WEBHOOK_SECRET: TOKEN,
+      METRICS_TOKEN: TOKEN,
+    });
+    adminToken = await registerAdmin(service);
+    ports = { http: await freePort(), https: await freePort() };
+    ({ nginx, logs } = await startNginx([service.port, await freePort()]));
+  });
+
+  /** nginx with the file as it is, but for the addresses, the certificate and the places of its logs. */
+  async function startNginx(instances: number[]) {
+    const folder = await newFolder();
+    const certificate = ['-out', join(folder, 'fullchain.pem'), '-keyout', join(folder, 'privkey.pem')];
+    const subject = ['-subj', '/CN=ams.example.com', '-days', '1', '-nodes'];
+    const { status } = spawnSync('openssl', [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      ...subject,
+      ...certificate,
+    ]);
+    expect(status).toBe(0);
+    const site = (await readFile(join(ROOT, 'deploy', 'nginx.conf'), 'utf8'))
+      .replace('listen 80;', `listen 127.0.0.1:${ports.http};`)
+      .replace('listen 443 ssl;', `listen 127.0.0.1:${ports.https} ssl;`)
+      .replace('127.0.0.1:8081', `127.0.0.1:${instances[0]}`)
+      .replace('127.0.0.1:8082', `127.0.0.1:${instances[1]}`)
+      .replaceAll('/etc/ssl/ams', folder)
+      .replaceAll('/var/log/nginx', folder);
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+    const main = join(folder, 'nginx.conf');
+    await writeFile(
+      main,
+      `daemon off; pid ${folder}/nginx.pid; worker_processes 1; events { worker_connections 64; }
+      http { ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join(' ')}
+      access_log ${folder}/access.log; error_log ${folder}/error.log; # as Debian sets them for all sites
+      ${site} }`,
+    );
+    const started = launch([NGINX, '-e', join(folder, 'start.log'), '-p', folder, '-c', main], folder, {});
+    const isUp = () => send('GET', '/livez').then(({ status }) => status === 200);
+    await vi.waitUntil(() => isUp().catch(() => false), { timeout: 10_000 });
+    return { nginx: started, logs: folder };
+  }
+
+  /** A request to the TLS port, from another address than nginx has. */
+  async function send(method: string, path: string, body = '', headers: Record<string, string> = {}) {
+    const sending = request({
+      ...{ host: '127.0.0.1', port: ports.https, servername: 'ams.example.com', localAddress: '127.0.0.2' },
+      ...{ method, path, rejectUnauthorized: false, agent: false },
+      headers: { host: 'ams.example.com', 'content-length': Buffer.byteLength(body), ...headers },
+    });
+    sending.end(body);
+    const [answer] = (await once(sending, 'response')) as [IncomingMessage];
+    return { status: answer.statusCode, text: await text(answer) };
+  }
+
+  const post = (id: string) =>
+    send('POST', webhook, JSON.stringify(notification({ TransID: id })), {
+      'content-type': 'application/json',
+    });
+  const logged = async () => {
+    const names = (await readdir(logs)).filter((name) => name.endsWith('.log'));
+    expect(names).toEqual(
+      expect.arrayContaining(['access.log', 'error.log', 'ams-access.log', 'ams-error.log']),
+    );
+    return (await Promise.all(names.map((name) => readFile(join(logs, name), 'utf8')))).join('');
+  };
+
+  test('passes calls on to the instance that answers, with the address of the caller', async () => {
+    for (let call = 0; call < 4; call++) expect((await send('GET', '/readyz')).status).toBe(200);
+    for (const id of ['NGINX1', 'NGINX2', 'NGINX3']) expect((await post(id)).status).toBe(200);
+    await expect.poll(() => service.output()).toMatch(/"path":"\/api\/webhooks.*"client":"127\.0\.0\.2"/);
+  });
+
+  test('lets a statement of 1.9 MB through, and leaves refusals to the service', async () => {
+    const line = (n: number) =>
+      `NGX${n},2026-01-02 10:00:00,Completed,1.00,,254700000000 - Some Payer,unknown\r\n`;
+    const heading =
+      'Receipt No.,Completion Time,Transaction Status,Paid In,Withdrawn,Other Party Info,A/C No.\r\n';
+    const statement = heading + Array.from({ length: 25_000 }, (_, n) => line(n)).join('');
+    expect(Buffer.byteLength(statement)).toBeGreaterThan(1_900_000);
+    const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'text/csv' };
+    const accepted = await send('POST', '/api/v1/reconciliations/statements', statement, headers);
+    expect(accepted.status, accepted.text).toBe(201);
+    const again = await send('POST', '/api/reconciliations/statements', statement, headers);
+    expect(again).toMatchObject({ status: 409, text: expect.stringContaining('DUPLICATE_ENTRY') });
+    const stranger = await send('POST', '/api/reconciliations/statements', statement, {
+      'content-type': 'text/csv',
+    });
+    expect(stranger).toMatchObject({ status: 401, text: expect.stringContaining('UNAUTHORIZED') });
+  });
+
+  test('keeps the figures to itself, and sends plain HTTP to TLS', async () => {
+    expect((await send('GET', '/metrics', '', { authorization: `Bearer ${TOKEN}` })).status).toBe(404);
+    const plain = await fetch(`http://127.0.0.1:${ports.http}/api-docs?x=1`, { redirect: 'manual' });
+    expect(plain.status).toBe(301);
+    expect(plain.headers.get('location')).toBe('https://127.0.0.1/api-docs?x=1');
+  });
+
+  test('writes no query to its logs, also of calls that fail', async () => {
+    await service.stop();
+    expect((await post('NGINX4')).status).toBe(502);
+    nginx.child.kill('SIGQUIT');
+    await nginx.ended;
+    const lines = await logged();
+    expect(lines).toMatch(/^127\.0\.0\.2 \[.*\] "POST \/api\/webhooks\/payments\/mobilemoney" 200 /m);
+    expect(lines).toMatch(/"POST \/api\/webhooks\/payments\/mobilemoney" 502 /);
+    expect(lines).not.toContain(TOKEN);
+    expect(lines).not.toContain('token=');
   });
 });
 

@@ -190,7 +190,8 @@ export function report(text: string): void {
   process.stdout.write(`  ${text}\n`);
 }
 
-function launch([file = '', ...args]: string[], cwd: string, environment: Environment) {
+/** Starts a program that is ended with the tests of the file. */
+export function launch([file = '', ...args]: string[], cwd: string, environment: Environment) {
   const { PATH = '', HOME = '' } = process.env;
   // The Node of the tests comes first: npm, and the `node` in its scripts, shall be no other.
   const path = `${dirname(process.execPath)}:${PATH}`;
