@@ -53,7 +53,7 @@ export async function prepareDatabase(
 /** Node.js and PostgreSQL bring lists of time zones of their own, and statements use both. */
 async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
   try {
-    await sql`select now() at time zone ${name}`.execute(db);
+    await sql`select timestamptz 'epoch' at time zone ${name}`.execute(db);
   } catch (cause) {
     if (sqlState(cause) !== INVALID_PARAMETER_VALUE) throw cause;
     throw new PreparationError(

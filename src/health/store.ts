@@ -28,7 +28,7 @@ export async function readWaiting(db: Db): Promise<Waiting> {
   );
   const { rows } = await sql<Waiting['counts'] & { oldest_pending_seconds: number }>`
     select ${sql.join(counts)},
-      (select coalesce(extract(epoch from now() - received_at), 0)::float8
+      (select coalesce(extract(epoch from business_now() - received_at), 0)::float8
        from (select min(id) as id from notifications where status = 'pending') oldest
        left join notifications using (id)) as oldest_pending_seconds`.execute(db);
   const [row] = rows;
