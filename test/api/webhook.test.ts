@@ -641,7 +641,8 @@ describe('a transaction whose payment was reversed', () => {
     for (let i = 0; i < 2; i += 1)
       expect(accepted(await notify(service, sent))).toEqual({ outcome: 'repeated', paymentId });
     expect((await accountNow(service, account.id)).paid).toBe(0);
-    const list = await service.call('GET', '/notifications?filter[flags][contains]=repeated_after_reversal');
+    const flagged = `filter[flags][contains]=repeated_after_reversal&filter[transactionRef]=${sent.TransID}`;
+    const list = await service.call('GET', `/notifications?${flagged}`);
     expect(list.body.data[0]).toMatchObject({ paymentId, flags: ['repeated_after_reversal'] });
   });
 
