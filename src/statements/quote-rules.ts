@@ -42,21 +42,23 @@ interface QuotedPayment {
   remainderMinor: Minor;
   balanceMinor: Minor;
   creditMinor: Minor;
+  /** Whether the account is completed once the amount is paid on the day. */
   completes: boolean;
 }
 
 /**
- * What a customer could pay on a day, if nothing else is paid until then. A pending account counts as activated
- * on a day to come that is not before its activation date.
+ * What a customer could pay on a day, if nothing else is paid until then. A pending account counts as active
+ * from its activation date on.
  */
 export function quoteOf(
   account: QuotedAccount,
-  { date, today, amountMinor }: { date: PlainDate; today: PlainDate; amountMinor: Minor | null },
+  { date, amountMinor }: { date: PlainDate; amountMinor: Minor | null },
 ): Quote {
-  const { terms, status, paidMinor } = account;
+  const { terms, paidMinor } = account;
+  const activated = isActivated(account.status, terms, date);
+  const status = account.status === 'pending' && activated ? 'active' : account.status;
   const total = totalMinor(terms);
   const closed = isClosed(status);
-  const activated = isActivated(status, date, today);
   const positionOf = (paid: Minor) => position(terms, { paidMinor: paid, today: date, closed, activated });
   const at = positionOf(paidMinor);
   const before = dueBy(terms, addDays(date, -1)) - paidMinor;
@@ -82,7 +84,7 @@ export function quoteOf(
       remainderMinor: minMinor(amount, begun),
       balanceMinor: owed > 0n ? owed : 0n,
       creditMinor: owed < 0n ? -owed : 0n,
-      completes: status !== 'completed' && isToComplete(status, paid, total),
+      completes: isToComplete(status, paid, total),
     };
   }
 }

@@ -81,7 +81,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         tags: ['Accounts'],
         summary: 'What is due on a day, what settles the account, and how far an amount would carry it',
         description:
-          'As if nothing else were paid until then. A pending account counts as activated on a day to come.',
+          'Assumes that nothing else is paid until then. A pending account counts as active from its activation date on.',
         params: IdParams,
         querystring: QuoteQuery,
         response: { 200: Envelope(Quote, 'Quote made.') },
@@ -100,7 +100,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       if (amountMinor !== null && !canTake(books, amountMinor))
         throw invalidField('amount', 'is more than this account can still take');
       const quoted = { terms: termsOf(account), status: books.status, paidMinor: books.paidMinor };
-      const quote = quoteOf(quoted, { date, today: day, amountMinor });
+      const quote = quoteOf(quoted, { date, amountMinor });
       return ok(toQuote(account, date, quote, currency), 'Quote made.');
     },
   );

@@ -313,9 +313,9 @@ export function refuseTooMany(rows: number, most = MAX_ROWS): void {
   ]);
 }
 
-/** A pending account is activated on its day, which one that lies ahead still can be. */
-export function isActivated(status: AccountStatus, day: PlainDate, today: PlainDate): boolean {
-  return status !== 'pending' || compareDates(day, today) > 0;
+/** Whether an account is activated by a day: a pending one is on its activation date, whenever the job runs. */
+export function isActivated(status: AccountStatus, { activationDate }: Terms, day: PlainDate): boolean {
+  return status !== 'pending' || compareDates(activationDate, day) <= 0;
 }
 
 function earlier(a: PlainDate, b: PlainDate): PlainDate {

@@ -244,7 +244,7 @@ export const Quote = Type.Object(
           balance: Money,
           credit: Money,
           arrears: Money,
-          completes: Type.Boolean({ description: 'Whether the account is completed by it.' }),
+          completes: Type.Boolean({ description: 'Whether the account is completed once it is paid.' }),
           ...standing,
         },
         { description: 'Where the amount would leave the account; null without one.' },

@@ -54,7 +54,7 @@ export async function makeStatement(
     };
   });
   const terms = termsOf(account);
-  const activated = isActivated(account.status, period.to, day);
+  const activated = isActivated(account.status, terms, period.to);
   return {
     account,
     accountNumber: formatAccountNumber(id),

@@ -3,6 +3,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { csvText } from '../../src/core/csv.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
@@ -557,6 +558,23 @@ describe('GET /accounts/:id/quote', () => {
     const { amount: _amount, itemsCovered: _items, remainder: _rest, completes, ...promised } = rest.payment;
     expect(completes).toBe(true);
     expect(after).toMatchObject(promised);
+  });
+
+  it('says of a pending account that a payment completes it from the activation date on, and the payment does', async () => {
+    setToday(service, '2026-11-02');
+    const { id, total } = await newAccount(service, { activationDate: '2026-11-09' });
+    const completes = async (date: string, amount: number) =>
+      (await quoteOf(id, { date, amount })).payment.completes;
+    expect(await completes('2026-11-08', total)).toBe(false);
+    expect(await completes('2026-11-09', total)).toBe(true);
+    expect(await completes('2026-11-20', total)).toBe(true);
+    expect(await completes('2026-11-09', total - 0.01)).toBe(false);
+
+    await pay(service, id, total);
+    expect((await accountNow(service, id)).status).toBe('pending');
+    setToday(service, '2026-11-09');
+    await activateDueAccounts(service.context, new AbortController().signal);
+    expect((await accountNow(service, id)).status).toBe('completed');
   });
 
   it('refuses a day that is over and amounts that are none', async () => {

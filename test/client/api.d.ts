@@ -549,7 +549,7 @@ export interface paths {
         };
         /**
          * What is due on a day, what settles the account, and how far an amount would carry it
-         * @description As if nothing else were paid until then. A pending account counts as activated on a day to come.
+         * @description Assumes that nothing else is paid until then. A pending account counts as active from its activation date on.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -3726,7 +3726,7 @@ export interface components {
                 credit: number;
                 /** @description In units of the currency. */
                 arrears: number;
-                /** @description Whether the account is completed by it. */
+                /** @description Whether the account is completed once it is paid. */
                 completes: boolean;
                 /** @enum {string} */
                 paymentState: "paid_off" | "closed" | "not_due" | "late" | "in_grace" | "paid_ahead" | "current";

@@ -154,7 +154,6 @@ async function pictureOf(run: Case, lived: Lived, { asked, period: { from, days 
     partOfStatement: await storyTold(run, lived, { from: begin, to: addDays(begin, days) }),
     quote: quoteOf(quoted, {
       date: addDays(day, asked.days),
-      today: day,
       amountMinor: BigInt(asked.amountMinor),
     }),
     summary: period.endDate < day ? withoutSuspensions(summary) : summary,
