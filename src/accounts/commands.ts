@@ -31,6 +31,7 @@ import {
   insertAccount,
   insertStatusChange,
   latenessOf,
+  laterMoneyDate,
   lockAccount,
   lockAccountsToActivate,
   lockAccountsToSuspend,
@@ -106,8 +107,11 @@ export async function changeAccount(
 }
 
 /**
- * Activates the pending accounts whose day has come, a batch a transaction; the number of them. Ends early,
- * between two batches, when the signal says so.
+ * Activates the pending accounts whose activation date has come, one batch per transaction. The change of status
+ * has the activation date even when the job runs days later, because instalments fall due from that date.
+ *
+ * @param signal stops it between two batches.
+ * @returns the number of activated accounts.
  */
 export async function activateDueAccounts(context: Context, signal: AbortSignal): Promise<number> {
   const batchSize = 200;
@@ -116,8 +120,9 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
     const batch = await inTransaction(context.db, async (tx) => {
       const accounts = await lockAccountsToActivate(tx, today(context), batchSize);
       for (const account of accounts) {
-        const active = await moveAccount(tx, context, SYSTEM, account, { to: 'active', reason: null });
-        await completeIfPaid(tx, context, active);
+        const date = account.activation_date;
+        const active = await moveAccount(tx, context, SYSTEM, account, { to: 'active', reason: null, date });
+        await completeIfPaid(tx, context, active, await laterMoneyDate(tx, account.id, date));
       }
       return accounts.length;
     });
@@ -248,6 +253,8 @@ interface StatusMove {
   to: AccountStatus;
   reason: string | null;
   cause?: StatusCause | null;
+  /** The business day of the move; default: today. */
+  date?: PlainDate;
 }
 
 async function moveAccount(
@@ -257,8 +264,7 @@ async function moveAccount(
   account: AccountRow,
   move: StatusMove,
 ): Promise<AccountRow> {
-  const { to, reason } = move;
-  const day = today(context);
+  const { to, reason, date: day = today(context) } = move;
   const booking = bookingOfMove(account, to);
   if (booking) {
     await postToLedger(tx, {
@@ -287,11 +293,16 @@ function bookingOfMove(account: AccountRow, to: AccountStatus): Booking | undefi
   return undefined;
 }
 
-async function completeIfPaid(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
+async function completeIfPaid(
+  tx: Tx,
+  context: Context,
+  account: AccountRow,
+  date = today(context),
+): Promise<AccountRow> {
   const { status, reason } = await statusAfter(tx, account, BigInt(account.paid_minor));
   if (status === account.status) return account;
   const completed = await updateAccount(tx, account.id, { status, reason });
-  await recordMove(tx, context, SYSTEM, account, { to: status, reason });
+  await recordMove(tx, context, SYSTEM, account, { to: status, reason, date });
   return completed;
 }
 
@@ -329,11 +340,11 @@ async function recordMove(
   context: Context,
   actor: Actor,
   account: AccountRow,
-  { to, reason, cause = null }: StatusMove,
+  { to, reason, cause = null, date: day = today(context) }: StatusMove,
 ): Promise<void> {
   const { id: accountId, status: from } = account;
   const actorUserId = actor.userId;
-  await insertStatusChange(tx, { accountId, from, to, reason, cause, actorUserId, day: today(context) });
+  await insertStatusChange(tx, { accountId, from, to, reason, cause, actorUserId, day });
   await audit(tx, actor, {
     action: 'account.status',
     resource: 'account',

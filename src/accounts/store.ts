@@ -172,6 +172,15 @@ export async function findCause(tx: Tx, accountId: number): Promise<StatusCause 
   return last?.cause ?? null;
 }
 
+/** The value date of the account's latest money, but not before the given date. */
+export async function laterMoneyDate(tx: Tx, accountId: number, date: PlainDate): Promise<PlainDate> {
+  const { rows } = await sql<{ date: PlainDate }>`
+    select greatest(max(value_date), ${date}::date) as date from account_money where account_id = ${accountId}`.execute(
+    tx,
+  );
+  return rows[0]?.date ?? date;
+}
+
 /** The accounts that wait for a day that has come; not those that another transaction works on. */
 export async function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: number): Promise<AccountRow[]> {
   return (

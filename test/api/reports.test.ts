@@ -349,6 +349,51 @@ describe('the figures of a day that has passed', () => {
     expect(new Set([...seen.values()].map((figures) => JSON.stringify(figures))).size).toBe(seen.size);
   });
 
+  it('count an account as activated on its activation date when the job runs weeks later', async () => {
+    setToday(service, '2028-03-06');
+    const { id } = await newAccount(service, { activationDate: '2028-03-15' });
+    const paidOff = await newAccount(service, { activationDate: '2028-03-15' });
+    await pay(service, paidOff.id, paidOff.total);
+    setToday(service, '2028-04-10');
+    await pay(service, id, 100);
+    await activateDueAccounts(service.context, NOT_STOPPING);
+
+    const history = async (accountId: number) =>
+      (await service.call('GET', `/accounts/${accountId}/history?sort=id:asc`)).body.data;
+    expect(await history(id)).toMatchObject([
+      { to: 'pending', date: '2028-03-06' },
+      { to: 'active', date: '2028-03-15', actor: 'system' },
+    ]);
+    expect((await history(paidOff.id)).at(-1)).toMatchObject({ to: 'completed', date: '2028-03-15' });
+
+    const week = await summary('2028-03-13', '2028-03-19');
+    expect(week.activated).toMatchObject({ count: 2, contractValue: 2 * paidOff.total });
+    const figures = portfolioOf(await readPortfolio(async (path) => (await service.call('GET', path)).body), {
+      startDate: '2028-03-13',
+      endDate: '2028-03-19',
+      today: '2028-04-10',
+      ...OFFSET,
+    });
+    expect(week).toMatchObject(figures);
+    const before = await summary('2028-03-13', '2028-03-14');
+    const statement = await done(service, 'GET', `/accounts/${id}/statement?to=2028-03-19`);
+    expect(week.arrears - before.arrears).toBe(statement.closing.arrears);
+    expect(statement.closing.arrears).toBe(2_000);
+  });
+
+  it('complete a late activated account on the day of the payment that came after its activation date', async () => {
+    setToday(service, '2028-06-01');
+    const { id, total } = await newAccount(service, { activationDate: '2028-06-05' });
+    setToday(service, '2028-06-12');
+    await pay(service, id, total);
+    await activateDueAccounts(service.context, NOT_STOPPING);
+    const { data } = (await service.call('GET', `/accounts/${id}/history?sort=id:asc`)).body;
+    expect(data.slice(1)).toMatchObject([
+      { to: 'active', date: '2028-06-05' },
+      { to: 'completed', date: '2028-06-12' },
+    ]);
+  });
+
   it('have an account that was recorded late as it stood when it was', async () => {
     setToday(service, '2025-06-01');
     const { id } = await newAccount(service, { activationDate: '2025-01-06' });
