@@ -113,6 +113,7 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
   );
   const there = all.filter((a) => a.standing !== undefined);
   const sold = all.filter((a) => a.standing !== 'cancelled');
+  const contracts = there.filter((a) => a.standing !== 'cancelled');
   const receivable = there.filter((a) => RECEIVABLE.includes(a.standing ?? ''));
   const outstanding = sum(receivable, (a) => a.balance);
   const ratio = (numerator: bigint, denominator: bigint, accounts: readonly unknown[]) => ({
@@ -155,19 +156,14 @@ export function portfolioOf(raw: RawPortfolio, span: Span) {
           !['pending', 'cancelled'].includes(a.standing ?? ''),
       ),
     ),
-    contractValue: units(
-      sum(
-        there.filter((a) => a.standing !== 'cancelled'),
-        (a) => a.total,
-      ),
-    ),
+    contractValue: units(sum(contracts, (a) => a.total)),
     collected: units(sum(all, (a) => a.collected)),
     outstanding: units(outstanding),
     arrears: units(sum(receivable, (a) => a.arrears)),
     byStatus: STATUSES.map((status) => ({ status, ...group(there.filter((a) => a.standing === status)) })),
-    byProduct: [...new Set(there.map((a) => a.productId))]
+    byProduct: [...new Set(contracts.map((a) => a.productId))]
       .sort((a, b) => a - b)
-      .map((productId) => ({ productId, ...group(there.filter((a) => a.productId === productId)) })),
+      .map((productId) => ({ productId, ...group(contracts.filter((a) => a.productId === productId)) })),
     collectionRate: ratio(
       sum(sold, (a) => a.collectedForInstalments),
       sum(sold, (a) => a.dueInPeriod),

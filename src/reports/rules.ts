@@ -31,7 +31,7 @@ export interface Moment {
   asOf: PlainDate;
   /** The day before the period; asOf where the whole period lies ahead. */
   before: PlainDate;
-  /** Whether asOf is today, so that the accounts' own balances are the answer. */
+  /** Whether asOf is today and nothing is dated later, so that the accounts' own balances are the answer. */
   isToday: boolean;
 }
 

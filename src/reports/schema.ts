@@ -100,8 +100,12 @@ export const AccountSummary = Type.Object(
         'Gross receivables: the balances of active, suspended, defaulted and repossessed accounts. The buckets add up to it.',
     }),
     arrears: Type.Number({ description: 'What of the outstanding is due and not paid.' }),
-    byStatus: Type.Array(Type.Object({ status: Type.String(), ...group })),
-    byProduct: Type.Array(Type.Object({ productId: Id, productName: Type.String(), ...group })),
+    byStatus: Type.Array(Type.Object({ status: Type.String(), ...group }), {
+      description: 'All accounts; the contract value of the cancelled ones is in no other figure.',
+    }),
+    byProduct: Type.Array(Type.Object({ productId: Id, productName: Type.String(), ...group }), {
+      description: 'All accounts but the cancelled ones; contractValue is the sum over the products.',
+    }),
     collectionRate: Ratio(
       'What came in for instalments in the period, to asOf, over the instalments due in it. Without deposits and cancelled accounts; prepayments and arrears are in the numerator.',
     ),
@@ -176,7 +180,7 @@ export const AccountSummary = Type.Object(
             contractValue: 22800,
             outstanding: 19200,
             arrears: 0,
-            accountsUrl: '/api/accounts?filter[productId]=1',
+            accountsUrl: '/api/accounts?filter[productId]=1&filter[status][ne]=cancelled',
           },
         ],
         collectionRate: {

@@ -28,7 +28,7 @@ const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
 /** The figures of the accounts for a period, from a snapshot; its formulas stand in `sumUpAccounts` and in what selects the accounts. */
 export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, period: Period) {
   const { currency } = context;
-  const moment = momentOf(period, today(context));
+  const moment = await readMoment(tx, context, period);
   const figures = await accountFigures(tx, context, period, moment);
   const writeOffs = await writeOffFigures(tx, period, moment);
   const products = await tx.selectFrom('products').select(['id', 'name']).orderBy('id').execute();
@@ -89,9 +89,10 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
       return { status, ...group(rows, accountsUrl({ '[status]': status })) };
     }),
     byProduct: products.flatMap(({ id, name }) => {
-      const rows = figures.filter(({ product_id }) => product_id === id);
+      const rows = sold.filter(({ product_id }) => product_id === id);
       if (count(rows, 'accounts') === 0) return [];
-      return [{ productId: id, productName: name, ...group(rows, accountsUrl({ '[productId]': id })) }];
+      const url = accountsUrl({ '[productId]': id, '[status][ne]': 'cancelled' });
+      return [{ productId: id, productName: name, ...group(rows, url) }];
     }),
     collectionRate: ratio(
       addUp(sold, 'collected_instalments'),
@@ -127,14 +128,33 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   };
 }
 
+/**
+ * The days that the figures are taken on. Today's figures are the accounts' own columns only while nothing is dated
+ * later, which happens when a clock was set back or another instance's clock is ahead.
+ */
+async function readMoment(
+  tx: Tx,
+  context: Pick<Context, 'clock' | 'config'>,
+  period: Period,
+): Promise<Moment> {
+  const moment = momentOf(period, today(context));
+  return { ...moment, isToday: moment.isToday && !(await isAnythingDatedAfter(tx, moment.asOf)) };
+}
+
+async function isAnythingDatedAfter(tx: Tx, day: PlainDate): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    select exists (select from payments where payment_date > ${day}::date)
+      or exists (select from credit_moves where value_date > ${day}::date)
+      or exists (select from account_status_changes where changed_on > ${day}::date) as found`.execute(tx);
+  return rows[0]?.found ?? false;
+}
+
 /** The accounts of one status, product and bucket; money comes as text, whatever a number holds. */
 interface Figures {
   standing: AccountStatus;
   product_id: number;
   /** Index into BUCKETS; null for accounts that are in none. */
   bucket: number | null;
-  /** Whether one of them has money of a later month. */
-  is_ahead: boolean;
   accounts: number;
   contract: string;
   outstanding: string;
@@ -151,7 +171,7 @@ interface Figures {
   due_to_date: string;
 }
 
-type Sum = Exclude<keyof Figures, 'standing' | 'product_id' | 'bucket' | 'is_ahead'>;
+type Sum = Exclude<keyof Figures, 'standing' | 'product_id' | 'bucket'>;
 
 function addUp(figures: Figures[], sum: Sum): bigint {
   return figures.reduce((total, row) => total + BigInt(row[sum]), 0n);
@@ -174,12 +194,9 @@ async function accountFigures(
   const { asOf, before, isToday } = moment;
   const sumUp = (accounts: RawBuilder<unknown>) => sumUpAccounts(tx, context, period, moment, accounts);
   if (!isToday) return sumUp(accountsAt(moment));
-  if (period.startDate === firstOfMonth(asOf)) {
-    const figures = await sumUp(accountsThisMonth(period.startDate));
-    // By the clock of another instance the next month may have begun; then accounts keep that one's money.
-    if (!figures.some(({ is_ahead }) => is_ahead)) return figures;
-  }
-  return sumUp(accountsToday(before));
+  return sumUp(
+    period.startDate === firstOfMonth(asOf) ? accountsThisMonth(period.startDate) : accountsToday(before),
+  );
 }
 
 /** The figures of accounts that `accountsAt`, `accountsToday` or `accountsThisMonth` selects. */
@@ -197,7 +214,7 @@ async function sumUpAccounts(
     with known as (${accounts}),
     placed as (
       select product_id, activation_date, total_minor, deposit_minor, instalment_minor, created_at,
-        paid_end, paid_before, is_there, moved_to, is_ahead,
+        paid_end, paid_before, is_there, moved_to,
         -- The stored date is that of the present sum and status.
         case
           when paid_end = paid_minor and status not in ('cancelled', 'written_off') then next_due_date
@@ -233,7 +250,7 @@ async function sumUpAccounts(
       from standings
       offset '0'
     )
-    select standing, product_id, bucket, bool_or(is_ahead) as is_ahead,
+    select standing, product_id, bucket,
       count(*) filter (where is_there) as accounts,
       coalesce(sum(total_minor) filter (where is_there), 0)::text as contract,
       coalesce(sum(greatest(0, total_minor - paid_end)) filter (where bucket is not null), 0)::text as outstanding,
@@ -258,7 +275,7 @@ async function sumUpAccounts(
 /** The accounts with what they had paid by asOf and before the period, whether they stood then, and their status. */
 function accountsAt({ asOf, before }: Moment): RawBuilder<unknown> {
   return sql`
-    select a.*, false as is_ahead,
+    select a.*,
       a.paid_minor - coalesce(r.after_end, 0) as paid_end,
       a.paid_minor - coalesce(r.since_start, 0) as paid_before,
       m.account_id is null or m.from_status is not null or a.activation_date <= ${asOf}::date as is_there,
@@ -287,10 +304,10 @@ function accountsAt({ asOf, before }: Moment): RawBuilder<unknown> {
     ) m on m.account_id = a.id`;
 }
 
-/** The same for a period that ends today: the accounts as they are. */
+/** The same for a period that ends today, when nothing is dated later: the accounts as they are. */
 function accountsToday(before: PlainDate): RawBuilder<unknown> {
   return sql`
-    select a.*, false as is_ahead, true as is_there, status as moved_to, paid_minor as paid_end,
+    select a.*, true as is_there, status as moved_to, paid_minor as paid_end,
       paid_minor - coalesce(r.since_start, 0) as paid_before
     from accounts a
     left join (
@@ -304,7 +321,7 @@ function accountsToday(before: PlainDate): RawBuilder<unknown> {
 /** The same for this month, without a look at its payments. */
 function accountsThisMonth(month: PlainDate): RawBuilder<unknown> {
   return sql`
-    select *, coalesce(paid_month > ${month}::date, false) as is_ahead, true as is_there, status as moved_to,
+    select *, true as is_there, status as moved_to,
       paid_minor as paid_end,
       paid_minor - case when paid_month = ${month}::date then paid_month_minor else 0 end as paid_before
     from accounts`;

@@ -1956,7 +1956,7 @@ export interface components {
          *           "contractValue": 22800,
          *           "outstanding": 19200,
          *           "arrears": 0,
-         *           "accountsUrl": "/api/accounts?filter[productId]=1"
+         *           "accountsUrl": "/api/accounts?filter[productId]=1&filter[status][ne]=cancelled"
          *         }
          *       ],
          *       "collectionRate": {
@@ -2059,6 +2059,7 @@ export interface components {
             outstanding: number;
             /** @description What of the outstanding is due and not paid. */
             arrears: number;
+            /** @description All accounts; the contract value of the cancelled ones is in no other figure. */
             byStatus: {
                 status: string;
                 count: number;
@@ -2070,6 +2071,7 @@ export interface components {
                 arrears: number;
                 accountsUrl: string | null;
             }[];
+            /** @description All accounts but the cancelled ones; contractValue is the sum over the products. */
             byProduct: {
                 productId: number;
                 productName: string;
@@ -11187,7 +11189,7 @@ export interface operations {
                      *             "contractValue": 22800,
                      *             "outstanding": 19200,
                      *             "arrears": 0,
-                     *             "accountsUrl": "/api/accounts?filter[productId]=1"
+                     *             "accountsUrl": "/api/accounts?filter[productId]=1&filter[status][ne]=cancelled"
                      *           }
                      *         ],
                      *         "collectionRate": {
