@@ -426,10 +426,13 @@ create table notifications (
   processed_at timestamp(3) with time zone,
   payer_name text,
   source payment_source not null default 'webhook'::payment_source,
+  provider_statement_id bigint,
   constraint notifications_check CHECK (((status <> 'processed'::notification_status) OR (outcome IS NOT NULL))),
   constraint notifications_check1 CHECK ((((outcome = 'conflict'::notification_outcome) IS NOT TRUE) OR (conflict_payment_id IS NOT NULL))),
+  constraint notifications_statement_of_import CHECK (((provider_statement_id IS NULL) OR (source = 'import'::payment_source))),
   constraint notifications_conflict_payment_id_fkey FOREIGN KEY (conflict_payment_id) REFERENCES payments(id),
   constraint notifications_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payments(id),
+  constraint notifications_provider_statement_id_fkey FOREIGN KEY (provider_statement_id) REFERENCES provider_statements(id),
   constraint notifications_pkey PRIMARY KEY (id),
   constraint notifications_content_unique UNIQUE (trans_id, provider, content_hash)
 );

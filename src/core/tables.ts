@@ -320,6 +320,7 @@ export interface Notifications {
   payment_id: Int8 | null;
   processed_at: Moment | null;
   provider: string;
+  provider_statement_id: Int8 | null;
   raw_body: string;
   received_at: Generated<Moment>;
   source: Generated<PaymentSource>;

@@ -23,6 +23,8 @@ export interface ReadNotification {
   provider: string;
   /** `import` where the provider's statement told of it. */
   source: PaymentSource;
+  /** Of an import: the provider's statement that it came from. */
+  providerStatementId?: number;
   rawBody: string;
   transId: string;
   contentHash: Buffer;
@@ -46,6 +48,7 @@ export function insertNotification(
     .values({
       provider: notification.provider,
       source: notification.source,
+      provider_statement_id: notification.providerStatementId ?? null,
       raw_body: notification.rawBody,
       trans_id: notification.transId,
       content_hash: notification.contentHash,

@@ -59,7 +59,7 @@ export const ProviderStatement = Type.Object(
         description: 'Of them to be compared: completed, paid in, first of their receipt, no linked id.',
       }),
       compared: Type.Integer(),
-      takenIn: Type.Integer({ description: 'Payments that take-in brought into the books.' }),
+      takenIn: Type.Integer({ description: 'Payments that were imported from this statement.' }),
       reconciled: Type.Integer({ description: 'Payments that were reconciled by this statement.' }),
     }),
     results: Type.Object(Object.fromEntries(LINE_RESULTS.map((result) => [result, figures])), {

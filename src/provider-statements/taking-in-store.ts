@@ -17,8 +17,9 @@ export async function findMissingLines(
 }
 
 /**
- * Counts what the import of these lines brought into the books, in this run or in one that died. Moves on only
- * from where the lines were read: of two processes that took them in, one counts them.
+ * Counts the payments that this statement's import of these lines added, in this run or in one that died; what another
+ * statement imported meanwhile counts there. Moves on only from where the lines were read: of two processes that
+ * imported them, one counts them.
  */
 export async function recordTakenIn(
   db: Db,
@@ -34,7 +35,7 @@ export async function recordTakenIn(
           and l.line_number > ${from.taken_in_to_line} and l.line_number <= ${toLine}
           and exists (
             select from notifications n
-            where n.provider = ${provider} and n.trans_id = l.receipt and n.source = 'import'
+            where n.provider = ${provider} and n.trans_id = l.receipt and n.provider_statement_id = ${from.id}
               and n.outcome in ('matched', 'unmatched'))),
       taken_in_to_line = ${toLine}, attempts = 0, progressed_at = clock_timestamp(), updated_at = business_now()
     where id = ${from.id} and status = 'taking_in' and taken_in_to_line = ${from.taken_in_to_line}`.execute(

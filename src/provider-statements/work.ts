@@ -209,7 +209,8 @@ async function takeIn(
     paybillNumbers: statement.short_code === null ? [] : context.config.paybillNumbers,
   });
   if ('problems' in reading) throw new Error(`Line ${line.line_number} was readable when it came in.`);
-  await receiveNotification(context, log, { ...reading.notification, source: 'import' });
+  const imported = { source: 'import', providerStatementId: statement.id } as const;
+  await receiveNotification(context, log, { ...reading.notification, ...imported });
 }
 
 /** yyyyMMddHHmmss in East Africa Time, as notifications have it. */

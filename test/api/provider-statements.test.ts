@@ -636,6 +636,21 @@ describe('the count of what was taken in', () => {
   });
 });
 
+describe('the count of what was taken in from overlapping statements', () => {
+  it('has each payment at the statement that brought it in, and at no other', async () => {
+    const [one, two, three] = [newReceipt(), newReceipt(), newReceipt()];
+    const august = { 'Completion Time': '03-08-2026 12:00:00' };
+    const first = await uploaded(file([line(one, '11', august), line(two, '22', august)]));
+    const second = await uploaded(file([line(two, '22', august), line(three, '33', august)]));
+    expect(figures(second)).toEqual({ missing_in_books: [2, 55] });
+    expect((await started(first.id, 'take-in')).progress.takenIn).toBe(2);
+    const after = await started(second.id, 'take-in');
+    expect(after.progress.takenIn).toBe(1);
+    expect(figures(after)).toEqual({ matched: [2, 55] });
+    for (const receipt of [one, two, three]) expect(await paymentsOf(receipt)).toHaveLength(1);
+  });
+});
+
 describe('what matched', () => {
   it('is reconciled in batches of its own, once', async () => {
     const [first, second, undone] = [newReceipt(), newReceipt(), newReceipt()];

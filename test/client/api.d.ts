@@ -3546,7 +3546,7 @@ export interface components {
                 /** @description Of them to be compared: completed, paid in, first of their receipt, no linked id. */
                 payments: number;
                 compared: number;
-                /** @description Payments that take-in brought into the books. */
+                /** @description Payments that were imported from this statement. */
                 takenIn: number;
                 /** @description Payments that were reconciled by this statement. */
                 reconciled: number;
