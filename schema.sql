@@ -134,14 +134,17 @@ create table commission_lines (
   rule_id bigint,
   rate_basis_points integer not null,
   amount_minor bigint not null,
+  share_basis_points integer not null,
   constraint commission_lines_base_minor_check CHECK ((base_minor >= 0)),
   constraint commission_lines_quantity_check CHECK ((quantity > 0)),
+  constraint commission_lines_share_basis_points_check CHECK (((share_basis_points >= 0) AND (share_basis_points <= 10000))),
   constraint commission_lines_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint commission_lines_commission_id_fkey FOREIGN KEY (commission_id) REFERENCES commissions(id),
   constraint commission_lines_product_id_fkey FOREIGN KEY (product_id) REFERENCES products(id),
   constraint commission_lines_rule_id_fkey FOREIGN KEY (rule_id) REFERENCES commission_rules(id),
   constraint commission_lines_pkey PRIMARY KEY (commission_id, line_number)
 );
+CREATE UNIQUE INDEX commission_lines_account_unique ON public.commission_lines USING btree (account_id, commission_id) WHERE (account_id IS NOT NULL);
 
 create table commission_rules (
   id bigint not null generated always as identity,
@@ -155,6 +158,14 @@ create table commission_rules (
   constraint commission_rules_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint commission_rules_pkey PRIMARY KEY (id),
   constraint commission_rules_version_unique UNIQUE (category, version)
+);
+
+create table commission_sales (
+  account_id bigint not null,
+  share_basis_points integer not null,
+  constraint commission_sales_shared_once CHECK (((share_basis_points >= 0) AND (share_basis_points <= 10000))),
+  constraint commission_sales_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint commission_sales_pkey PRIMARY KEY (account_id)
 );
 
 create table commissions (
@@ -721,6 +732,32 @@ AS $function$
   select now() + coalesce(nullif(current_setting('ams.clock_offset', true), '')::interval, '0')
 $function$;
 
+CREATE OR REPLACE FUNCTION public.commission_lines_give_shares_back()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  update commission_sales s set share_basis_points = s.share_basis_points - r.share_basis_points
+  from (
+    select account_id, sum(share_basis_points) as share_basis_points from removed where account_id is not null
+    group by account_id
+  ) r
+  where r.account_id = s.account_id;
+  return null;
+end $function$;
+
+CREATE OR REPLACE FUNCTION public.commission_lines_take_shares()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into commission_sales as s (account_id, share_basis_points)
+  select account_id, sum(share_basis_points) from added where account_id is not null
+  group by account_id order by account_id
+  on conflict (account_id) do update set share_basis_points = s.share_basis_points + excluded.share_basis_points;
+  return null;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.csv_text(value text)
  RETURNS text
  LANGUAGE sql
@@ -916,6 +953,12 @@ begin
 end $function$;
 
 CREATE TRIGGER audit_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_entries FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER commission_lines_added AFTER INSERT ON public.commission_lines REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION commission_lines_take_shares();
+
+CREATE TRIGGER commission_lines_frozen BEFORE UPDATE OR TRUNCATE ON public.commission_lines FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
+
+CREATE TRIGGER commission_lines_removed AFTER DELETE ON public.commission_lines REFERENCING OLD TABLE AS removed FOR EACH STATEMENT EXECUTE FUNCTION commission_lines_give_shares_back();
 
 CREATE TRIGGER credit_moves_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.credit_moves FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 

@@ -5,3 +5,66 @@ alter table notifications add column provider_statement_id bigint references pro
 update notifications set provider_statement_id = (raw_body::jsonb ->> 'StatementId')::bigint where source = 'import';
 alter table notifications add constraint notifications_statement_of_import
   check (provider_statement_id is null or source = 'import');
+
+-- Commissions -------------------------------------------------------------------------------------
+
+alter table commission_lines add column share_basis_points integer not null default 10000
+  check (share_basis_points between 0 and 10000);
+
+-- So far an account could be in several commissions. Its first line keeps the sale, a paid one before others. The others
+-- leave what is not paid yet; what is paid stays on record with a share of nothing.
+create temporary table second_lines on commit drop as
+  select commission_id, line_number, status from (
+    select l.commission_id, l.line_number, c.status,
+      row_number() over (partition by l.account_id order by c.status = 'paid' desc, l.commission_id) as place
+    from commission_lines l join commissions c on c.id = l.commission_id
+    where l.account_id is not null) lines
+  where place > 1;
+update commission_lines l set share_basis_points = 0
+  from second_lines s where (s.commission_id, s.line_number) = (l.commission_id, l.line_number) and s.status = 'paid';
+delete from commission_lines l
+  using second_lines s where (s.commission_id, s.line_number) = (l.commission_id, l.line_number) and s.status <> 'paid';
+update commissions c set status = 'calculated', updated_at = now(),
+    total_minor = (select coalesce(sum(l.amount_minor), 0) from commission_lines l where l.commission_id = c.id)
+  where id in (select commission_id from second_lines where status <> 'paid');
+
+alter table commission_lines alter column share_basis_points drop default;
+create unique index commission_lines_account_unique on commission_lines (account_id, commission_id)
+  where account_id is not null;
+
+-- How much of an account's commission its lines have given away, in basis points: kept by triggers, so that the check holds
+-- for commissions that are calculated at the same moment.
+create table commission_sales (
+  account_id bigint primary key references accounts,
+  share_basis_points integer not null,
+  constraint commission_sales_shared_once check (share_basis_points between 0 and 10000)
+);
+insert into commission_sales (account_id, share_basis_points)
+  select account_id, sum(share_basis_points) from commission_lines where account_id is not null group by account_id;
+
+create function commission_lines_take_shares() returns trigger language plpgsql as $$
+begin
+  insert into commission_sales as s (account_id, share_basis_points)
+  select account_id, sum(share_basis_points) from added where account_id is not null
+  group by account_id order by account_id
+  on conflict (account_id) do update set share_basis_points = s.share_basis_points + excluded.share_basis_points;
+  return null;
+end $$;
+
+create function commission_lines_give_shares_back() returns trigger language plpgsql as $$
+begin
+  update commission_sales s set share_basis_points = s.share_basis_points - r.share_basis_points
+  from (
+    select account_id, sum(share_basis_points) as share_basis_points from removed where account_id is not null
+    group by account_id
+  ) r
+  where r.account_id = s.account_id;
+  return null;
+end $$;
+
+create trigger commission_lines_added after insert on commission_lines
+  referencing new table as added for each statement execute function commission_lines_take_shares();
+create trigger commission_lines_removed after delete on commission_lines
+  referencing old table as removed for each statement execute function commission_lines_give_shares_back();
+create trigger commission_lines_frozen before update or truncate on commission_lines
+  for each statement execute function rows_are_never_edited();

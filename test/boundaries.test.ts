@@ -16,12 +16,13 @@ const SRC = join(import.meta.dirname, '..', 'src');
  * - a provider's statement is taken in as the notifications that were lost, and proves payments in batches
  *   for the user who asked for it;
  * - invoices and reports print an account's number, and reports have its statuses;
- * - kyc belongs to a customer, a commission to an employee, a session to a user.
+ * - kyc belongs to a customer, a commission to an employee, a session to a user;
+ * - a commission shows the statuses of the accounts that it is paid for.
  */
 const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   accounts: ['employees', 'pay-plans', 'products'],
   auth: ['users'],
-  commissions: ['employees'],
+  commissions: ['accounts', 'employees'],
   credit: ['accounts', 'payment-methods', 'payments'],
   invoices: ['accounts'],
   kyc: ['customers'],

@@ -6,13 +6,24 @@ import { AppError, invalidField, notFound } from '../core/errors.ts';
 import { type Minor, maxAmountMinor } from '../core/money.ts';
 import type { CommissionStatus } from '../core/tables.ts';
 import { findEmployee } from '../employees/store.ts';
-import { type CurrentRule, checkCommissionMove, checkSales, commissionOf, ruleFor } from './rules.ts';
-import { type CalculateBody, MAX_LINES, type NewRule, type Sale } from './schema.ts';
 import {
+  type CurrentRule,
+  checkCommissionMove,
+  checkSales,
+  checkSoldAccounts,
+  commissionOf,
+  ruleFor,
+} from './rules.ts';
+import { type CalculateBody, MAX_LINES, type NewRule, type Sale, WHOLE_SALE } from './schema.ts';
+import {
+  type CommissionRow,
   findAccountsForSales,
+  findCancelledAccounts,
   findCurrentRules,
   findProductsForSales,
+  findSharesOfOthers,
   findSoldAccounts,
+  type GivenShare,
   insertRule,
   lockCommission,
   lockOrInsertCommission,
@@ -29,12 +40,15 @@ interface PricedSale {
   saleDate: PlainDate | null;
   quantity: number;
   baseMinor: Minor;
+  shareBasisPoints: number;
   category: string;
 }
 
 /**
- * Calculates what an employee earned in a period: a line a sale. Doing it again replaces the lines and
- * asks for approval anew; what is paid stays as it is.
+ * Calculates what an employee earned in a period: one line per sale. Calculating again replaces the lines and asks for
+ * another approval; a paid commission is never changed.
+ *
+ * @throws AppError DUPLICATE_ENTRY for a paid commission, and for an account whose sale other commissions have.
  */
 export async function calculateCommission(context: Context, actor: Actor, body: CalculateBody) {
   const { employeeId, period } = body;
@@ -43,9 +57,11 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
   return inTransaction(context.db, async (tx) => {
     if (!(await findEmployee(tx, employeeId))) throw notFound('employee', employeeId, 'employeeId');
     const commission = await lockOrInsertCommission(tx, employeeId, period);
-    if (commission.status === 'paid') throw alreadyPaid(employeeId, period);
+    if (commission.status === 'paid') throw alreadyPaid(commission);
     const priced =
-      sales.length > 0 ? await priceSales(tx, context, sales) : await salesOfPeriod(tx, employeeId, period);
+      sales.length > 0
+        ? await checkShares(tx, commission.id, await priceSales(tx, context, sales, period))
+        : await keepFreeShares(tx, commission.id, await salesOfPeriod(tx, employeeId, period));
     const rules = await findCurrentRules(tx);
     const lines = priced.map((sale) => lineOf(sale, ruleFor(rules, sale.category)));
     const totalMinor = lines.reduce((sum, line) => sum + line.amountMinor, 0n);
@@ -96,6 +112,8 @@ export async function addRule(context: Context, actor: Actor, body: NewRule) {
 
 async function move(tx: Tx, actor: Actor, id: number, from: CommissionStatus, to: CommissionStatus) {
   checkCommissionMove(from, to);
+  const cancelled = await findCancelledAccounts(tx, id);
+  if (cancelled.length > 0) throw soldNoMore(cancelled, to);
   const moved = await setCommissionStatus(tx, id, to);
   const entry = { action: 'commission.status', resource: 'commission', resourceId: id } as const;
   await audit(tx, actor, { ...entry, before: { status: from }, after: { status: to } });
@@ -114,12 +132,50 @@ async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promis
     saleDate: account.activation_date,
     quantity: 1,
     baseMinor: BigInt(account.total_minor),
+    shareBasisPoints: WHOLE_SALE,
     category: account.category,
   }));
 }
 
+/**
+ * Sales that were named: each has the share that was asked for, or the commission is refused.
+ * @throws AppError DUPLICATE_ENTRY naming the first sale of which other commissions have too much.
+ */
+async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
+  const others = await sharesOfOthers(tx, commissionId, sales);
+  sales.forEach(({ accountId, shareBasisPoints }, index) => {
+    const given = accountId === null ? undefined : others.get(accountId);
+    if (given && given.shareBasisPoints + shareBasisPoints > WHOLE_SALE) {
+      throw alreadySold(`salesData[${index}].accountId`, accountId, given);
+    }
+  });
+  return sales;
+}
+
+/** Sales that were looked up: each with what other commissions have left of it, if anything. */
+async function keepFreeShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
+  const others = await sharesOfOthers(tx, commissionId, sales);
+  return sales.flatMap((sale) => {
+    const given = others.get(sale.accountId ?? 0)?.shareBasisPoints ?? 0;
+    return given < WHOLE_SALE ? [{ ...sale, shareBasisPoints: WHOLE_SALE - given }] : [];
+  });
+}
+
+function sharesOfOthers(tx: Tx, commissionId: number, sales: readonly PricedSale[]) {
+  return findSharesOfOthers(
+    tx,
+    commissionId,
+    sales.flatMap(({ accountId }) => accountId ?? []),
+  );
+}
+
 /** Fills in what the caller left out: the account's total, or the product's price times the quantity. */
-async function priceSales(tx: Tx, { currency }: Context, sales: readonly Sale[]): Promise<PricedSale[]> {
+async function priceSales(
+  tx: Tx,
+  { currency }: Context,
+  sales: readonly Sale[],
+  period: string,
+): Promise<PricedSale[]> {
   const accounts = await findAccountsForSales(
     tx,
     sales.flatMap(({ accountId }) => accountId ?? []),
@@ -128,15 +184,20 @@ async function priceSales(tx: Tx, { currency }: Context, sales: readonly Sale[])
     tx,
     sales.flatMap(({ productId }) => productId ?? []),
   );
+  checkSoldAccounts(sales, accounts, period);
   return sales.map((sale, index) => {
     const quantity = sale.quantity ?? 1;
     const saleDate = sale.saleDate ?? null;
+    const shareBasisPoints = sale.shareBasisPoints ?? WHOLE_SALE;
     const given = sale.amount === undefined ? undefined : readAmount(sale.amount, currency);
     const account = sale.accountId === undefined ? undefined : accounts.get(sale.accountId);
     if (account) {
       const { id: accountId, product_id: productId, category } = account;
-      const baseMinor = given ?? BigInt(account.total_minor);
-      return { accountId, productId, saleDate, quantity, baseMinor, category };
+      return {
+        ...{ accountId, productId, quantity, shareBasisPoints, category },
+        saleDate: saleDate ?? account.activation_date,
+        baseMinor: given ?? BigInt(account.total_minor),
+      };
     }
     const product = sale.productId === undefined ? undefined : products.get(sale.productId);
     if (product) {
@@ -153,6 +214,7 @@ async function priceSales(tx: Tx, { currency }: Context, sales: readonly Sale[])
         saleDate,
         quantity,
         baseMinor,
+        shareBasisPoints,
         category: product.category,
       };
     }
@@ -169,16 +231,31 @@ function lineOf(sale: PricedSale, rule: CurrentRule | undefined): NewLine {
     ...line,
     ruleId: rule?.id ?? null,
     rateBasisPoints,
-    amountMinor: commissionOf(sale.baseMinor, rateBasisPoints),
+    amountMinor: commissionOf(sale.baseMinor, rateBasisPoints, sale.shareBasisPoints),
   };
 }
 
-function alreadyPaid(employeeId: number, period: string): AppError {
+function alreadyPaid({ id, employee_id: employeeId, period }: CommissionRow): AppError {
   return new AppError(
     'DUPLICATE_ENTRY',
     `The commission of employee ${employeeId} for ${period} is paid already.`,
-    {
-      details: { resource: 'commission', field: 'period' },
-    },
+    { details: { resource: 'commission', field: 'period', id } },
+  );
+}
+
+function alreadySold(field: string, accountId: number | null, given: GivenShare): AppError {
+  const { shareBasisPoints, commissionId: id } = given;
+  return new AppError(
+    'DUPLICATE_ENTRY',
+    `${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId} are in another commission already.`,
+    { details: { resource: 'commission', field, id } },
+  );
+}
+
+function soldNoMore(accountIds: readonly number[], to: CommissionStatus): AppError {
+  const [named, more] = [accountIds.slice(0, 10).join(', '), accountIds.length > 10 ? ', …' : ''];
+  return invalidField(
+    'status',
+    `cannot become ${to}: it has accounts that are cancelled by now (${named}${more}). Calculate the commission again.`,
   );
 }

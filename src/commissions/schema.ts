@@ -1,10 +1,22 @@
 import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
-import { AmountFromZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
+import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
+import {
+  AmountFromZero,
+  CalendarDate,
+  DateText,
+  Id,
+  Money,
+  Nullable,
+  Text,
+  Timestamp,
+} from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 import type { CommissionStatus } from '../core/tables.ts';
 
 const MAX_SALES = 1_000;
+/** The share of an employee who earns a sale alone, in basis points. */
+export const WHOLE_SALE = 10_000;
 /** The most lines of one commission; a whole one is calculated, stored and answered at once. */
 export const MAX_LINES = 10_000;
 
@@ -17,7 +29,20 @@ const Sale = Type.Object({
   productId: Type.Optional(Id),
   amount: Type.Optional(AmountFromZero),
   quantity: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000 })),
-  saleDate: Type.Optional(DateText),
+  saleDate: Type.Optional(
+    CalendarDate({
+      format: 'calendar-date',
+      description: 'Must lie in the period. Default for an account: its activation date.',
+    }),
+  ),
+  shareBasisPoints: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: WHOLE_SALE,
+      description:
+        'For an account: the part of the sale that this employee earns. 5000 is half; the shares of one sale add up to at most 10000, the default.',
+    }),
+  ),
 });
 export type Sale = Static<typeof Sale>;
 
@@ -29,8 +54,9 @@ export const CalculateBody = Type.Object(
       Type.Array(Sale, {
         maxItems: MAX_SALES,
         description:
-          'Each names an account or a product. Empty or missing: the accounts that the employee sold in the ' +
-          `period, at most ${MAX_LINES}.`,
+          'Each names an account or a product. An account earns commission once, for one employee or in shares. ' +
+          'Empty or missing: the accounts that the employee sold in the period, at most ' +
+          `${MAX_LINES}, each with the share that no other commission has.`,
       }),
     ),
   },
@@ -55,12 +81,16 @@ export const Commission = Type.Object(
     lines: Type.Array(
       Type.Object({
         accountId: Nullable(Type.Integer()),
+        accountStatus: Nullable(
+          Type.Enum([...ACCOUNT_STATUSES], { description: 'The status that the account has now.' }),
+        ),
         productId: Nullable(Type.Integer()),
         saleDate: Nullable(DateText),
         quantity: Type.Integer(),
         base: Money,
         ruleId: Nullable(Type.Integer({ description: 'null: the built-in default of 0.' })),
         rateBasisPoints: Type.Integer(),
+        shareBasisPoints: Type.Integer({ description: 'The part of the sale that is this employee’s.' }),
         amount: Money,
       }),
     ),
@@ -81,12 +111,14 @@ export const Commission = Type.Object(
         lines: [
           {
             accountId: 1,
+            accountStatus: 'active',
             productId: 1,
-            saleDate: null,
+            saleDate: '2026-11-02',
             quantity: 1,
             base: 22800,
             ruleId: 3,
             rateBasisPoints: 250,
+            shareBasisPoints: 10_000,
             amount: 570,
           },
         ],

@@ -1,15 +1,21 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
-import { type Db, LostRace, type Tx, violatedUnique } from '../core/db.ts';
+import { type Db, LostRace, type Tx, violatedCheck, violatedUnique } from '../core/db.ts';
 import { fetchPage } from '../core/list-page.ts';
 import type { ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
-import type { CommissionLines, CommissionRules, CommissionStatus, Commissions } from '../core/tables.ts';
-import type { CurrentRule } from './rules.ts';
+import type {
+  AccountStatus,
+  CommissionLines,
+  CommissionRules,
+  CommissionStatus,
+  Commissions,
+} from '../core/tables.ts';
+import { type CurrentRule, UNSOLD_STATUSES } from './rules.ts';
 
-type CommissionRow = Selectable<Commissions>;
-type LineRow = Selectable<CommissionLines>;
+export type CommissionRow = Selectable<Commissions>;
+type LineRow = Selectable<CommissionLines> & { account_status: AccountStatus | null };
 type RuleRow = Selectable<CommissionRules>;
 
 export interface NewLine {
@@ -20,6 +26,7 @@ export interface NewLine {
   baseMinor: Minor;
   ruleId: number | null;
   rateBasisPoints: number;
+  shareBasisPoints: number;
   amountMinor: Minor;
 }
 
@@ -43,13 +50,14 @@ export async function lockOrInsertCommission(
     .executeTakeFirstOrThrow();
 }
 
+/** @throws LostRace when another commission took a share of one of the sales at the same moment. */
 export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[], totalMinor: Minor) {
   await tx.deleteFrom('commission_lines').where('commission_id', '=', id).execute();
   await sql`
     insert into commission_lines (commission_id, line_number, account_id, product_id, sale_date, quantity,
-      base_minor, rule_id, rate_basis_points, amount_minor)
+      base_minor, rule_id, rate_basis_points, share_basis_points, amount_minor)
     select ${id}::bigint, position, account_id, product_id, sale_date, quantity, base_minor, rule_id,
-      rate_basis_points, amount_minor
+      rate_basis_points, share_basis_points, amount_minor
     from unnest(
       ${lines.map((line) => line.accountId)}::bigint[],
       ${lines.map((line) => line.productId)}::bigint[],
@@ -58,9 +66,15 @@ export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[]
       ${lines.map((line) => line.baseMinor)}::bigint[],
       ${lines.map((line) => line.ruleId)}::bigint[],
       ${lines.map((line) => line.rateBasisPoints)}::integer[],
+      ${lines.map((line) => line.shareBasisPoints)}::integer[],
       ${lines.map((line) => line.amountMinor)}::bigint[]
     ) with ordinality as line (account_id, product_id, sale_date, quantity, base_minor, rule_id,
-      rate_basis_points, amount_minor, position)`.execute(tx);
+      rate_basis_points, share_basis_points, amount_minor, position)`
+    .execute(tx)
+    .catch((error: unknown) => {
+      const isTaken = violatedCheck(error) === 'commission_sales_shared_once';
+      throw isTaken ? new LostRace('another commission took the sale meanwhile', { cause: error }) : error;
+    });
   return tx
     .updateTable('commissions')
     .set({ status: 'calculated', total_minor: totalMinor, updated_at: sql`business_now()` })
@@ -86,8 +100,38 @@ export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus
     .executeTakeFirstOrThrow();
 }
 
+/** How much of a sale's commission is given away, in basis points, and to which commission the first of it. */
+export interface GivenShare {
+  shareBasisPoints: number;
+  commissionId: number;
+}
+
+/** What other commissions have of the sales of these accounts, by account. */
+export async function findSharesOfOthers(
+  db: Db,
+  commissionId: number,
+  accountIds: readonly number[],
+): Promise<Map<number, GivenShare>> {
+  const { rows } = await sql<GivenShare & { accountId: number }>`
+    select account_id as "accountId", sum(share_basis_points)::integer as "shareBasisPoints",
+      min(commission_id) as "commissionId"
+    from commission_lines
+    where account_id = any(${accountIds}::bigint[]) and commission_id <> ${commissionId}
+    group by account_id`.execute(db);
+  return new Map(rows.map(({ accountId, ...given }) => [accountId, given]));
+}
+
+/** The accounts of a commission whose sale was undone, in the order of its lines. */
+export async function findCancelledAccounts(db: Db, commissionId: number): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select a.id from commission_lines l join accounts a on a.id = l.account_id
+    where l.commission_id = ${commissionId} and a.status = 'cancelled' order by l.line_number`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
 interface SoldAccount {
   id: number;
+  status: AccountStatus;
   activation_date: PlainDate;
   total_minor: number;
   product_id: number;
@@ -103,10 +147,10 @@ export async function findSoldAccounts(
   limit: number,
 ): Promise<SoldAccount[]> {
   const { rows } = await sql<SoldAccount>`
-    select a.id, a.activation_date, a.total_minor, a.product_id, p.category
+    select a.id, a.status, a.activation_date, a.total_minor, a.product_id, p.category
     from accounts a join products p on p.id = a.product_id
     where a.employee_id = ${employeeId} and a.activation_date between ${from}::date and ${to}::date
-      and a.status not in ('pending', 'cancelled')
+      and a.status <> all(${[...UNSOLD_STATUSES]}::account_status[])
     order by a.id limit ${limit}`.execute(db);
   return rows;
 }
@@ -117,7 +161,7 @@ export async function findAccountsForSales(
   ids: readonly number[],
 ): Promise<Map<number, SoldAccount>> {
   const { rows } = await sql<SoldAccount>`
-    select a.id, a.activation_date, a.total_minor, a.product_id, p.category
+    select a.id, a.status, a.activation_date, a.total_minor, a.product_id, p.category
     from accounts a join products p on p.id = a.product_id where a.id = any(${ids}::bigint[])`.execute(db);
   return new Map(rows.map((row) => [row.id, row]));
 }
@@ -213,8 +257,9 @@ function visibleRows(visible: Visible) {
 export async function withLines(db: Db, currency: Currency, rows: readonly CommissionRow[]) {
   const ids = rows.map(({ id }) => id);
   const { rows: lines } = await sql<LineRow>`
-    select * from commission_lines where commission_id = any(${ids}::bigint[])
-    order by commission_id, line_number`.execute(db);
+    select l.*, a.status as account_status from commission_lines l left join accounts a on a.id = l.account_id
+    where l.commission_id = any(${ids}::bigint[])
+    order by l.commission_id, l.line_number`.execute(db);
   const linesOf = new Map<number, LineRow[]>(ids.map((id) => [id, []]));
   for (const line of lines) linesOf.get(line.commission_id)?.push(line);
   return rows.map((row) => ({
@@ -234,12 +279,14 @@ export async function withLines(db: Db, currency: Currency, rows: readonly Commi
 function toLine(line: LineRow, currency: Currency) {
   return {
     accountId: line.account_id,
+    accountStatus: line.account_status,
     productId: line.product_id,
     saleDate: line.sale_date,
     quantity: line.quantity,
     base: amountOf(line.base_minor, currency),
     ruleId: line.rule_id,
     rateBasisPoints: line.rate_basis_points,
+    shareBasisPoints: line.share_basis_points,
     amount: amountOf(line.amount_minor, currency),
   };
 }

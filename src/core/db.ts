@@ -292,6 +292,10 @@ export function violatedUnique(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code === '23505' ? error.constraint : undefined;
 }
 
+export function violatedCheck(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError && error.code === '23514' ? error.constraint : undefined;
+}
+
 export function violatedForeignKey(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code === '23503' ? error.constraint : undefined;
 }

@@ -140,6 +140,7 @@ export interface CommissionLines {
   rate_basis_points: number;
   rule_id: Int8 | null;
   sale_date: PlainDate | null;
+  share_basis_points: number;
 }
 
 export interface CommissionRules {
@@ -160,6 +161,11 @@ export interface Commissions {
   status: CommissionStatus;
   total_minor: Int8;
   updated_at: Generated<Moment>;
+}
+
+export interface CommissionSales {
+  account_id: Int8;
+  share_basis_points: number;
 }
 
 export interface CreditMoves {
@@ -521,6 +527,7 @@ export interface DB {
   audit_entries: AuditEntries;
   commission_lines: CommissionLines;
   commission_rules: CommissionRules;
+  commission_sales: CommissionSales;
   commissions: Commissions;
   credit_moves: CreditMoves;
   customers: Customers;

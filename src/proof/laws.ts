@@ -438,6 +438,26 @@ const commissionTotals: Law = {
     from checked where lines_minor <> total_minor`,
 };
 
+const commissionShares: Law = {
+  name: 'commission_shares',
+  says: 'The shares of every account’s commission add up to at most the whole of it, and to what is kept as given away.',
+  checked: sql`
+    select account_id, coalesce(l.shares, 0) as shares, coalesce(s.share_basis_points, 0) as given, l.lines
+    from commission_sales s
+    full join (
+      select account_id, sum(share_basis_points) as shares, count(*) as lines
+      from commission_lines where account_id is not null group by account_id
+    ) l using (account_id)`,
+  figures: sql`select count(*) as looked_at, sum(lines) as lines from checked`,
+  breaches: sql`
+    select 'accounts', account_id, v.what, v.expected, v.found, null::date
+    from checked cross join lateral (values
+      ('commission given away, in basis points', shares::text, given::text),
+      ('shares of its commission, in basis points', least(shares, 10000)::text, shares::text)
+    ) as v (what, expected, found)
+    where v.expected <> v.found`,
+};
+
 const daysByMethod: Law = {
   name: 'days_by_method',
   says:
@@ -531,4 +551,5 @@ export const LAWS: readonly Law[] = [
   invoiceNumbers,
   invoiceTotals,
   commissionTotals,
+  commissionShares,
 ];

@@ -44,7 +44,7 @@ describe('POST /commissions/calculate', () => {
 
   it('takes given sales: amounts, or the account’s total, or price times quantity; rounds half up', async () => {
     const employeeId = await newEmployee();
-    const account = await newAccount(service);
+    const account = await newAccount(service, { activationDate: '2026-05-31' });
     const salesData = [
       { productId: 1, amount: 0.25, saleDate: '2026-05-09' },
       { productId: 5, quantity: 3 },
@@ -54,6 +54,11 @@ describe('POST /commissions/calculate', () => {
     // 2 % of 0.25 is half a cent
     expect(body.data.lines.map((line: { amount: number }) => line.amount)).toEqual([0.01, 144, 456]);
     expect(body.data.total).toBe(600.01);
+    expect(body.data.lines).toMatchObject([
+      { saleDate: '2026-05-09', accountStatus: null, shareBasisPoints: 10_000 },
+      { saleDate: null },
+      { saleDate: '2026-05-31', accountStatus: 'active', shareBasisPoints: 10_000 },
+    ]);
   });
 
   it('gives the same result for the same input and replaces what was calculated', async () => {
@@ -124,7 +129,10 @@ describe('POST /commissions/calculate', () => {
     expect((await move('paid')).body.data).toMatchObject({ status: 'paid', paidAt: expect.any(String) });
     const again = await calculate(body);
     expect(again.status).toBe(409);
-    expect(again.body.error.code).toBe('DUPLICATE_ENTRY');
+    expect(again.body.error).toMatchObject({
+      code: 'DUPLICATE_ENTRY',
+      details: { resource: 'commission', field: 'period', id },
+    });
   });
 
   it('names every sale that is wrong, and what does not exist', async () => {
@@ -150,6 +158,177 @@ describe('POST /commissions/calculate', () => {
     for (const period of ['2026-13', '2026-1', '202601', '']) {
       expect((await calculate({ employeeId, period })).status).toBe(400);
     }
+  });
+});
+
+describe('the commission of an account', () => {
+  /** A commission whose calculation has to succeed. */
+  async function calculated(body: object) {
+    const { status, text, body: answer } = await calculate(body);
+    expect(status, text).toBe(200);
+    return answer.data;
+  }
+  const paidOut = async (id: number) => {
+    for (const status of ['approved', 'paid']) {
+      const answer = await service.call('PUT', `/commissions/payments/${id}`, { status });
+      expect(answer.status, answer.text).toBe(200);
+    }
+  };
+  const sharesOf = (commission: {
+    lines: { accountId: number; shareBasisPoints: number; amount: number }[];
+  }) =>
+    commission.lines.map(({ accountId, shareBasisPoints, amount }) => [accountId, shareBasisPoints, amount]);
+
+  it('is earned once, whatever month and employee it is asked for', async () => {
+    const [seller, other] = [await newEmployee(), await newEmployee()];
+    const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
+    const first = await calculated({ employeeId: seller, period: '2025-05', salesData: [{ accountId }] });
+    const june = { period: '2025-06', salesData: [{ accountId, saleDate: '2025-06-01' }] };
+    for (const employeeId of [seller, other]) {
+      const refused = await calculate({ employeeId, ...june });
+      expect(refused.status).toBe(409);
+      expect(refused.body.error).toMatchObject({
+        code: 'DUPLICATE_ENTRY',
+        details: { resource: 'commission', field: 'salesData[0].accountId', id: first.id },
+      });
+    }
+    await paidOut(first.id);
+    expect((await calculate({ employeeId: other, ...june })).status).toBe(409);
+    const list = await service.call('GET', `/commissions/payments?employeeId=${other}`);
+    expect(list.body.data).toEqual([]);
+  });
+
+  it('needs a date in the period where the account was activated in another month', async () => {
+    const employeeId = await newEmployee();
+    const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
+    const june = { employeeId, period: '2025-06' };
+    expect(wrongFields(await calculate({ ...june, salesData: [{ accountId }] }))).toEqual([
+      'salesData[0].saleDate',
+    ]);
+    const { lines } = await calculated({ ...june, salesData: [{ accountId, saleDate: '2025-06-02' }] });
+    expect(lines).toMatchObject([{ accountId, saleDate: '2025-06-02' }]);
+  });
+
+  it('is nothing for an account that is pending or cancelled, also where it is named', async () => {
+    const employeeId = await newEmployee();
+    const cancelled = await newAccount(service, { activationDate: '2025-05-20' });
+    await service.call('PUT', `/accounts/${cancelled.id}`, { status: 'cancelled', reason: 'returned' });
+    const pending = await newAccount(service, { activationDate: '2999-12-31' });
+    const salesData = [cancelled, pending].map(({ id }) => ({ accountId: id, saleDate: '2025-05-20' }));
+    const refused = await calculate({ employeeId, period: '2025-05', salesData });
+    expect(wrongFields(refused)).toEqual(['salesData[0].accountId', 'salesData[1].accountId']);
+    expect(refused.text).toContain('is cancelled, which earns no commission');
+    expect(refused.text).toContain('is pending, which earns no commission');
+  });
+
+  it('is split in shares that are asked for, never above the whole and never above its amount', async () => {
+    const employees = [await newEmployee(), await newEmployee(), await newEmployee()];
+    const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
+    const share = (employeeId: number | undefined, shareBasisPoints: number) =>
+      calculate({
+        employeeId,
+        period: '2025-05',
+        // 2 % of 0.75 are 0.02 when rounded, and its halves a cent each.
+        salesData: [{ accountId, amount: 0.75, shareBasisPoints }],
+      });
+    expect(sharesOf((await share(employees[0], 5_000)).body.data)).toEqual([[accountId, 5_000, 0.01]]);
+    expect(sharesOf((await share(employees[1], 2_500)).body.data)).toEqual([[accountId, 2_500, 0]]);
+    const tooMuch = await share(employees[2], 2_501);
+    expect(tooMuch.status).toBe(409);
+    expect(tooMuch.body.error.message).toContain('7500 of 10000 basis points');
+    expect((await share(employees[2], 2_500)).status).toBe(200);
+    for (const shareBasisPoints of [0, 10_001, 0.5])
+      expect(wrongFields(await share(employees[2], shareBasisPoints))).toEqual([
+        'salesData[0].shareBasisPoints',
+      ]);
+    const ofProduct = { employeeId: employees[2], period: '2025-05' };
+    const salesData = [{ productId: 1, shareBasisPoints: 5_000 }];
+    expect(wrongFields(await calculate({ ...ofProduct, salesData }))).toEqual([
+      'salesData[0].shareBasisPoints',
+    ]);
+  });
+
+  it('goes to its seller as far as no other commission has it', async () => {
+    const [seller, helper] = [await newEmployee(), await newEmployee()];
+    const accounts = [];
+    for (let n = 0; n < 3; n += 1)
+      accounts.push(await newAccount(service, { employeeId: seller, activationDate: '2025-07-01' }));
+    const [alone, shared, given] = accounts.map(({ id }) => id);
+    const july = { period: '2025-07' };
+    await calculated({
+      employeeId: helper,
+      ...july,
+      salesData: [{ accountId: shared, shareBasisPoints: 3_000 }, { accountId: given }],
+    });
+    expect(sharesOf(await calculated({ employeeId: seller, ...july }))).toEqual([
+      [alone, 10_000, 456],
+      [shared, 7_000, 319.2],
+    ]);
+    // What is not asked for any more is free again.
+    await calculated({ employeeId: helper, ...july, salesData: [{ productId: 1 }] });
+    expect(sharesOf(await calculated({ employeeId: seller, ...july }))).toEqual(
+      [alone, shared, given].map((id) => [id, 10_000, 456]),
+    );
+  });
+
+  it('is given to one of two employees who are calculated at the same moment', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const [one, two] = [await newEmployee(), await newEmployee()];
+      const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
+      const answers = await Promise.all(
+        [one, two].map((employeeId) =>
+          calculate({ employeeId, period: '2025-05', salesData: [{ accountId }] }),
+        ),
+      );
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    }
+  });
+
+  it('is held by the database: no row can take more than the whole of a sale', async () => {
+    const [one, two] = [await newEmployee(), await newEmployee()];
+    const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
+    await calculated({ employeeId: one, period: '2025-05', salesData: [{ accountId }] });
+    const { id } = await calculated({ employeeId: two, period: '2025-05', salesData: [{ productId: 1 }] });
+    await expect(
+      sql`insert into commission_lines (commission_id, line_number, account_id, quantity, base_minor, rate_basis_points,
+          share_basis_points, amount_minor)
+        values (${id}, 2, ${accountId}, 1, 1, 1, 1, 1)`.execute(service.context.db),
+    ).rejects.toThrow('commission_sales_shared_once');
+    await expect(
+      sql`update commission_lines set share_basis_points = 1 where account_id = ${accountId}`.execute(
+        service.context.db,
+      ),
+    ).rejects.toThrow('added, never edited');
+  });
+
+  it('is not paid when the account was cancelled meanwhile, until it is calculated again', async () => {
+    const employeeId = await newEmployee();
+    const kept = await newAccount(service, { employeeId, activationDate: '2025-08-01' });
+    const undone = await newAccount(service, { employeeId, activationDate: '2025-08-01' });
+    const august = { employeeId, period: '2025-08' };
+    const { id } = await calculated(august);
+    const become = (status: string) => service.call('PUT', `/commissions/payments/${id}`, { status });
+    expect((await become('approved')).status).toBe(200);
+    await service.call('PUT', `/accounts/${undone.id}`, { status: 'cancelled', reason: 'returned' });
+    const refused = await become('paid');
+    expect(wrongFields(refused)).toEqual(['status']);
+    expect(refused.body.error.message).toContain(`cancelled by now (${undone.id})`);
+    expect((await calculated(august)).lines).toMatchObject([{ accountId: kept.id }]);
+    await paidOut(id);
+  });
+
+  it('stays paid when the account is cancelled afterwards, and shows it', async () => {
+    const [employeeId, other] = [await newEmployee(), await newEmployee()];
+    const { id: accountId } = await newAccount(service, { employeeId, activationDate: '2025-09-01' });
+    const { id, total } = await calculated({ employeeId, period: '2025-09' });
+    await paidOut(id);
+    await service.call('PUT', `/accounts/${accountId}`, { status: 'cancelled', reason: 'returned' });
+    const { body } = await service.call('GET', `/commissions/payments?employeeId=${employeeId}`);
+    expect(body.data).toMatchObject([
+      { id, status: 'paid', total, lines: [{ accountId, accountStatus: 'cancelled', amount: total }] },
+    ]);
+    const salesData = [{ accountId, saleDate: '2025-10-01' }];
+    expect((await calculate({ employeeId: other, period: '2025-10', salesData })).status).toBe(400);
   });
 });
 

@@ -190,7 +190,7 @@ describe('among 50,000 accounts', () => {
       const period = { startDate: '2026-06-01' as PlainDate, endDate: '2026-06-30' as PlainDate };
       await summarizeAccounts(tx.withPlugin(explaining), service.context, period);
     });
-    expect(plans[0]).toMatch(/^Finalize[\s\S]+Parallel Seq Scan on accounts/);
+    expect(plans).toContainEqual(expect.stringMatching(/^Finalize[\s\S]+Parallel Seq Scan on accounts/));
   });
 
   it('the order of what is due next is that of an index', async () => {

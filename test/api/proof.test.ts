@@ -343,7 +343,17 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
   [
     'a line of a commission is lost',
     'delete from commission_lines where commission_id = :commission',
-    { commission_totals: ['commissions', ':commission'] },
+    { commission_totals: ['commissions', ':commission'], commission_shares: ['accounts', ':account'] },
+  ],
+  [
+    'the commission of an account is given away twice',
+    `alter table commission_sales drop constraint commission_sales_shared_once;
+     insert into commissions (employee_id, period, status, total_minor) values (2, '2026-11', 'calculated', 0);
+     insert into commission_lines (commission_id, line_number, account_id, quantity, base_minor, rate_basis_points,
+       share_basis_points, amount_minor)
+      select max(id), 1, :account, 1, 0, 0, 10000, 0 from commissions;
+     update commission_sales set share_basis_points = 20000 where account_id = :account`,
+    { commission_shares: ['accounts', ':account'] },
   ],
   [
     'a next due date is wrong',

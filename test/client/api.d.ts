@@ -2257,12 +2257,14 @@ export interface components {
          *       "lines": [
          *         {
          *           "accountId": 1,
+         *           "accountStatus": "active",
          *           "productId": 1,
-         *           "saleDate": null,
+         *           "saleDate": "2026-11-02",
          *           "quantity": 1,
          *           "base": 22800,
          *           "ruleId": 3,
          *           "rateBasisPoints": 250,
+         *           "shareBasisPoints": 10000,
          *           "amount": 570
          *         }
          *       ],
@@ -2282,6 +2284,7 @@ export interface components {
             paidAt: string | null;
             lines: {
                 accountId: number | null;
+                accountStatus: ("pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled") | null;
                 productId: number | null;
                 saleDate: string | null;
                 quantity: number;
@@ -2289,6 +2292,8 @@ export interface components {
                 base: number;
                 ruleId: number | null;
                 rateBasisPoints: number;
+                /** @description The part of the sale that is this employee’s. */
+                shareBasisPoints: number;
                 /** @description In units of the currency. */
                 amount: number;
             }[];
@@ -2738,7 +2743,7 @@ export interface components {
             employeeId: number;
             /** @description YYYY-MM */
             period: string;
-            /** @description Each names an account or a product. Empty or missing: the accounts that the employee sold in the period, at most 10000. */
+            /** @description Each names an account or a product. An account earns commission once, for one employee or in shares. Empty or missing: the accounts that the employee sold in the period, at most 10000, each with the share that no other commission has. */
             salesData?: {
                 accountId?: number;
                 productId?: number;
@@ -2747,9 +2752,11 @@ export interface components {
                 quantity?: number;
                 /**
                  * Format: date
-                 * @description YYYY-MM-DD
+                 * @description Must lie in the period. Default for an account: its activation date.
                  */
                 saleDate?: string;
+                /** @description For an account: the part of the sale that this employee earns. 5000 is half; the shares of one sale add up to at most 10000, the default. */
+                shareBasisPoints?: number;
             }[];
         };
         NewConfiguration: {
@@ -10690,12 +10697,14 @@ export interface operations {
                      *         "lines": [
                      *           {
                      *             "accountId": 1,
+                     *             "accountStatus": "active",
                      *             "productId": 1,
-                     *             "saleDate": null,
+                     *             "saleDate": "2026-11-02",
                      *             "quantity": 1,
                      *             "base": 22800,
                      *             "ruleId": 3,
                      *             "rateBasisPoints": 250,
+                     *             "shareBasisPoints": 10000,
                      *             "amount": 570
                      *           }
                      *         ],
@@ -10782,12 +10791,14 @@ export interface operations {
                      *           "lines": [
                      *             {
                      *               "accountId": 1,
+                     *               "accountStatus": "active",
                      *               "productId": 1,
-                     *               "saleDate": null,
+                     *               "saleDate": "2026-11-02",
                      *               "quantity": 1,
                      *               "base": 22800,
                      *               "ruleId": 3,
                      *               "rateBasisPoints": 250,
+                     *               "shareBasisPoints": 10000,
                      *               "amount": 570
                      *             }
                      *           ],
@@ -10862,12 +10873,14 @@ export interface operations {
                      *         "lines": [
                      *           {
                      *             "accountId": 1,
+                     *             "accountStatus": "active",
                      *             "productId": 1,
-                     *             "saleDate": null,
+                     *             "saleDate": "2026-11-02",
                      *             "quantity": 1,
                      *             "base": 22800,
                      *             "ruleId": 3,
                      *             "rateBasisPoints": 250,
+                     *             "shareBasisPoints": 10000,
                      *             "amount": 570
                      *           }
                      *         ],
@@ -10939,12 +10952,14 @@ export interface operations {
                      *         "lines": [
                      *           {
                      *             "accountId": 1,
+                     *             "accountStatus": "active",
                      *             "productId": 1,
-                     *             "saleDate": null,
+                     *             "saleDate": "2026-11-02",
                      *             "quantity": 1,
                      *             "base": 22800,
                      *             "ruleId": 3,
                      *             "rateBasisPoints": 250,
+                     *             "shareBasisPoints": 10000,
                      *             "amount": 570
                      *           }
                      *         ],
