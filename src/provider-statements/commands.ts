@@ -25,7 +25,7 @@ export async function receiveProviderStatement(
   context: Context,
   copies: CopyPool,
   actor: Actor,
-  file: Readable,
+  { file, charset }: { file: Readable; charset?: string | undefined },
 ): Promise<ProviderStatementRow> {
   const timeZone = context.config.BUSINESS_TIMEZONE;
   const rules = { currency: context.currency, timeZone, today: today(context) };
@@ -33,7 +33,7 @@ export async function receiveProviderStatement(
   try {
     return await copies.load(async (tx, copyIn) => {
       const id = await insertProviderStatement(tx, actor.userId);
-      const statement = await readProviderStatement(file, copyIn(COPY_LINES), id, rules);
+      const statement = await readProviderStatement(file, copyIn(COPY_LINES), id, rules, charset);
       sha256 = statement.sha256;
       await setRepeatedReceipts(tx, id);
       const stored = await completeProviderStatement(tx, id, statement, timeZone);

@@ -10,11 +10,11 @@ const RULES = {
 };
 const HEAD = 'Receipt No.,Completion Time,Transaction Status,Paid In\n';
 
-async function read(chunks: Buffer[]) {
+async function read(chunks: Buffer[], rules = RULES) {
   const rows = new PassThrough();
   const texts: string[] = [];
   rows.on('data', (bytes) => texts.push(String(bytes)));
-  const statement = await readProviderStatement(Readable.from(chunks), rows, 7, RULES);
+  const statement = await readProviderStatement(Readable.from(chunks), rows, 7, rules);
   return { statement, rows: texts.join('') };
 }
 
@@ -51,6 +51,12 @@ describe('a statement', () => {
       'Paid In is no amount',
     ]);
     expect(second).toContain('é,\\\\');
+  });
+
+  it('has no amount whose comma may stand for thousands or for decimals, as with a currency of three', async () => {
+    const text = 'Receipt No.;Completion Time;Transaction Status;Paid In\nA1;02-11-2026;Completed;1,500\n';
+    const dinars = { ...RULES, currency: { code: 'TND', decimals: 3 } };
+    expect((await read([Buffer.from(text)], dinars)).rows).toContain('Paid In is no amount');
   });
 
   it('beyond 64 MiB is refused, also when its sender did not name its size', async () => {

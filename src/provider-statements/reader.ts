@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
-import { type Readable, Transform, type Writable } from 'node:stream';
+import { pipeline as connect, Readable, Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CsvError, type Info, parse } from 'csv-parse';
 import { AppError } from '../core/errors.ts';
 import type { Minor } from '../core/money.ts';
+import { decodeText } from '../core/text-encoding.ts';
 import {
+  type Delimiter,
+  findDelimiter,
   type Head,
   type LineRules,
   NEEDED_COLUMNS,
@@ -17,6 +20,8 @@ import {
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_LINES = 1_000_000;
 const MAX_PREAMBLE_LINES = 100;
+/** How much of a file may stand in memory until its head is found. */
+const MAX_PREAMBLE_CHARACTERS = 1024 * 1024;
 /** Of one line, whatever stands in it. */
 const MAX_LINE_BYTES = 16 * 1024;
 /** How long a sender may send nothing. */
@@ -42,13 +47,16 @@ export const LINE_COLUMNS =
 /**
  * Reads a statement while it comes in and writes its lines as rows of COPY; no more than a few of them are in
  * memory at a time.
+ *
+ * @param charset the encoding that the sender named; default: see decodeText.
  * @throws AppError VALIDATION_ERROR for what is no statement, 413 beyond 64 MiB, 408 when nothing comes in.
  */
 export async function readProviderStatement(
   file: Readable,
   rows: Writable,
   statementId: number,
-  rules: LineRules,
+  rules: Omit<LineRules, 'delimiter'>,
+  charset?: string,
 ): Promise<StatementFile> {
   const meter = metered();
   const statement: Omit<StatementFile, 'sha256'> = {
@@ -58,21 +66,15 @@ export async function readProviderStatement(
     firstCompletedAt: null,
     lastCompletedAt: null,
   };
-  const parser = parse({
-    bom: true,
-    info: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_empty_lines: true,
-    record_delimiter: ['\r\n', '\n'],
-    max_record_size: MAX_LINE_BYTES,
-  });
   try {
     await pipeline(
       file,
       meter.stream,
-      parser,
-      (records: AsyncIterable<CsvRecord>) => rowsOf(records, statement, statementId, rules),
+      async function* (bytes: AsyncIterable<Buffer>) {
+        const { texts, delimiter } = await readStart(decodeText(refuseSpreadsheets(bytes), charset));
+        const records = recordsOf(texts, delimiter);
+        yield* rowsOf(records, statement, statementId, { ...rules, delimiter });
+      },
       rows,
     );
   } catch (error) {
@@ -81,9 +83,78 @@ export async function readProviderStatement(
   return { ...statement, sha256: meter.digest() };
 }
 
+/** How files begin that people send instead of CSV. */
+const OTHER_FILES: { start: Buffer; message: string }[] = [
+  ...[Buffer.from('PK\x03\x04'), Buffer.from('d0cf11e0', 'hex')].map((start) => ({
+    start,
+    message:
+      'This is a spreadsheet (XLSX, XLS, ODS) or an archive. Open it in a spreadsheet program, save it as "CSV UTF-8", and ' +
+      'upload that file.',
+  })),
+  { start: Buffer.from('%PDF'), message: 'This is a PDF. Export the statement from the portal as CSV.' },
+];
+const LONGEST_START = Math.max(...OTHER_FILES.map(({ start }) => start.length));
+
+/** @throws AppError that says how to make a CSV file of a spreadsheet. */
+async function* refuseSpreadsheets(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let begun = Buffer.alloc(0);
+  for await (const chunk of bytes) {
+    if (begun.length < LONGEST_START) {
+      begun = Buffer.concat([begun, chunk.subarray(0, LONGEST_START)]);
+      const other = OTHER_FILES.find(({ start }) => begun.subarray(0, start.length).equals(start));
+      if (other) throw refused(other.message);
+    }
+    yield chunk;
+  }
+}
+
+/** Finds out what separates the columns; the texts come as a whole, those included that were read for it. */
+async function readStart(
+  texts: AsyncGenerator<string>,
+): Promise<{ texts: AsyncIterable<string>; delimiter: Delimiter }> {
+  const start: string[] = [];
+  let characters = 0;
+  let lines = 0;
+  let line = '';
+  let delimiter: Delimiter | undefined;
+  while (!delimiter && lines <= MAX_PREAMBLE_LINES && characters <= MAX_PREAMBLE_CHARACTERS) {
+    const { value: text, done } = await texts.next();
+    if (done) break;
+    start.push(text);
+    characters += text.length;
+    for (const [index, part] of text.split('\n').entries()) {
+      if (index > 0) {
+        delimiter ??= findDelimiter(line);
+        if (line.trim() !== '') lines += 1;
+        line = '';
+      }
+      line += part;
+    }
+  }
+  async function* all() {
+    yield* start;
+    yield* texts;
+  }
+  return { texts: all(), delimiter: delimiter ?? ',' };
+}
+
 interface CsvRecord {
   info: Info;
   record: string[];
+}
+
+function recordsOf(texts: AsyncIterable<string>, delimiter: Delimiter): AsyncIterable<CsvRecord> {
+  const parser = parse({
+    delimiter,
+    info: true,
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
+    record_delimiter: ['\r\n', '\n'],
+    max_record_size: MAX_LINE_BYTES,
+  });
+  // What fails is thrown to whoever reads the records.
+  return connect(Readable.from(texts), parser, () => {});
 }
 
 async function* rowsOf(

@@ -65,8 +65,8 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
     const compileValidator = createValidatorCompiler(context);
     uploads.removeAllContentTypeParsers();
     uploads.addContentTypeParser('text/csv', (_request, file, done) => done(null, file));
-    uploads.addContentTypeParser('*', async () => {
-      throw noCsv();
+    uploads.addContentTypeParser('*', async (request: FastifyRequest) => {
+      throw noCsv(request);
     });
 
     uploads.post(
@@ -83,7 +83,7 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
           tags: ['Reconciliation'],
           summary: 'Upload a statement of the mobile-money provider, as its portal exports it',
           description:
-            'UTF-8, at most 64 MiB and 1,000,000 lines. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.',
+            'At most 64 MiB and 1,000,000 lines, separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16; name the charset in Content-Type where the answer asks for it. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.',
           body: { content: { 'text/csv': { schema: StatementFileBody } } },
           response: { 201: Envelope(ProviderStatement, 'Statement received.') },
         },
@@ -94,7 +94,8 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       async (request, reply) => {
         // What a refusal leaves unread is not waited for.
         reply.header('connection', 'close');
-        const { id } = await receiveProviderStatement(context, copies, actorOf(request), fileOf(request));
+        const file = fileOf(request);
+        const { id } = await receiveProviderStatement(context, copies, actorOf(request), file);
         work.start(id);
         reply.status(201).removeHeader('connection');
         return ok(await found(id), 'Statement received.');
@@ -203,12 +204,17 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
   );
 }
 
-function fileOf(request: FastifyRequest): Readable {
+function fileOf(request: FastifyRequest): { file: Readable; charset: string | undefined } {
   checkSize(Number(request.headers['content-length'] ?? 0));
-  if (request.body instanceof Readable) return request.body;
-  throw noCsv();
+  if (!(request.body instanceof Readable)) throw noCsv(request);
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
+  return { file: request.body, charset };
 }
 
-function noCsv(): AppError {
-  return new AppError('VALIDATION_ERROR', 'Send the file with Content-Type: text/csv.', { status: 415 });
+function noCsv({ headers }: FastifyRequest): AppError {
+  const isSpreadsheet = /excel|spreadsheet/i.test(headers['content-type'] ?? '');
+  const advice = isSpreadsheet ? ' Save a spreadsheet as "CSV UTF-8" first.' : '';
+  return new AppError('VALIDATION_ERROR', `Send the file with Content-Type: text/csv.${advice}`, {
+    status: 415,
+  });
 }

@@ -51,6 +51,15 @@ export function readHead(cells: readonly string[]): Head | undefined {
   return NEEDED.every((column) => column in head) ? head : undefined;
 }
 
+/** What may separate the columns: spreadsheets of countries with a decimal comma write semicolons. */
+const DELIMITERS = [',', ';', '\t'] as const;
+export type Delimiter = (typeof DELIMITERS)[number];
+
+/** @returns undefined for a line that is the head by no delimiter. */
+export function findDelimiter(line: string): Delimiter | undefined {
+  return DELIMITERS.find((delimiter) => readHead(line.split(delimiter)) !== undefined);
+}
+
 /** What the lines before the head say of the business; a label and its value share a cell or stand side by side. */
 export function readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string } {
   const text = cells.map(clean).filter((cell) => cell !== '');
@@ -83,6 +92,7 @@ export interface StatementLine {
 
 export interface LineRules {
   currency: Currency;
+  delimiter: Delimiter;
   timeZone: string;
   today: PlainDate;
 }
@@ -93,8 +103,8 @@ export function readLine(head: Head, cells: readonly string[], rules: LineRules)
   const receipt = referenceKey(cell('receipt'));
   const completedAt = readTime(cell('completedAt')) ?? null;
   const status = cell('status');
-  const paidIn = readMoney(cell('paidIn'), rules.currency);
-  const withdrawn = readMoney(cell('withdrawn'), rules.currency);
+  const paidIn = readMoney(cell('paidIn'), rules);
+  const withdrawn = readMoney(cell('withdrawn'), rules);
   const facts = {
     receipt: receipt.slice(0, MAX_RECEIPT_LENGTH) || null,
     completedAt,
@@ -201,14 +211,29 @@ function readTime(text: string): Date | undefined {
   return parseEastAfricaTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`);
 }
 
-/** `1,500.00` or `1500`. @returns null for an empty cell, undefined for what is no amount within the limits. */
-function readMoney(text: string, { decimals }: Currency): Minor | null | undefined {
+/**
+ * `1,500.00` or `1500`; where commas do not separate the columns also `1.500,00` and `1 500,0`, with a decimal comma.
+ * @returns null for an empty cell, undefined for what is no amount within the limits.
+ */
+function readMoney(text: string, { currency, delimiter }: LineRules): Minor | null | undefined {
   if (text === '') return null;
-  const isGrouped = /^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text);
-  const minor = parseMinor(isGrouped ? text.replaceAll(',', '') : text, decimals);
+  const plain = plainAmount(text, delimiter, currency);
+  const minor = plain === undefined ? undefined : parseMinor(plain, currency.decimals);
   if (minor === undefined) return undefined;
-  const most = maxAmountMinor(decimals);
+  const most = maxAmountMinor(currency.decimals);
   return minor <= most && minor >= -most ? minor : undefined;
+}
+
+/** @returns undefined where a separator may stand for thousands or for decimals. */
+function plainAmount(text: string, delimiter: Delimiter, { decimals }: Currency): string | undefined {
+  const isFromDecimalComma = delimiter !== ',';
+  if (isFromDecimalComma && /^-?(\d+|\d{1,3}([.\s]\d{3})+),\d{1,2}$/.test(text)) {
+    return text.replace(/[.\s]/g, '').replace(',', '.');
+  }
+  if (isFromDecimalComma && /^-?\d{1,3}\.\d{3}$/.test(text)) return undefined;
+  if (!/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return text;
+  const isUnclear = isFromDecimalComma && decimals === 3 && /^-?\d{1,3},\d{3}$/.test(text);
+  return isUnclear ? undefined : text.replaceAll(',', '');
 }
 
 /** Portals print what was withdrawn with a minus or without. */

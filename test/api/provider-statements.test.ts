@@ -456,6 +456,95 @@ describe('a payment that the provider took back', () => {
   });
 });
 
+describe('a file in the encoding and with the delimiter of its spreadsheet', () => {
+  async function uploadBytes(bytes: Buffer, contentType = 'text/csv') {
+    const response = await fetch(`${service.origin}/api/reconciliations/statements`, {
+      method: 'POST',
+      headers: { 'content-type': contentType, authorization: `Bearer ${service.adminToken}` },
+      body: new Uint8Array(bytes),
+    });
+    return { status: response.status, body: JSON.parse(await response.text()) };
+  }
+  const march = { 'Completion Time': '02-03-2026 10:15:30' };
+  const named = (name: string) =>
+    file([line(newReceipt(), '5', { ...march, 'Other Party Info': `254712345678 - ${name}` })]);
+  const nameOf = async ({ status, body }: Awaited<ReturnType<typeof uploadBytes>>) => {
+    expect(status, JSON.stringify(body)).toBe(201);
+    await ended(body.data.id);
+    const [stored] = await linesOf(body.data.id, '&filter[result]=missing_in_books');
+    return stored.payerName;
+  };
+  const withoutMark = (text: string) => text.slice(1);
+
+  it('keeps every letter of a name in UTF-8, Latin-1, Windows-1252 and UTF-16', async () => {
+    const name = 'ZOË NŒL MÜLLER';
+    const latin1 = Buffer.from(withoutMark(named('ZOË MÜLLER')), 'latin1');
+    expect(await nameOf(await uploadBytes(latin1))).toBe('ZOË MÜLLER');
+    const marked = withoutMark(named('ZOË N\x8cL MÜLLER'));
+    expect(await nameOf(await uploadBytes(Buffer.from(marked, 'latin1')))).toBe(name);
+    expect(await nameOf(await uploadBytes(Buffer.from(withoutMark(named(name)))))).toBe(name);
+    expect(await nameOf(await uploadBytes(Buffer.from(named(name), 'utf16le')))).toBe(name);
+    expect(await nameOf(await uploadBytes(Buffer.from(named(name), 'utf16le').swap16()))).toBe(name);
+  });
+
+  it('asks for the encoding where it cannot be told, and takes what it is told', async () => {
+    const both = Buffer.from(withoutMark(named('ZO\xc3\x8b M\xdcLLER')), 'latin1');
+    const refused = await uploadBytes(both);
+    expect(refused.status).toBe(400);
+    expect(refused.body.error.message).toContain('Content-Type: text/csv; charset=windows-1252');
+    expect(refused.body.error.details.fields).toMatchObject([{ path: 'body' }]);
+    expect(await nameOf(await uploadBytes(both, 'text/csv; charset="Windows-1252"'))).toBe('ZOÃ‹ MÜLLER');
+    const contradicted = await uploadBytes(both, 'text/csv; charset=utf-8');
+    expect(contradicted.body.error.message).toContain('not utf-8 as it says');
+    const unknown = await uploadBytes(both, 'text/csv; charset=klingon');
+    expect(unknown.body.error.message).toContain('Use one of utf-8');
+  });
+
+  it.each([
+    ['semicolons', ';'],
+    ['tabs', '\t'],
+  ])('is read with %s, and with amounts that have a decimal comma', async (_name, delimiter) => {
+    const amounts = ['2400,50', '2.400,5', '1 234 567,80', '1,500.00', '1,500', '12', '3.00'];
+    const receipts = amounts.map(newReceipt);
+    const head = ['Receipt No.', 'Completion Time', 'Transaction Status', 'Paid In', 'Details'];
+    const rows = amounts.map((amount, index) =>
+      [receipts[index], march['Completion Time'], 'Completed', amount, '"a, b; c"'].join(delimiter),
+    );
+    const preamble = ['sep=;', `Organization:${delimiter}Sunlight, Ltd ${++files}`, ''];
+    const text = [...preamble, head.join(delimiter), ...rows].join('\r\n');
+    const statement = await uploaded(text);
+    expect(statement).toMatchObject({ organisation: `Sunlight, Ltd ${files}`, progress: { lines: 7 } });
+    const stored = await linesOf(statement.id, '&filter[result]=missing_in_books');
+    expect(stored.map(({ amount }: { amount: number }) => amount)).toEqual([
+      2400.5, 2400.5, 1234567.8, 1500, 1500, 12, 3,
+    ]);
+    expect(stored[0]).toMatchObject({ details: 'a, b; c', lineNumber: 5 });
+  });
+
+  it('takes no amount whose comma may be of either kind for a decimal one', async () => {
+    const head = 'Receipt No.;Completion Time;Transaction Status;Paid In';
+    const rows = ['1.500', '1,2345', '1.23,45', '12.34'].map((amount) =>
+      [newReceipt(), march['Completion Time'], 'Completed', amount].join(';'),
+    );
+    const statement = await uploaded([head, ...rows].join('\n'));
+    expect(figures(statement)).toMatchObject({ unreadable: [3, 0], missing_in_books: [1, 12.34] });
+  });
+
+  it.each<[string, Buffer, string]>([
+    ['an XLSX workbook', Buffer.from('PK\x03\x04\x14\x00\x06\x00'), 'save it as "CSV UTF-8"'],
+    ['an XLS workbook', Buffer.from('d0cf11e0a1b11ae1', 'hex'), 'save it as "CSV UTF-8"'],
+    ['a PDF', Buffer.from('%PDF-1.7\n'), 'as CSV'],
+  ])('is refused as %s, with what to do instead', async (_what, bytes, advice) => {
+    const answer = await uploadBytes(bytes);
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.message).toContain(advice);
+    const type = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+    const typed = await uploadBytes(bytes, type);
+    expect(typed.status).toBe(415);
+    expect(typed.body.error.message).toContain('Save a spreadsheet as "CSV UTF-8" first');
+  });
+});
+
 describe('a file that is no statement', () => {
   const count = async () => (await service.call('GET', '/reconciliations/statements')).body.pagination.total;
 

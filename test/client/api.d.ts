@@ -925,7 +925,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a statement of the mobile-money provider, as its portal exports it
-         * @description UTF-8, at most 64 MiB and 1,000,000 lines. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.
+         * @description At most 64 MiB and 1,000,000 lines, separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16; name the charset in Content-Type where the answer asks for it. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
