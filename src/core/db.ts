@@ -194,10 +194,20 @@ export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>
     try {
       return await runOnce(db, work);
     } catch (error) {
-      if (attempt > (isStale(error) ? MOST_STALE_CONNECTIONS : 3) || !isRetryable(error)) throw error;
+      if (attempt > (isStale(error) ? MOST_STALE_CONNECTIONS : 3) || !isRetryable(error)) {
+        throw await withExistingId(db, error);
+      }
       await delay(10 * attempt * (1 + Math.random()));
     }
   }
+}
+
+/** Names the row that a refused one would have repeated; a transaction that was refused could not ask for it. */
+async function withExistingId(db: Db, error: unknown): Promise<unknown> {
+  if (!(error instanceof AppError) || !error.existing) return error;
+  const { rows } = await error.existing.execute(db);
+  if (rows[0]) error.details.id = rows[0].id;
+  return error;
 }
 
 async function runOnce<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {

@@ -1,3 +1,5 @@
+import type { RawBuilder } from 'kysely';
+
 /** The closed list of error codes of the API, with the HTTP status that each has unless said otherwise. */
 export const ERROR_STATUS = {
   AUTH_FAILED: 401,
@@ -22,8 +24,12 @@ interface AppErrorOptions {
   details?: Record<string, unknown> & { resource?: Resource };
   status?: number;
   retryAfterSeconds?: number;
+  existing?: ExistingRow;
   cause?: unknown;
 }
+
+/** The statement that finds the row which a refused one would have repeated. */
+export type ExistingRow = RawBuilder<{ id: number }>;
 
 /** The only error that routes, commands and stores throw on purpose; everything else is a defect. */
 export class AppError extends Error {
@@ -31,6 +37,8 @@ export class AppError extends Error {
   readonly status: number;
   readonly details: Record<string, unknown>;
   readonly retryAfterSeconds: number | undefined;
+  /** Asked by `inTransaction` once the refused transaction has ended; the row's id becomes `details.id`. */
+  readonly existing: ExistingRow | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, { cause: options.cause });
@@ -38,6 +46,7 @@ export class AppError extends Error {
     this.status = options.status ?? ERROR_STATUS[code];
     this.details = options.details ?? {};
     this.retryAfterSeconds = options.retryAfterSeconds;
+    this.existing = options.existing;
   }
 }
 
@@ -90,9 +99,14 @@ export function notFound(resource: Resource, id: unknown, field = 'id'): AppErro
   });
 }
 
-export function duplicate(resource: Resource, field: string): AppError {
+/**
+ * @param existing the id of the row that has the value already, or the statement that finds it. Only where the caller may
+ *   read that row.
+ */
+export function duplicate(resource: Resource, field: string, existing?: number | ExistingRow): AppError {
   return new AppError('DUPLICATE_ENTRY', `Another ${inWords(resource)} already has this ${field}.`, {
-    details: { resource, field },
+    details: { resource, field, ...(typeof existing === 'number' && { id: existing }) },
+    ...(typeof existing === 'object' && { existing }),
   });
 }
 

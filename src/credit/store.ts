@@ -43,9 +43,15 @@ export async function insertCreditMove(tx: Tx, move: NewCreditMoveRow): Promise<
       .returningAll()
       .executeTakeFirstOrThrow();
   } catch (error) {
-    if (violatedUnique(error)) throw duplicate('refund', 'transactionRef');
+    if (violatedUnique(error)) throw duplicate('refund', 'transactionRef', refundWith(move));
     throw error;
   }
+}
+
+function refundWith({ transactionRef, paymentMethodId }: NewCreditMoveRow) {
+  return sql<{ id: number }>`
+    select id from credit_moves
+    where reference_key = ${referenceKey(transactionRef ?? '')} and payment_method_id = ${paymentMethodId}`;
 }
 
 /** The moves of credit off an account and onto it. */

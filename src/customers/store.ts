@@ -34,7 +34,9 @@ export async function insertCustomer(tx: Tx, fields: CustomerFields) {
     .values(columnsOf(fields))
     .returning(COLUMNS)
     .executeTakeFirstOrThrow()
-    .catch(translate);
+    .catch((error: unknown) => {
+      throw taken(error, fields) ?? error;
+    });
   return toCustomer(row);
 }
 
@@ -46,7 +48,9 @@ export async function updateCustomer(tx: Tx, id: number, fields: CustomerFields)
     .where('id', '=', id)
     .returning(COLUMNS)
     .executeTakeFirstOrThrow()
-    .catch(translate);
+    .catch((error: unknown) => {
+      throw taken(error, fields) ?? error;
+    });
   return toCustomer(row);
 }
 
@@ -104,16 +108,15 @@ function columnsOf(fields: CustomerFields) {
   };
 }
 
-function translate(error: unknown): never {
-  throw taken(error) ?? error;
-}
-
-function taken(error: unknown): AppError | undefined {
+function taken(error: unknown, fields: CustomerFields): AppError | undefined {
+  const columns = columnsOf(fields);
+  const withKey = (column: 'email_key' | 'national_id_key') =>
+    sql<{ id: number }>`select id from customers where ${sql.ref(column)} = ${columns[column]}`;
   switch (violatedUnique(error)) {
     case 'customers_email_unique':
-      return duplicate('customer', 'email');
+      return duplicate('customer', 'email', withKey('email_key'));
     case 'customers_national_id_unique':
-      return duplicate('customer', 'nationalId');
+      return duplicate('customer', 'nationalId', withKey('national_id_key'));
     default:
       return undefined;
   }

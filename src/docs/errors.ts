@@ -25,7 +25,10 @@ const ERRORS = {
     notFound('account', 4711),
     'What the path or the body refers to does not exist; details {resource, field, id}.',
   ],
-  DuplicateEntry: [duplicate('customer', 'email'), 'details.field names what another one has already.'],
+  DuplicateEntry: [
+    duplicate('customer', 'email', 1),
+    'details.field names what another one has already, and details.id that one, where the caller may read it.',
+  ],
   KeyInUse: [
     new AppError('DUPLICATE_ENTRY', 'The first request with this Idempotency-Key is still running.', {
       details: { resource: 'request', field: 'Idempotency-Key' },

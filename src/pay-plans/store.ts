@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
-import { duplicate, notFound } from '../core/errors.ts';
+import { type AppError, duplicate, notFound } from '../core/errors.ts';
 import { fetchPage } from '../core/list-page.ts';
 import type { ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
@@ -40,7 +40,7 @@ export async function insertPayPlan(tx: Tx, fields: PayPlanFields): Promise<PayP
       .returningAll()
       .executeTakeFirstOrThrow();
   } catch (error) {
-    if (violatedUnique(error)) throw duplicate('payplan', 'name');
+    if (violatedUnique(error)) throw nameTaken(fields.name);
     if (violatedForeignKey(error)) throw notFound('product', fields.productId, 'productId');
     throw error;
   }
@@ -68,8 +68,12 @@ export async function updatePayPlan(
     .returningAll()
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
-      throw violatedUnique(error) ? duplicate('payplan', 'name') : error;
+      throw violatedUnique(error) && changes.name !== undefined ? nameTaken(changes.name) : error;
     });
+}
+
+function nameTaken(name: string): AppError {
+  return duplicate('payplan', 'name', sql`select id from pay_plans where name = ${name}`);
 }
 
 /** The plans whose late accounts are suspended. */

@@ -18,7 +18,8 @@ export async function insertPaymentMethod(tx: Tx, fields: { code: string; name: 
     .returningAll()
     .executeTakeFirstOrThrow()
     .catch((error: unknown) => {
-      throw violatedUnique(error) ? duplicate('payment_method', 'code') : error;
+      const existing = sql<{ id: number }>`select id from payment_methods where code = ${fields.code}`;
+      throw violatedUnique(error) ? duplicate('payment_method', 'code', existing) : error;
     });
   return toPaymentMethod(row);
 }

@@ -84,7 +84,7 @@ function checkRecordable(
 ): void {
   const mayRecordAgain =
     known.outcome !== 'conflict' && known.isReversed && mayDo(actor.role, 'payments:assign');
-  if (!mayRecordAgain) throw duplicate('payment', 'transactionRef');
+  if (!mayRecordAgain) throw duplicate('payment', 'transactionRef', known.paymentId);
   if (BigInt(known.amountMinor) !== amountMinor) {
     const reported = amountOf(known.amountMinor, currency);
     throw invalidField(

@@ -82,8 +82,16 @@ export function paymentInsert(
 }
 
 /** DUPLICATE_ENTRY when an unreversed payment of the method has the reference, NOT_FOUND for the method. */
-export function whyRefused(error: unknown, { paymentMethodId }: NewPaymentRow): unknown {
-  if (violatedUnique(error)?.startsWith('payments_trans')) return duplicate('payment', 'transactionRef');
+export function whyRefused(error: unknown, { paymentMethodId, transactionRef }: NewPaymentRow): unknown {
+  if (violatedUnique(error)?.startsWith('payments_trans')) {
+    // Of the method, or what the provider reported under the reference.
+    const isOfMethod = sql`payment_method_id = ${paymentMethodId} and ${NOT_REVERSED}`;
+    const existing = sql<{ id: number }>`
+      select id from payments
+      where reference_key = ${referenceKey(transactionRef ?? '')} and (${isOfMethod} or provider is not null)
+      order by not (${isOfMethod}), id limit 1`;
+    return duplicate('payment', 'transactionRef', existing);
+  }
   if (violatedForeignKey(error) === 'payments_payment_method_id_fkey') {
     return notFound('payment_method', paymentMethodId, 'paymentMethodId');
   }

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
-import { duplicate, notFound } from '../core/errors.ts';
+import { type AppError, duplicate, notFound } from '../core/errors.ts';
 import { fetchPage } from '../core/list-page.ts';
 import type { ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
@@ -26,7 +26,9 @@ export async function insertProduct(tx: Tx, currency: Currency, fields: ProductF
     .values(columnsOf(fields))
     .returningAll()
     .executeTakeFirstOrThrow()
-    .catch(translate);
+    .catch((error: unknown) => {
+      throw violatedUnique(error) === 'products_sku_unique' ? skuTaken(fields.sku) : error;
+    });
   return toProduct(row, currency);
 }
 
@@ -38,7 +40,9 @@ export async function updateProduct(tx: Tx, currency: Currency, id: number, fiel
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
-    .catch(translate);
+    .catch((error: unknown) => {
+      throw violatedUnique(error) === 'products_sku_unique' ? skuTaken(fields.sku) : error;
+    });
   return toProduct(row, currency);
 }
 
@@ -98,10 +102,16 @@ export async function insertConfiguration(tx: Tx, currency: Currency, fields: Co
       .executeTakeFirstOrThrow();
     return toConfiguration(row, currency);
   } catch (error) {
-    if (violatedUnique(error)) throw duplicate('configuration', 'name');
+    if (violatedUnique(error)) throw configurationTaken(fields);
     if (violatedForeignKey(error)) throw notFound('product', fields.productId);
     throw error;
   }
+}
+
+function configurationTaken({ productId, name }: ConfigurationFields): AppError {
+  const existing = sql<{ id: number }>`
+    select id from product_configurations where product_id = ${productId} and name = ${name}`;
+  return duplicate('configuration', 'name', existing);
 }
 
 /**
@@ -140,8 +150,8 @@ function columnsOf(fields: ProductFields) {
   };
 }
 
-function translate(error: unknown): never {
-  throw violatedUnique(error) === 'products_sku_unique' ? duplicate('product', 'sku') : error;
+function skuTaken(sku: string): AppError {
+  return duplicate('product', 'sku', sql`select id from products where sku = ${sku}`);
 }
 
 function toProduct(row: ProductRow, currency: Currency) {

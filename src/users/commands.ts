@@ -1,7 +1,7 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction, type Tx } from '../core/db.ts';
-import { invalidField, notFound } from '../core/errors.ts';
+import { AppError, duplicate, invalidField, notFound } from '../core/errors.ts';
 import { refuseGuessablePassword } from './guessable-passwords.ts';
 import { hashPassword } from './passwords.ts';
 import type { NewUserBody, UserChanges } from './schema.ts';
@@ -11,7 +11,13 @@ export async function createUser(context: Context, actor: Actor, body: NewUserBo
   const { password, ...fields } = body;
   refuseGuessablePassword(password, 'password', fields, context.config.production);
   const passwordHash = await hashPassword(password);
-  const user = await inTransaction(context.db, (tx) => addUser(tx, actor, { ...fields, passwordHash }));
+  const user = await inTransaction(context.db, (tx) =>
+    addUser(tx, actor, { ...fields, passwordHash }).catch((error: unknown) => {
+      const isTaken = error instanceof AppError && error.code === 'DUPLICATE_ENTRY';
+      // Admins may read users; of those who register nobody may.
+      throw isTaken ? duplicate('user', 'email', store.userWithEmail(fields.email)) : error;
+    }),
+  );
   return store.toUser(user);
 }
 

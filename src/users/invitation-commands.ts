@@ -17,7 +17,8 @@ import { findUser, findUserByEmail } from './store.ts';
 export async function inviteNewcomer(context: Context, actor: Actor, body: NewInvitation) {
   return inTransaction(context.db, async (tx) => {
     const { email, role, employeeId = null } = body;
-    if (await findUserByEmail(tx, email)) throw duplicate('user', 'email');
+    const existing = await findUserByEmail(tx, email);
+    if (existing) throw duplicate('user', 'email', existing.id);
     return issue(tx, actor, { purpose: 'sign_up', email, role, employeeId, userId: null }, body);
   });
 }

@@ -90,6 +90,11 @@ export function findUserByEmail(db: Db, email: string): Promise<UserRow | undefi
   return db.selectFrom('users').selectAll().where('email_key', '=', emailKey(email)).executeTakeFirst();
 }
 
+/** The statement that finds the user who has an e-mail address, however it is spelt. */
+export function userWithEmail(email: string) {
+  return sql<{ id: number }>`select id from users where email_key = ${emailKey(email)}`;
+}
+
 export function getUser(db: Db, id: number): Promise<UserRow> {
   return db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }

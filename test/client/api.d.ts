@@ -4086,7 +4086,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description DUPLICATE_ENTRY: details.field names what another one has already. */
+        /** @description DUPLICATE_ENTRY: details.field names what another one has already, and details.id that one, where the caller may read it. */
         DuplicateEntry: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4096,7 +4096,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description DUPLICATE_ENTRY: details.field names what another one has already. DUPLICATE_ENTRY: The first request with this Idempotency-Key is still running: try again after Retry-After. */
+        /** @description DUPLICATE_ENTRY: details.field names what another one has already, and details.id that one, where the caller may read it. DUPLICATE_ENTRY: The first request with this Idempotency-Key is still running: try again after Retry-After. */
         DuplicateEntryOrKeyInUse: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
