@@ -927,6 +927,15 @@ begin
   raise exception 'payment % is reconciled already', old.id using errcode = 'restrict_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.payment_is_reconciled_too_early()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'payment % of % cannot be reconciled as of %', old.id, old.payment_date, new.reconciliation_date
+    using errcode = 'check_violation';
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.payment_money_is_frozen()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -977,6 +986,8 @@ CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON
 CREATE TRIGGER ledger_events_balance AFTER INSERT ON public.ledger_entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_events_must_balance();
 
 CREATE TRIGGER payments_money_frozen BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((((old.amount_minor IS DISTINCT FROM new.amount_minor) OR (old.payment_method_id IS DISTINCT FROM new.payment_method_id)) OR (old.payment_date IS DISTINCT FROM new.payment_date)) OR (old.transaction_ref IS DISTINCT FROM new.transaction_ref))) EXECUTE FUNCTION payment_money_is_frozen();
+
+CREATE TRIGGER payments_reconciled_from_their_day BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((old.reconciliation_id IS NULL) AND (new.reconciliation_date < new.payment_date))) EXECUTE FUNCTION payment_is_reconciled_too_early();
 
 CREATE TRIGGER payments_reconciled_once BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((old.reconciliation_id IS NOT NULL) AND ((old.reconciliation_id IS DISTINCT FROM new.reconciliation_id) OR (old.reconciliation_date IS DISTINCT FROM new.reconciliation_date)))) EXECUTE FUNCTION payment_is_reconciled_once();
 

@@ -68,3 +68,24 @@ create trigger commission_lines_removed after delete on commission_lines
   referencing old table as removed for each statement execute function commission_lines_give_shares_back();
 create trigger commission_lines_frozen before update or truncate on commission_lines
   for each statement execute function rows_are_never_edited();
+
+-- Reconciliation ----------------------------------------------------------------------------------
+
+-- Batches from before keep their dates: only what is stamped from now on is held to it.
+create function payment_is_reconciled_too_early() returns trigger language plpgsql as $$
+begin
+  raise exception 'payment % of % cannot be reconciled as of %', old.id, old.payment_date, new.reconciliation_date
+    using errcode = 'check_violation';
+end $$;
+
+create trigger payments_reconciled_from_their_day before update on payments for each row
+  when (old.reconciliation_id is null and new.reconciliation_date < new.payment_date)
+  execute function payment_is_reconciled_too_early();
+
+-- Accounts ----------------------------------------------------------------------------------------
+
+-- The job dated late activations with the day on which it ran; instalments fall due from the activation date.
+update account_status_changes h set changed_on = a.activation_date
+  from accounts a
+  where a.id = h.account_id and h.from_status = 'pending' and h.to_status = 'active' and h.actor_user_id is null
+    and h.changed_on > a.activation_date;

@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import type { CopyPool } from '../core/copy.ts';
-import type { PlainDate } from '../core/dates.ts';
+import { compareDates, type PlainDate } from '../core/dates.ts';
 import { inTransaction, violatedUnique } from '../core/db.ts';
-import { AppError, notFound } from '../core/errors.ts';
+import { AppError, invalidField, notFound } from '../core/errors.ts';
 import { readProviderStatement } from './reader.ts';
 import {
   COPY_LINES,
@@ -71,6 +71,7 @@ export async function startStage(
     if (stage === 'matching' && statement.status === 'received') return;
     const allowed = allowedStages(statement.status);
     if (!allowed.includes(stage)) throw illegalStage(statement.status, stage, allowed);
+    if (stage === 'reconciling') checkReconciliationDate(statement, reconciliationDate ?? today(context));
     const reconciling: Reconciling | undefined =
       stage === 'reconciling' ? { by: actor.userId, date: reconciliationDate ?? today(context) } : undefined;
     await setStage(tx, id, stage, reconciling);
@@ -82,6 +83,13 @@ export async function startStage(
       after: { status: stage, ...(reconciling && { reconciliationDate: reconciling.date }) },
     });
   });
+}
+
+/** A batch of an earlier date would prove what had not arrived by then. */
+function checkReconciliationDate({ period_end: lastDay }: ProviderStatementRow, date: PlainDate): void {
+  if (lastDay !== null && compareDates(date, lastDay) < 0) {
+    throw invalidField('reconciliationDate', `must not be before ${lastDay}, the last day of the statement`);
+  }
 }
 
 function sameFile(first: number): AppError {

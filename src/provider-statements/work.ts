@@ -225,11 +225,12 @@ async function reconcileNext(tx: Tx, statement: ProviderStatementRow): Promise<b
     await setStage(tx, statement.id, 'done');
     return false;
   }
+  const date = statement.reconciling_date;
   const locked = await lockPayments(tx, next.paymentIds);
-  const payments = locked.filter((payment) => resultOf(payment) === 'reconciled');
+  const payments = locked.filter((payment) => resultOf(payment, date) === 'reconciled');
   if (payments.length > 0) {
     await makeBatch(tx, await reconcilerOf(tx, statement), {
-      date: statement.reconciling_date,
+      date,
       payments,
       providerStatementId: statement.id,
     });

@@ -1,18 +1,19 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, amountOf, type Context, today, totalOf } from '../core/context.ts';
-import type { PlainDate } from '../core/dates.ts';
+import { compareDates, type PlainDate } from '../core/dates.ts';
 import { inTransaction, type Tx } from '../core/db.ts';
 import type { Minor } from '../core/money.ts';
-import type { RESULTS, ReconcileBody } from './schema.ts';
+import type { REASONS, RESULTS, ReconcileBody } from './schema.ts';
 import { insertReconciliation, type LockedPayment, lockPayments } from './store.ts';
 
 const FEWER_PAYMENTS = { path: 'paymentIds', advice: 'send fewer ids at a time' };
 
 type Result = (typeof RESULTS)[number];
+type Reason = (typeof REASONS)[number];
 
 /**
  * Marks that payments arrived, as a batch. Saying it again changes nothing: each id answers what it
- * is. Unmatched money can be reconciled; reversed money cannot.
+ * is. Unmatched money can be reconciled; reversed money, and money that is dated after the batch, cannot.
  * @throws AppError VALIDATION_ERROR, and changes nothing, where a total is beyond an exact number.
  */
 export async function reconcile(context: Context, actor: Actor, body: ReconcileBody) {
@@ -24,7 +25,7 @@ export async function reconcile(context: Context, actor: Actor, body: ReconcileB
     const fresh: LockedPayment[] = [];
     for (const id of ids) {
       const payment = payments.get(id);
-      const result = resultOf(payment);
+      const result = resultOf(payment, date);
       results.push({ id, payment, result });
       if (payment && result === 'reconciled') fresh.push(payment);
     }
@@ -72,11 +73,17 @@ interface Outcome {
   result: Result;
 }
 
-/** What reconciling a payment would lead to: `reconciled` where it can be. */
-export function resultOf(payment: LockedPayment | undefined): Result {
+/** What reconciling a payment as of a date would lead to: `reconciled` where it can be. */
+export function resultOf(payment: LockedPayment | undefined, date: PlainDate): Result {
   if (!payment) return 'not_found';
   if (payment.reconciliation_id !== null) return 'already_reconciled';
-  return payment.status === 'reversed' ? 'not_reconcilable' : 'reconciled';
+  return obstacleOf(payment, date) === null ? 'reconciled' : 'not_reconcilable';
+}
+
+/** No statement of a day proves that money of a later day has arrived. */
+function obstacleOf({ status, payment_date: paymentDate }: LockedPayment, date: PlainDate): Reason | null {
+  if (status === 'reversed') return 'reversed';
+  return compareDates(paymentDate, date) > 0 ? 'dated_later' : null;
 }
 
 function answer({ currency }: Context, date: PlainDate, batchId: number | null, outcomes: Outcome[]) {
@@ -100,6 +107,7 @@ function answer({ currency }: Context, date: PlainDate, batchId: number | null, 
     results: outcomes.map(({ id, payment, result }) => ({
       paymentId: id,
       result,
+      reason: payment && result === 'not_reconcilable' ? obstacleOf(payment, date) : null,
       amount: payment ? amountOf(payment.amount_minor, currency) : null,
       reconciliationId: result === 'reconciled' ? batchId : (payment?.reconciliation_id ?? null),
     })),

@@ -1,10 +1,13 @@
 import { type Static, Type } from 'typebox';
-import { DateText, Id, Money, Nullable, Timestamp } from '../core/fields.ts';
+import { CalendarDate, DateText, Id, Money, Nullable, Timestamp } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
 
 const MAX_PAYMENTS = 10_000;
 
 export const RESULTS = ['reconciled', 'already_reconciled', 'not_found', 'not_reconcilable'] as const;
+
+/** Why a payment is not_reconcilable. */
+export const REASONS = ['reversed', 'dated_later'] as const;
 
 export const ReconcileBody = Type.Object(
   {
@@ -13,7 +16,12 @@ export const ReconcileBody = Type.Object(
       maxItems: MAX_PAYMENTS,
       description: 'A repeated id counts once.',
     }),
-    reconciliationDate: Type.Optional(DateText),
+    reconciliationDate: Type.Optional(
+      CalendarDate({
+        format: 'calendar-date',
+        description: 'Default: today. Payments that are dated later are not_reconcilable.',
+      }),
+    ),
   },
   { title: 'NewReconciliation', examples: [{ paymentIds: [1, 2], reconciliationDate: '2026-11-02' }] },
 );
@@ -73,6 +81,9 @@ export const ReconciliationResult = Type.Object(
       Type.Object({
         paymentId: Id,
         result: Type.Enum([...RESULTS]),
+        reason: Nullable(
+          Type.Enum([...REASONS], { description: 'Why it is not_reconcilable; null for other results.' }),
+        ),
         amount: Nullable(Money),
         reconciliationId: Nullable(Type.Integer()),
       }),
@@ -88,8 +99,8 @@ export const ReconciliationResult = Type.Object(
         counts: { reconciled: 2, already_reconciled: 0, not_found: 0, not_reconcilable: 0 },
         totals: { reconciled: 2800, already_reconciled: 0, not_reconcilable: 0 },
         results: [
-          { paymentId: 1, result: 'reconciled', amount: 400, reconciliationId: 1 },
-          { paymentId: 2, result: 'reconciled', amount: 2400, reconciliationId: 1 },
+          { paymentId: 1, result: 'reconciled', reason: null, amount: 400, reconciliationId: 1 },
+          { paymentId: 2, result: 'reconciled', reason: null, amount: 2400, reconciliationId: 1 },
         ],
       },
     ],

@@ -15,6 +15,7 @@ const SELECT = sql<ReconciliationRow>`
 export interface LockedPayment {
   id: number;
   amount_minor: number;
+  payment_date: PlainDate;
   status: PaymentStatus;
   reconciliation_id: number | null;
 }
@@ -42,7 +43,7 @@ export function lockPayments(tx: Tx, ids: readonly number[]): Promise<LockedPaym
     tx,
     ascending(ids),
     (part) => sql<LockedPayment>`
-      select id, amount_minor, status, reconciliation_id from payments
+      select id, amount_minor, payment_date, status, reconciliation_id from payments
       where id = any(${part}::bigint[]) order by id for no key update`,
   );
 }

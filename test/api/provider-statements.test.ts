@@ -776,6 +776,24 @@ describe('what matched', () => {
   });
 });
 
+describe('a statement that is reconciled as of a date', () => {
+  it('takes none before its last day', async () => {
+    const receipt = newReceipt();
+    const april = { 'Completion Time': '20-04-2026 10:15:30' };
+    const statement = await uploaded(file([line(receipt, '5', april)]));
+    await started(statement.id, 'take-in');
+    const reconcile = (reconciliationDate: string) =>
+      service.call('POST', `/reconciliations/statements/${statement.id}/reconcile`, { reconciliationDate });
+    const early = await reconcile('2026-04-19');
+    expect(wrongFields(early)).toEqual(['reconciliationDate']);
+    expect(early.body.error.message).toContain('must not be before 2026-04-20');
+    expect(
+      (await started(statement.id, 'reconcile', { reconciliationDate: '2026-04-20' })).progress,
+    ).toMatchObject({ reconciled: 1 });
+    expect((await paymentsOf(receipt))[0]).toMatchObject({ reconciliationDate: '2026-04-20' });
+  });
+});
+
 describe('work whose process died', () => {
   /** As a process leaves it that ends between two steps. */
   async function leave(id: number, fields: string) {

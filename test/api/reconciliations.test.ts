@@ -1,13 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { describe, expect, it, vi } from 'vitest';
-import { newAccount, notification, type TestService, useService } from '../harness.ts';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { newAccount, notification, setToday, type TestService, useService } from '../harness.ts';
 
 const service = useService();
 
-async function pay(to: TestService, amount: number): Promise<number> {
+beforeAll(() => setToday(service, '2026-11-02'));
+
+async function pay(to: TestService, amount: number, paymentDate?: string): Promise<number> {
   const { id: accountId } = await newAccount(to);
-  const answer = await to.call('POST', '/payments', { accountId, amount, paymentMethodId: 2 });
+  const answer = await to.call('POST', '/payments', { accountId, amount, paymentMethodId: 2, paymentDate });
   return answer.body.data.id;
 }
 
@@ -26,7 +28,7 @@ describe('POST /payments/reconcile', () => {
 
     const body = {
       paymentIds: [first, second, second, reversed, unmatchedId, 999999],
-      reconciliationDate: '2026-10-31',
+      reconciliationDate: '2026-11-03',
     };
     const { status, body: answer } = await service.call('POST', '/payments/reconcile', body);
     expect(status).toBe(200);
@@ -38,26 +40,55 @@ describe('POST /payments/reconcile', () => {
     });
     expect(answer.data.totals.reconciled).toBe(430.55);
     expect(answer.data.results).toMatchObject([
-      { paymentId: first, result: 'reconciled', amount: 10.55 },
+      { paymentId: first, result: 'reconciled', reason: null, amount: 10.55 },
       { paymentId: second, result: 'reconciled' },
-      { paymentId: reversed, result: 'not_reconcilable' },
+      { paymentId: reversed, result: 'not_reconcilable', reason: 'reversed' },
       { paymentId: unmatchedId, result: 'reconciled' },
       { paymentId: 999999, result: 'not_found', amount: null },
     ]);
 
     const payment = await service.call('GET', `/payments/${first}`);
-    expect(payment.body.data).toMatchObject({ reconciliationDate: '2026-10-31', status: 'matched' });
+    expect(payment.body.data).toMatchObject({ reconciliationDate: '2026-11-03', status: 'matched' });
     const { reconciliationId } = answer.data;
     const batch = await service.call('GET', `/reconciliations/${reconciliationId}`);
     expect(batch.body.data).toMatchObject({
       paymentCount: 3,
       total: 430.55,
-      reconciliationDate: '2026-10-31',
+      reconciliationDate: '2026-11-03',
     });
     for (const filter of [`=${reconciliationId}`, `[in]=${reconciliationId},999999`]) {
       const inBatch = await service.call('GET', `/payments?filter[reconciliationId]${filter}`);
       expect(inBatch.body.pagination.total).toBe(3);
     }
+  });
+
+  it('leaves out payments that are dated after the batch, and says so of each', async () => {
+    const earlier = await pay(service, 1, '2026-10-30');
+    const sameDay = await pay(service, 2, '2026-10-31');
+    const later = await pay(service, 4, '2026-11-01');
+    const body = { paymentIds: [earlier, sameDay, later], reconciliationDate: '2026-10-31' };
+    const { body: answer } = await service.call('POST', '/payments/reconcile', body);
+    expect(answer.data).toMatchObject({
+      counts: { reconciled: 2, not_reconcilable: 1 },
+      totals: { reconciled: 3, not_reconcilable: 4 },
+      results: [
+        { paymentId: earlier, result: 'reconciled' },
+        { paymentId: sameDay, result: 'reconciled' },
+        { paymentId: later, result: 'not_reconcilable', reason: 'dated_later', reconciliationId: null },
+      ],
+    });
+    expect((await service.call('GET', `/payments/${later}`)).body.data.reconciliationDate).toBeNull();
+    const again = await service.call('POST', '/payments/reconcile', {
+      ...body,
+      reconciliationDate: '2026-11-01',
+    });
+    expect(again.body.data.counts).toMatchObject({ reconciled: 1, already_reconciled: 2 });
+
+    const unstamped = await pay(service, 8, '2026-11-01');
+    await expect(
+      sql`update payments set reconciliation_id = ${answer.data.reconciliationId}, reconciliation_date = '2026-10-31'
+        where id = ${unstamped}`.execute(service.context.db),
+    ).rejects.toThrow('cannot be reconciled as of 2026-10-31');
   });
 
   it('keeps its figures when a payment is reversed, and says so', async () => {
@@ -158,7 +189,7 @@ describe('POST /payments/reconcile', () => {
     await sql`
       insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key, payment_date,
         status, source)
-      select ${accountId}, 1000 + n, 2, 'HOT' || n, 'HOT' || n, current_date, 'matched', 'manual'
+      select ${accountId}, 1000 + n, 2, 'HOT' || n, 'HOT' || n, '2026-11-02', 'matched', 'manual'
       from generate_series(1, 2000) n`.execute(db);
     const { rows } = await sql<{
       id: number;

@@ -2866,7 +2866,7 @@ export interface components {
             paymentIds: number[];
             /**
              * Format: date
-             * @description YYYY-MM-DD
+             * @description Default: today. Payments that are dated later are not_reconcilable.
              */
             reconciliationDate?: string;
         };
@@ -3800,12 +3800,14 @@ export interface components {
          *         {
          *           "paymentId": 1,
          *           "result": "reconciled",
+         *           "reason": null,
          *           "amount": 400,
          *           "reconciliationId": 1
          *         },
          *         {
          *           "paymentId": 2,
          *           "result": "reconciled",
+         *           "reason": null,
          *           "amount": 2400,
          *           "reconciliationId": 1
          *         }
@@ -3838,6 +3840,7 @@ export interface components {
                 paymentId: number;
                 /** @enum {string} */
                 result: "reconciled" | "already_reconciled" | "not_found" | "not_reconcilable";
+                reason: ("reversed" | "dated_later") | null;
                 amount: number | null;
                 reconciliationId: number | null;
             }[];
@@ -7974,12 +7977,14 @@ export interface operations {
                      *           {
                      *             "paymentId": 1,
                      *             "result": "reconciled",
+                     *             "reason": null,
                      *             "amount": 400,
                      *             "reconciliationId": 1
                      *           },
                      *           {
                      *             "paymentId": 2,
                      *             "result": "reconciled",
+                     *             "reason": null,
                      *             "amount": 2400,
                      *             "reconciliationId": 1
                      *           }

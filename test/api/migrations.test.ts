@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { openDatabase } from '../../src/core/db.ts';
+import { migrate, readMigrations } from '../../src/database.ts';
+import { databaseOn } from '../global-setup.ts';
+
+/** Rows as an earlier version wrote them, and what a migration makes of them. */
+const database = `ams_test_${randomUUID().replaceAll('-', '')}`;
+const connection = databaseOn(inject('server'), database);
+const server = new pg.Client(inject('server'));
+const earlier = new pg.Client(connection);
+let opened: ReturnType<typeof openDatabase>;
+
+beforeAll(async () => {
+  await server.connect();
+  await server.query(`create database ${database}`);
+  opened = openDatabase({ connection, poolSize: 2, prepare: false, onConnectionLost: () => {} });
+  await earlier.connect();
+});
+
+afterAll(async () => {
+  await earlier.end();
+  await opened.close();
+  await server.query(`drop database ${database} with (force)`);
+  await server.end();
+});
+
+const rowsOf = async (query: string) => (await earlier.query(query)).rows;
+
+describe('0013_sales_and_imports', () => {
+  it('leaves each account in one commission, keeps what is paid, dates late activations, and knows where imports came from', async () => {
+    const before = Object.keys(await readMigrations()).filter((name) => name < '0013');
+    await migrate(opened.db, before.sort().at(-1));
+    await earlier.query(`
+      insert into customers (first_name, last_name, phone, phone_sha256, search_text) values ('A', 'B', '+254', '', '');
+      insert into products (sku, name, category, price_minor) values ('S', 'S', 'c', 1);
+      insert into pay_plans (name, deposit_minor, instalment_minor, instalment_count, frequency, grace_days)
+        values ('P', 0, 1, 1, 'weekly', 0);
+      insert into employees (name) values ('one'), ('two'), ('three');
+      insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor, instalment_minor,
+          instalment_count, frequency, grace_days, receivable_minor)
+        select 1, 1, 1, '2026-01-01', 'active', 0, 1, 1, 'weekly', 0, 1 from generate_series(1, 2);
+      insert into commissions (employee_id, period, status, total_minor)
+        values (1, '2026-01', 'approved', 30), (2, '2026-01', 'paid', 10), (3, '2026-01', 'paid', 10);
+      insert into commission_lines (commission_id, line_number, account_id, quantity, base_minor, rate_basis_points,
+          amount_minor)
+        values (1, 1, 1, 1, 1, 1, 10), (1, 2, 2, 1, 1, 1, 20), (2, 1, 1, 1, 1, 1, 10), (3, 1, 1, 1, 1, 1, 10);
+      insert into account_status_changes (account_id, from_status, to_status, changed_on)
+        values (1, null, 'pending', '2025-12-01'), (1, 'pending', 'active', '2026-02-01');
+      insert into provider_statements (status) values ('done');
+      insert into notifications (provider, raw_body, status, source)
+        values ('p', '{"StatementId":1}', 'pending', 'import'), ('p', 'no JSON', 'pending', 'webhook')`);
+
+    await migrate(opened.db);
+
+    expect(await rowsOf('select changed_on::text from account_status_changes order by id')).toEqual([
+      { changed_on: '2025-12-01' },
+      { changed_on: '2026-01-01' },
+    ]);
+    const lines = 'select commission_id, line_number, share_basis_points from commission_lines order by 1, 2';
+    expect((await rowsOf(lines)).map((row) => Object.values(row).map(Number))).toEqual([
+      [1, 2, 10_000],
+      [2, 1, 10_000],
+      [3, 1, 0],
+    ]);
+    expect(await rowsOf('select status, total_minor::int from commissions order by id')).toEqual([
+      { status: 'calculated', total_minor: 20 },
+      { status: 'paid', total_minor: 10 },
+      { status: 'paid', total_minor: 10 },
+    ]);
+    expect(
+      await rowsOf('select account_id::int, share_basis_points from commission_sales order by 1'),
+    ).toEqual([
+      { account_id: 1, share_basis_points: 10_000 },
+      { account_id: 2, share_basis_points: 10_000 },
+    ]);
+    expect(
+      await rowsOf('select provider_statement_id::int as id from notifications order by notifications.id'),
+    ).toEqual([{ id: 1 }, { id: null }]);
+  });
+});
