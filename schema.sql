@@ -764,10 +764,18 @@ CREATE OR REPLACE FUNCTION public.csv_text(value text)
  IMMUTABLE PARALLEL SAFE
 AS $function$
   select case
-    when value ~ '^[[:space:]\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]'
-      or value ~ '^[[:space:]]*(0[0-9]+|[0-9]{16,})[[:space:]]*$'
-      then '''' || translate(value, e'\r\n', '  ')
-    else translate(value, e'\r\n', '  ')
+    -- Most texts have none of these characters, and are looked at no further.
+    when value !~ '[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]' then
+      case when value ~ '^[[:space:]]*(0[0-9]+|[0-9]{16,})[[:space:]]*$' then '''' || value else value end
+    else
+      case
+        when value ~ '^[[:space:]\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]'
+          or value ~ '^[[:space:]]*(0[0-9]+|[0-9]{16,})[[:space:]]*$'
+          then ''''
+        else ''
+      end
+      || regexp_replace(translate(value, e'\r\n', '  '),
+        '([,;|\t])(?=["[:space:]\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-])', '\1''', 'g')
   end
 $function$;
 

@@ -89,3 +89,27 @@ update account_status_changes h set changed_on = a.activation_date
   from accounts a
   where a.id = h.account_id and h.from_status = 'pending' and h.to_status = 'active' and h.actor_user_id is null
     and h.changed_on > a.activation_date;
+
+-- CSV files ---------------------------------------------------------------------------------------
+
+-- Text for a cell of a CSV file. A spreadsheet runs a cell that begins with = + - or @ (also in their full-width forms), and
+-- some do so after white space: an apostrophe in front makes it text. The same within the text behind what a spreadsheet may
+-- split at, as it does with semicolons in countries with a decimal comma, and does not heed quotes in the middle of a cell
+-- then. A line break becomes a space, so that a line of the file is a row.
+create or replace function csv_text(value text) returns text
+language sql immutable parallel safe as $$
+  select case
+    -- Most texts have none of these characters, and are looked at no further.
+    when value !~ '[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]' then
+      case when value ~ '^[[:space:]]*(0[0-9]+|[0-9]{16,})[[:space:]]*$' then '''' || value else value end
+    else
+      case
+        when value ~ '^[[:space:]\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20\t\r\n-]'
+          or value ~ '^[[:space:]]*(0[0-9]+|[0-9]{16,})[[:space:]]*$'
+          then ''''
+        else ''
+      end
+      || regexp_replace(translate(value, e'\r\n', '  '),
+        '([,;|\t])(?=["[:space:]\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-])', '\1''', 'g')
+  end
+$$;

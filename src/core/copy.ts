@@ -3,6 +3,7 @@ import { pipeline, type Readable, Transform, type Writable } from 'node:stream';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { createLoader, type Load, MAX_LOADS } from './copy-in.ts';
+import { BYTE_ORDER_MARK } from './csv.ts';
 import { type PlainDate, parsePlainDate } from './dates.ts';
 import { columnTypes, type DatabaseOptions } from './db.ts';
 import { busy, unavailable } from './errors.ts';
@@ -15,7 +16,7 @@ import { followClock } from './test-clock.ts';
 export interface CopyPool {
   /**
    * Starts an export and waits for its first bytes, so that whatever is wrong with it is still an error.
-   * The stream holds a header and one line a row, in UTF-8, ended by CRLF as RFC 4180 has it; destroying it
+   * The stream holds a byte order mark, a header, and one line a row, in UTF-8, ended by CRLF as RFC 4180 has it; destroying it
    * ends the statement on the server. If the statement fails later, the stream fails and never ends.
    *
    * @param query `select …` with the columns named as the header shall be. COPY takes no parameters: see
@@ -146,13 +147,17 @@ function copyStatement(query: string, quoted: readonly string[]): string {
 }
 
 /**
- * COPY ends lines with LF. No cell holds one, so each LF is the end of a line. In Latin-1 every byte is a
+ * Puts the byte order mark in front. COPY ends lines with LF. No cell holds one, so each LF is the end of a line. In Latin-1 every byte is a
  * character, which leaves all others as they are, and the two conversions and the search are native.
  */
 function crlfLines(stallMs: number): Transform {
   let stall: NodeJS.Timeout | undefined;
+  const begin = Buffer.from(BYTE_ORDER_MARK);
+  let isBegun = false;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
+      if (!isBegun) this.push(begin);
+      isBegun = true;
       stall ??= setTimeout(() => this.destroy(new Error(`Nothing was read for ${stallMs} ms.`)), stallMs);
       stall.refresh();
       done(null, Buffer.from(chunk.toString('latin1').replaceAll('\n', '\r\n'), 'latin1'));

@@ -52,7 +52,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
         summary: 'The payments dated in a period, with totals, or all of them as a CSV file',
         description:
           'Business days, both included. json: totals of the period and one page of its rows. csv: every row, ' +
-          'streamed; the connection breaks if it cannot be completed. A text that a spreadsheet would run as a ' +
+          'streamed, in UTF-8 with a byte order mark; the connection breaks if it cannot be completed. A text that a spreadsheet would run as a ' +
           'formula has an apostrophe in front.',
         querystring: PaymentsQuery,
         response: {

@@ -2,7 +2,7 @@ import { formatAccountNumber } from '../accounts/account-number.ts';
 import type { Position } from '../accounts/schedule.ts';
 import { type AccountRow, termsOf } from '../accounts/store.ts';
 import { amountOf, type Currency } from '../core/context.ts';
-import { bare, csvLine } from '../core/csv.ts';
+import { BYTE_ORDER_MARK, bare, csvLine } from '../core/csv.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { type Minor, minorToText } from '../core/money.ts';
 import type { Quote } from './quote-rules.ts';
@@ -139,6 +139,7 @@ export function statementCsv(
       optional(source?.ledgerEventId ?? null),
     ]);
   return [
+    BYTE_ORDER_MARK,
     csvLine(CSV_HEAD.map(bare)),
     line(period.from, 'opening', 'Before this day', statement.opening, ''),
     ...statement.rows.map((row) => {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
-import { csvText } from '../../src/core/csv.ts';
+import { bare, csvLine, csvText } from '../../src/core/csv.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,
@@ -90,6 +90,26 @@ async function quoteOf(id: number, query: Record<string, string | number> = {}) 
   const answer = await service.call('GET', `/accounts/${id}/quote?${text}`);
   expect(answer.status, answer.text).toBe(200);
   return answer.body.data;
+}
+
+/** What a spreadsheet may run, and what it may split a cell at. */
+const cellArb = fc.string({
+  unit: fc.constantFrom(...'=+-@;,|"\'\t \u00a0\ufeff＝＋－＠a1'),
+  maxLength: 12,
+});
+
+/** A line as a spreadsheet splits it, which reads on where quotes are not as they should be. */
+function cellsOf(line: string, separator: string, heedsQuotes: boolean): string[] {
+  if (!heedsQuotes) return line.split(separator).map((cell) => cell.replace(/^"+/, ''));
+  const cells: string[] = [];
+  for (let rest = line + separator; rest !== ''; ) {
+    const quoted = /^"((?:[^"]|"")*)"?/.exec(rest);
+    const after = rest.slice(quoted?.[0].length ?? 0);
+    const end = after.indexOf(separator);
+    cells.push((quoted?.[1] ?? '').replaceAll('""', '"') + (end < 0 ? after : after.slice(0, end)));
+    rest = end < 0 ? '' : after.slice(end + 1);
+  }
+  return cells;
 }
 
 const typesOf = (rows: Row[]) => rows.map(({ type }) => type);
@@ -427,12 +447,39 @@ describe('as CSV', () => {
       ' 0',
       '0',
       '\ufeff=1',
+      ...fc.sample(cellArb, { numRuns: 2_000, seed: 20_261_102 }),
     ];
-    for (const text of hard) {
-      const { rows } = await sql<{ cell: string }>`select csv_text(${text}) as cell`.execute(
-        service.context.db,
-      );
-      expect(csvText(text), JSON.stringify(text)).toBe(rows[0]?.cell);
+    const { rows } = await sql<{ text: string; cell: string }>`
+      select text, csv_text(text) as cell from unnest(${hard}::text[]) as text`.execute(service.context.db);
+    expect(rows).toHaveLength(hard.length);
+    for (const { text, cell } of rows) expect(csvText(text), JSON.stringify(text)).toBe(cell);
+  });
+
+  it('guards a text in whatever a spreadsheet splits its line at, with quotes or without', () => {
+    fc.assert(
+      fc.property(fc.array(cellArb, { minLength: 1, maxLength: 3 }), (texts) => {
+        const line = csvLine([bare(1), ...texts]).trimEnd();
+        for (const separator of [',', ';', '\t', '|']) {
+          for (const quote of separator === ',' ? [true] : [true, false])
+            for (const cell of cellsOf(line, separator, quote))
+              expect(cell, `${JSON.stringify(line)} at ${separator}`).not.toMatch(
+                /^[\s\ufeff]*[=+@＝＋－＠-]/,
+              );
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('begins with a byte order mark, so that a spreadsheet reads it as UTF-8', async () => {
+    const { id } = await newAccount(service);
+    for (const path of [`/accounts/${id}/statement?format=csv`, '/reports/payments?format=csv']) {
+      const response = await fetch(`${service.origin}/api${path}`, {
+        headers: { authorization: `Bearer ${service.adminToken}` },
+      });
+      const bytes = Buffer.from(await response.arrayBuffer());
+      expect(bytes.subarray(0, 3).toString('hex'), path).toBe('efbbbf');
+      expect(bytes.indexOf('\ufeff', 3), path).toBe(-1);
     }
   });
 });
