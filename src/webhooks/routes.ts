@@ -62,6 +62,15 @@ const NotificationBody = Type.Object(
   },
 );
 
+/** What the provider's gateway reads of an answer: 0 accepts at both addresses; its codes of refusals are texts. */
+const ACCEPTED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
+const REFUSED = {
+  wrong_account: { ResultCode: 'C2B00012', ResultDesc: 'Invalid Account Number' },
+  wrong_amount: { ResultCode: 'C2B00013', ResultDesc: 'Invalid Amount' },
+  wrong_short_code: { ResultCode: 'C2B00015', ResultDesc: 'Invalid Shortcode' },
+} as const;
+const RESULTS = { accepted: ACCEPTED, ...REFUSED };
+
 /** The envelope plus what the provider's gateway reads. */
 const Acknowledgement = Type.Object(
   {
@@ -74,7 +83,7 @@ const Acknowledgement = Type.Object(
       paymentId: Nullable(Type.Integer()),
     }),
     message: Type.String(),
-    ResultCode: Type.Integer(),
+    ResultCode: Type.Literal(ACCEPTED.ResultCode),
     ResultDesc: Type.String(),
   },
   {
@@ -85,20 +94,11 @@ const Acknowledgement = Type.Object(
         success: true,
         data: { outcome: 'matched', paymentId: 2 },
         message: 'Notification accepted.',
-        ResultCode: 0,
-        ResultDesc: 'Accepted',
+        ...ACCEPTED,
       },
     ],
   },
 );
-
-/** What the provider's gateway knows a refusal by. */
-const RESULTS = {
-  accepted: { ResultCode: '0', ResultDesc: 'Accepted' },
-  wrong_account: { ResultCode: 'C2B00012', ResultDesc: 'Invalid Account Number' },
-  wrong_amount: { ResultCode: 'C2B00013', ResultDesc: 'Invalid Amount' },
-  wrong_short_code: { ResultCode: 'C2B00015', ResultDesc: 'Invalid Shortcode' },
-} as const;
 
 /** The provider waits for some seconds; a service that answers later than this might as well be down. */
 const VALIDATION_DEADLINE_MS = 1_500;
@@ -111,7 +111,10 @@ const Validation = Type.Object(
       accountNumber: Nullable(Type.String({ description: 'The account that would be paid.' })),
     }),
     message: Type.String(),
-    ResultCode: Type.Enum(Object.values(RESULTS).map(({ ResultCode }) => ResultCode)),
+    ResultCode: Type.Union([
+      Type.Literal(ACCEPTED.ResultCode),
+      Type.Enum(Object.values(REFUSED).map(({ ResultCode }) => ResultCode)),
+    ]),
     ResultDesc: Type.String(),
   },
   {
@@ -122,13 +125,13 @@ const Validation = Type.Object(
         success: true,
         data: { accepted: true, accountNumber: 'ACC10000012' },
         message: 'Payment validated.',
-        ...RESULTS.accepted,
+        ...ACCEPTED,
       },
       {
         success: true,
         data: { accepted: false, accountNumber: null },
         message: 'Payment validated.',
-        ...RESULTS.wrong_account,
+        ...REFUSED.wrong_account,
       },
     ],
   },
@@ -174,7 +177,7 @@ export function webhookRoutes(api: Api, context: Context): void {
           summary: 'The mobile-money provider asks whether a payment may be made, before the money moves',
           description:
             'Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled ' +
-            'accounts. C2B00012 is a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. ' +
+            'accounts. 0 accepts, as in the answer to a notification; C2B00012 is a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. ' +
             'On a fault the answer is 503 within 2 seconds, and the provider does what is registered there.',
           response: { 200: Validation },
         },
@@ -217,7 +220,7 @@ export function webhookRoutes(api: Api, context: Context): void {
           throw invalid(reading.problems);
         }
         const receipt = await receiveNotification(context, request.log, reading.notification);
-        return { ...ok(receipt, 'Notification accepted.'), ResultCode: 0, ResultDesc: 'Accepted' };
+        return { ...ok(receipt, 'Notification accepted.'), ...ACCEPTED };
       },
     );
   });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
+  type Answer,
   move,
   newAccount,
   newCustomer,
@@ -25,15 +26,15 @@ const ask = (fields: Record<string, unknown>) =>
   service.call('POST', ADDRESS, notification(fields), { token: null });
 
 /** What the provider's gateway reads of the answer to a well-formed question. */
-async function resultOf(fields: Record<string, unknown>): Promise<[string, string]> {
+async function resultOf(fields: Record<string, unknown>): Promise<[number | string, string]> {
   const { status, body, text } = await ask(fields);
   expect(status, text).toBe(200);
   expect(body).toMatchObject({ success: true, message: 'Payment validated.' });
-  expect(body.data.accepted).toBe(body.ResultCode === '0');
+  expect(body.data.accepted).toBe(body.ResultCode === 0);
   return [body.ResultCode, body.ResultDesc];
 }
 
-const ACCEPTED = ['0', 'Accepted'];
+const ACCEPTED = [0, 'Accepted'];
 const WRONG_ACCOUNT = ['C2B00012', 'Invalid Account Number'];
 const WRONG_AMOUNT = ['C2B00013', 'Invalid Amount'];
 const WRONG_SHORT_CODE = ['C2B00015', 'Invalid Shortcode'];
@@ -47,9 +48,17 @@ describe('before the money moves, a payment', () => {
       success: true,
       data: { accepted: true, accountNumber },
       message: 'Payment validated.',
-      ResultCode: '0',
+      ResultCode: 0,
       ResultDesc: 'Accepted',
     });
+  });
+
+  it('is accepted by the very code that acknowledges its notification', async () => {
+    const { accountNumber: BillRefNumber } = await newAccount(service);
+    const [asked, told] = [await ask({ BillRefNumber }), await notify(service, { BillRefNumber })];
+    const codeOf = ({ body }: Answer) => ({ ResultCode: body.ResultCode, ResultDesc: body.ResultDesc });
+    expect(codeOf(asked)).toEqual({ ResultCode: 0, ResultDesc: 'Accepted' });
+    expect(codeOf(told)).toEqual(codeOf(asked));
   });
 
   it('is accepted for whatever the notification would be matched by', async () => {
@@ -184,7 +193,7 @@ describe('the validation', () => {
       expect(none.status).toBe(401);
       expect(none.body.error.code).toBe('UNAUTHORIZED');
       const own = await send({});
-      expect(own.body.ResultCode).toBe('0');
+      expect(own.body.ResultCode).toBe(0);
       expect(own.headers.get('ratelimit-policy')).toBe('"webhook";q=4;w=60');
       const other = await send({ BusinessShortCode: '174379' });
       expect([other.body.ResultCode, other.body.ResultDesc]).toEqual(WRONG_SHORT_CODE);

@@ -1543,7 +1543,7 @@ export interface paths {
         put?: never;
         /**
          * The mobile-money provider asks whether a payment may be made, before the money moves
-         * @description Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled accounts. C2B00012 is a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. On a fault the answer is 503 within 2 seconds, and the provider does what is registered there.
+         * @description Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled accounts. 0 accepts, as in the answer to a notification; C2B00012 is a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. On a fault the answer is 503 within 2 seconds, and the provider does what is registered there.
          *
          *     Needs no token.
          */
@@ -2198,7 +2198,8 @@ export interface components {
                 paymentId: number | null;
             };
             message: string;
-            ResultCode: number;
+            /** @enum {number} */
+            ResultCode: 0;
             ResultDesc: string;
         };
         Assignment: {
@@ -3067,8 +3068,7 @@ export interface components {
                 accountNumber: string | null;
             };
             message: string;
-            /** @enum {string} */
-            ResultCode: "0" | "C2B00012" | "C2B00013" | "C2B00015";
+            ResultCode: 0 | ("C2B00012" | "C2B00013" | "C2B00015");
             ResultDesc: string;
         };
         /**
