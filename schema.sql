@@ -341,9 +341,11 @@ create table invoices (
   created_by bigint,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
+  due_on date,
   constraint invoices_check CHECK (((status = 'void'::invoice_status) = (voided_at IS NOT NULL))),
   constraint invoices_check1 CHECK (((status = 'void'::invoice_status) = (void_reason IS NOT NULL))),
   constraint invoices_check2 CHECK ((EXTRACT(year FROM issued_on) = (year)::numeric)),
+  constraint invoices_due_after_issue CHECK ((due_on >= issued_on)),
   constraint invoices_total_minor_check CHECK ((total_minor >= 0)),
   constraint invoices_year_number_check CHECK ((year_number > 0)),
   constraint invoices_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
@@ -985,7 +987,7 @@ CREATE TRIGGER invoice_items_sum AFTER INSERT ON public.invoice_items REFERENCIN
 
 CREATE TRIGGER invoice_numbers_kept BEFORE DELETE OR TRUNCATE ON public.invoice_numbers FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
-CREATE TRIGGER invoices_frozen BEFORE UPDATE ON public.invoices FOR EACH ROW WHEN (((old.status = 'void'::invoice_status) OR ((((((((((old.id IS DISTINCT FROM new.id) OR (old.year IS DISTINCT FROM new.year)) OR (old.year_number IS DISTINCT FROM new.year_number)) OR (old.account_id IS DISTINCT FROM new.account_id)) OR (old.customer_name IS DISTINCT FROM new.customer_name)) OR (old.customer_phone IS DISTINCT FROM new.customer_phone)) OR (old.issued_on IS DISTINCT FROM new.issued_on)) OR (old.total_minor IS DISTINCT FROM new.total_minor)) OR (old.created_by IS DISTINCT FROM new.created_by)) OR (old.created_at IS DISTINCT FROM new.created_at)))) EXECUTE FUNCTION invoice_is_frozen();
+CREATE TRIGGER invoices_frozen BEFORE UPDATE ON public.invoices FOR EACH ROW WHEN (((old.status = 'void'::invoice_status) OR (((((((((((old.id IS DISTINCT FROM new.id) OR (old.year IS DISTINCT FROM new.year)) OR (old.year_number IS DISTINCT FROM new.year_number)) OR (old.account_id IS DISTINCT FROM new.account_id)) OR (old.customer_name IS DISTINCT FROM new.customer_name)) OR (old.customer_phone IS DISTINCT FROM new.customer_phone)) OR (old.issued_on IS DISTINCT FROM new.issued_on)) OR (old.due_on IS DISTINCT FROM new.due_on)) OR (old.total_minor IS DISTINCT FROM new.total_minor)) OR (old.created_by IS DISTINCT FROM new.created_by)) OR (old.created_at IS DISTINCT FROM new.created_at)))) EXECUTE FUNCTION invoice_is_frozen();
 
 CREATE TRIGGER invoices_kept BEFORE DELETE OR TRUNCATE ON public.invoices FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 

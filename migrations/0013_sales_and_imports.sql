@@ -113,3 +113,19 @@ language sql immutable parallel safe as $$
         '([,;|\t])(?=["[:space:]\u00a0\u200b\ufeff]*[=+@\uff1d\uff0b\uff0d\uff20-])', '\1''', 'g')
   end
 $$;
+
+-- Invoices ----------------------------------------------------------------------------------------
+
+alter table invoices
+  add column due_on date, -- null: the invoice names none
+  add constraint invoices_due_after_issue check (due_on >= issued_on);
+
+drop trigger invoices_frozen on invoices;
+create trigger invoices_frozen before update on invoices for each row
+  when (old.status = 'void'
+    or (old.id, old.year, old.year_number, old.account_id, old.customer_name, old.customer_phone,
+        old.issued_on, old.due_on, old.total_minor, old.created_by, old.created_at)
+      is distinct from
+       (new.id, new.year, new.year_number, new.account_id, new.customer_name, new.customer_phone,
+        new.issued_on, new.due_on, new.total_minor, new.created_by, new.created_at))
+  execute function invoice_is_frozen();

@@ -262,6 +262,7 @@ export interface Invoices {
   created_by: Int8 | null;
   customer_name: string;
   customer_phone: string;
+  due_on: PlainDate | null;
   id: Generated<Int8>;
   issued_on: PlainDate;
   number: Generated<string>;

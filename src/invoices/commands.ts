@@ -1,5 +1,6 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
+import { compareDates } from '../core/dates.ts';
 import { inTransaction } from '../core/db.ts';
 import { illegalMove, invalidField, notFound } from '../core/errors.ts';
 import { MAX_AMOUNT_TEXT } from '../core/money.ts';
@@ -21,6 +22,11 @@ export async function issueInvoice(
     lineOf(item.description, readQuantity(item.quantity), readAmount(item.unitPrice, currency)),
   );
   const totalMinor = totalOf(lines, currency.decimals);
+  const issuedOn = today(context);
+  const dueOn = body.dueDate ?? null;
+  if (dueOn !== null && compareDates(dueOn, issuedOn) < 0) {
+    throw invalidField('dueDate', `must not be before the day of issue (${issuedOn})`);
+  }
   if (totalMinor === undefined) throw invalidField('items', `must add up to at most ${MAX_AMOUNT_TEXT}`);
   return inTransaction(context.db, async (tx) => {
     const recipient = await findRecipient(tx, body.accountId);
@@ -31,7 +37,8 @@ export async function issueInvoice(
         accountId: body.accountId,
         customerName: `${recipient.first_name} ${recipient.last_name}`,
         customerPhone: recipient.phone,
-        issuedOn: today(context),
+        issuedOn,
+        dueOn,
         totalMinor,
         createdBy: actor.userId,
       },
@@ -42,7 +49,7 @@ export async function issueInvoice(
       action: 'invoice.issue',
       resource: 'invoice',
       resourceId: id,
-      after: { number, accountId: body.accountId, totalMinor },
+      after: { number, accountId: body.accountId, totalMinor, dueOn },
     });
     return issued;
   });

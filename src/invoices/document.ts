@@ -11,6 +11,8 @@ interface InvoiceDocument extends PrintedDocument {
   number: string;
   /** YYYY-MM-DD: the date of the PDF. */
   issuedOn: string;
+  /** What its issuer named, if anything: an invoice is no part of the account's schedule. */
+  dueOn: string | null;
   voidedOn: string | null;
   customer: { name: string; phone: string };
   accountNumber: string;
@@ -29,6 +31,7 @@ export function invoiceDocument(
   return {
     number: invoice.number,
     issuedOn: invoice.issued_on,
+    dueOn: invoice.due_on,
     voidedOn: invoice.voided_at && businessDay(new Date(invoice.voided_at), config.BUSINESS_TIMEZONE),
     customer: { name: invoice.customer_name, phone: invoice.customer_phone },
     accountNumber: formatAccountNumber(invoice.account_id),

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import {
   AmountFromZero,
+  CalendarDate,
   DateText,
   DecimalAboveZero,
   Id,
@@ -30,6 +31,12 @@ export const NewInvoice = Type.Object(
       minItems: 1,
       maxItems: 200,
     }),
+    dueDate: Type.Optional(
+      CalendarDate({
+        format: 'calendar-date',
+        description: 'Printed on the invoice; not before the day of issue. Default: none.',
+      }),
+    ),
   },
   {
     title: 'NewInvoice',
@@ -40,6 +47,7 @@ export const NewInvoice = Type.Object(
           { description: 'Deposit, home system 40 W', quantity: 1, unitPrice: 2000 },
           { description: 'Cable, metres', quantity: 2.5, unitPrice: 80 },
         ],
+        dueDate: '2026-11-16',
       },
     ],
   },
@@ -70,6 +78,7 @@ export const Invoice = Type.Object(
     currency: Type.String(),
     status: Type.Enum([...INVOICE_STATUSES]),
     issuedOn: DateText,
+    dueDate: Nullable(DateText),
     voidedAt: Nullable(Timestamp),
     voidReason: Nullable(Type.String()),
     createdAt: Timestamp,
@@ -92,6 +101,7 @@ export const Invoice = Type.Object(
         currency: 'KES',
         status: 'issued',
         issuedOn: '2026-11-02',
+        dueDate: '2026-11-16',
         voidedAt: null,
         voidReason: null,
         createdAt: '2026-11-02T08:15:30.000Z',
@@ -110,6 +120,7 @@ export const invoiceList = defineList(
     total: { kind: 'money', column: column('i.total_minor') },
     status: { kind: 'enum', column: column('i.status'), values: INVOICE_STATUSES, sqlType: 'invoice_status' },
     issuedOn: { kind: 'date', column: column('i.issued_on') },
+    dueDate: { kind: 'date', column: column('i.due_on'), nullable: true },
     voidedAt: { kind: 'timestamp', column: column('i.voided_at'), nullable: true },
     createdAt: { kind: 'timestamp', column: column('i.created_at') },
     updatedAt: { kind: 'timestamp', column: column('i.updated_at') },

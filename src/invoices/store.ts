@@ -22,6 +22,7 @@ interface NewInvoiceRow {
   customerName: string;
   customerPhone: string;
   issuedOn: PlainDate;
+  dueOn: PlainDate | null;
   totalMinor: Minor;
   createdBy: number | null;
 }
@@ -58,9 +59,9 @@ export async function insertInvoice(
       returning last_number
     ), issued as (
       insert into invoices
-        (year, year_number, account_id, customer_name, customer_phone, issued_on, total_minor, created_by)
+        (year, year_number, account_id, customer_name, customer_phone, issued_on, due_on, total_minor, created_by)
       select ${year}, taken.last_number, ${invoice.accountId}, ${invoice.customerName},
-        ${invoice.customerPhone}, ${invoice.issuedOn}::date, ${invoice.totalMinor}, ${invoice.createdBy}
+        ${invoice.customerPhone}, ${invoice.issuedOn}::date, ${invoice.dueOn}::date, ${invoice.totalMinor}, ${invoice.createdBy}
       from taken
       returning *
     ), itemised as (
@@ -139,6 +140,7 @@ export function toInvoice({ invoice, items }: InvoiceWithItems, currency: Curren
     currency: currency.code,
     status: invoice.status,
     issuedOn: invoice.issued_on,
+    dueDate: invoice.due_on,
     voidedAt: invoice.voided_at,
     voidReason: invoice.void_reason,
     createdAt: invoice.created_at,

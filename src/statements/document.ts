@@ -37,12 +37,16 @@ export interface StatementDocument extends PrintedDocument {
   })[];
   totals: { due: string; paid: string };
   closing: PrintedFigures & {
+    isToday: boolean;
     state: 'open' | 'paid' | 'cancelled' | 'written_off';
+    paid: string;
     balance: string;
     arrears: string;
-    inArrears: boolean;
+    /** The date of the oldest item that is due and not fully paid. */
+    dueSince: string | null;
     credit: string | null;
     paidUntil: string | null;
+    /** The first item that falls due later, where nothing is due. */
     nextDueDate: string | null;
     nextDueAmount: string | null;
   };
@@ -57,7 +61,7 @@ interface PrintedFigures {
 export function statementDocument(
   currency: Currency,
   { company, paybill }: Pick<Printer, 'company' | 'paybill'>,
-  { account, accountNumber, customer, productName, period, statement }: AccountStatement,
+  { account, accountNumber, customer, productName, period, isToday, statement }: AccountStatement,
 ): StatementDocument {
   const { decimals } = currency;
   const terms = termsOf(account);
@@ -69,6 +73,7 @@ export function statementDocument(
     owedInTotal: amount(owedInTotalMinor),
   });
   const { at, closing } = statement;
+  const isDue = at.arrearsMinor > 0n;
   const spelling = printedSpelling(decimals);
   return {
     customer,
@@ -99,15 +104,17 @@ export function statementDocument(
     totals: { due: amount(statement.totals.dueMinor), paid: amount(statement.totals.paidMinor) },
     closing: {
       ...figures(closing),
+      isToday,
       state:
         at.paymentState === 'paid_off' && statement.end !== 'cancelled' ? 'paid' : (statement.end ?? 'open'),
+      paid: amount(statement.paidMinor),
       balance: amount(statement.balanceMinor),
       arrears: amount(at.arrearsMinor),
-      inArrears: at.arrearsMinor > 0n,
+      dueSince: isDue ? at.nextDueDate : null,
       credit: unlessZero(statement.creditMinor),
       paidUntil: at.paidUntil,
-      nextDueDate: at.nextDueDate,
-      nextDueAmount: at.nextDueAmountMinor === null ? null : amount(at.nextDueAmountMinor),
+      nextDueDate: isDue ? null : at.nextDueDate,
+      nextDueAmount: isDue || at.nextDueAmountMinor === null ? null : amount(at.nextDueAmountMinor),
     },
     company,
     paybill,

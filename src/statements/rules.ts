@@ -89,6 +89,8 @@ export interface Statement {
   end: 'cancelled' | 'written_off' | null;
   /** Where the account stands at the end of the period. */
   at: Position;
+  /** All that was paid by then, credit that left not counted. */
+  paidMinor: Minor;
   balanceMinor: Minor;
   creditMinor: Minor;
 }
@@ -132,6 +134,7 @@ export function statementOf(story: AccountStory, period: Period): Statement {
 
   const { terms, activated, end, counted } = known;
   const closing = figuresAt(known, to);
+  const paidMinor = sumOf(counted);
   const over = closing.owedInTotalMinor;
   return {
     opening,
@@ -143,7 +146,8 @@ export function statementOf(story: AccountStory, period: Period): Statement {
       paidMinor: rows.reduce((sum, row) => sum + row.paidMinor, 0n),
     },
     end: end?.type ?? null,
-    at: position(terms, { paidMinor: sumOf(counted), today: to, closed: end !== undefined, activated }),
+    at: position(terms, { paidMinor, today: to, closed: end !== undefined, activated }),
+    paidMinor,
     balanceMinor: over > 0n ? over : 0n,
     creditMinor: over < 0n ? -over : 0n,
   };

@@ -24,6 +24,8 @@ export interface AccountStatement {
   customer: { name: string; phone: string };
   productName: string;
   period: Period;
+  /** Whether the period ends today, so that its closing figures are those of now. */
+  isToday: boolean;
   statement: Statement;
 }
 
@@ -61,6 +63,7 @@ export async function makeStatement(
     customer: { name: `${head.first_name} ${head.last_name}`, phone: head.phone },
     productName: head.product_name,
     period,
+    isToday: period.to === day,
     statement: statementOf({ terms, activated, events, money }, period),
   };
 }

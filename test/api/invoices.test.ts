@@ -3,7 +3,7 @@ import { inflateSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../src/config.ts';
-import { newAccount, newCustomer, useService } from '../harness.ts';
+import { newAccount, newCustomer, setToday, useService, wrongFields } from '../harness.ts';
 
 const service = useService({
   COMPANY_NAME: 'Jua Nguvu Solar',
@@ -51,6 +51,19 @@ describe('POST /invoices', () => {
     expect(answer.data.number.slice(4, 8)).toBe(answer.data.issuedOn.slice(0, 4));
     const read = await service.call('GET', `/invoices/${answer.data.id}`);
     expect(read.body.data).toEqual(answer.data);
+  });
+
+  it('takes no due date before the day of issue, and keeps the one that it has', async () => {
+    setToday(service, '2026-11-02');
+    const due = (dueDate: string) => service.call('POST', '/invoices', { accountId, items: [item], dueDate });
+    expect(wrongFields(await due('2026-11-01'))).toEqual(['dueDate']);
+    const { status, body } = await due('2026-11-02');
+    expect(status).toBe(201);
+    const list = await service.call('GET', '/invoices?filter[dueDate]=2026-11-02');
+    expect(list.body.data).toMatchObject([{ id: body.data.id, dueDate: '2026-11-02' }]);
+    await expect(
+      sql`update invoices set due_on = '2026-12-24' where id = ${body.data.id}`.execute(service.context.db),
+    ).rejects.toThrow('is frozen');
   });
 
   it('names every wrong field', async () => {
@@ -323,9 +336,26 @@ describe('GET /invoices/:id/pdf', () => {
       expect(text).toContain(word);
     const pages = text.split('\f').slice(0, -1);
     expect(pages.length).toBeGreaterThan(1);
+    expect(pages[0]).toContain(`KES ${invoice.total.toLocaleString('en', { minimumFractionDigits: 2 })}`);
     for (const [index, page] of pages.entries())
       expect(page).toContain(`Page ${index + 1} of ${pages.length}`);
     for (const page of pages) expect(page).toContain('Description');
+  });
+
+  it.skipIf(!reader)('names a due date where it has one, and tells of no payment', async () => {
+    setToday(service, '2026-11-02');
+    const dueDate = '2026-11-30';
+    const body = { accountId, items: [item], dueDate };
+    const { body: issued } = await service.call('POST', '/invoices', body);
+    expect(issued.data).toMatchObject({ dueDate, issuedOn: '2026-11-02' });
+    await service.call('POST', '/payments', { accountId, amount: 45_000, paymentMethodId: 2 });
+    const plain = async (id: number) => textOf((await getPdf(id)).bytes).replace(/\s+/g, ' ');
+    const text = await plain(issued.data.id);
+    expect(text).toContain('INVOICE TOTAL DUE DATE KES 45,000.00 30 November 2026');
+    expect(text).toContain('This invoice shows no payments.');
+    const without = await issue();
+    expect(without.dueDate).toBeNull();
+    expect(await plain(without.id)).not.toContain('DUE DATE');
   });
 
   it.skipIf(!reader)('prints what looks like an instruction as it stands', async () => {

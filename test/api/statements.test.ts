@@ -541,9 +541,44 @@ describe('as PDF', () => {
     expect(text).toContain(`KES ${figure(Number(json.closing.arrears))}`);
     const pages = text.split('\f').slice(0, -1);
     expect(pages.length).toBeGreaterThan(4);
+    const first = pages[0]?.replace(/\s+/g, ' ') ?? '';
+    expect(first).toContain(
+      'As of 30 June 2027 DUE NOW NEXT PAYMENT DUE DATE KES 0.00 KES 6.00 11 July 2027',
+    );
+    expect(first).toContain(`KES ${figure(Number(json.closing.arrears))}`);
+    expect(first).toContain(`KES ${figure(12 * 1_234.5)}`);
+    expect(first).toContain('How to pay');
     for (const [index, page] of pages.entries())
       expect(page).toContain(`Page ${index + 1} of ${pages.length}`);
     for (const page of pages.slice(0, -1)) expect(page).toContain('Owed in total');
+  });
+
+  it.skipIf(!reader)('says on its first page what is due, since when, and what was paid', async () => {
+    setToday(service, '2026-11-02');
+    const { id } = await newAccount(service);
+    await pay(service, id, 2_000);
+    setToday(service, '2026-11-20');
+    await pay(service, id, 500);
+    const plain = async (query = '') => (await printed(id, query)).text.replace(/\s+/g, ' ');
+    expect(await plain()).toContain(
+      'As of 20 November 2026 DUE NOW DUE SINCE PAID KES 300.00 16 November 2026 KES 2,500.00 ' +
+        'OWED IN TOTAL PAID UNTIL KES 20,300.00 15 November 2026',
+    );
+    // Of another day it says nothing about now.
+    const earlier = await plain('&to=2026-11-10');
+    expect(earlier).toContain('As of 10 November 2026 DUE DUE SINCE PAID KES 400.00 9 November 2026');
+    expect(earlier).not.toContain('DUE NOW');
+    await pay(service, id, 300);
+    const next = await plain();
+    expect(next).toContain(
+      'DUE NOW NEXT PAYMENT DUE DATE KES 0.00 KES 400.00 23 November 2026 PAID OWED IN TOTAL',
+    );
+    expect(next).not.toContain('PAID IN FULL');
+    await pay(service, id, 20_100);
+    const done = await plain();
+    expect(done).toContain('PAID IN FULL');
+    expect(done).toContain('PAID YOUR CREDIT KES 22,900.00 KES 100.00');
+    expect(done).not.toMatch(/DUE NOW|How to pay/);
   });
 
   it.skipIf(!reader)(

@@ -2586,6 +2586,7 @@ export interface components {
          *       "currency": "KES",
          *       "status": "issued",
          *       "issuedOn": "2026-11-02",
+         *       "dueDate": "2026-11-16",
          *       "voidedAt": null,
          *       "voidReason": null,
          *       "createdAt": "2026-11-02T08:15:30.000Z",
@@ -2621,6 +2622,7 @@ export interface components {
              * @description YYYY-MM-DD
              */
             issuedOn: string;
+            dueDate: string | null;
             voidedAt: string | null;
             voidReason: string | null;
             /** Format: date-time */
@@ -2811,6 +2813,11 @@ export interface components {
                 /** @description In units of the currency, with no more decimals than it has. */
                 unitPrice: number;
             }[];
+            /**
+             * Format: date
+             * @description Printed on the invoice; not before the day of issue. Default: none.
+             */
+            dueDate?: string;
         };
         NewPayPlan: {
             /** @description Must be text with at least one visible character and no control characters. */
@@ -9005,7 +9012,7 @@ export interface operations {
             query?: {
                 page?: number;
                 limit?: number;
-                /** @description field:asc or field:desc, several by comma; fields: id, number, accountId, customerName, total, status, issuedOn, voidedAt, createdAt, updatedAt. Default: createdAt:desc. */
+                /** @description field:asc or field:desc, several by comma; fields: id, number, accountId, customerName, total, status, issuedOn, dueDate, voidedAt, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
                 /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
@@ -9021,6 +9028,8 @@ export interface operations {
                 "filter[status]"?: components["schemas"]["EnumFilter"];
                 /** @description filter[issuedOn][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[issuedOn]=value means eq. */
                 "filter[issuedOn]"?: components["schemas"]["OrderFilter"];
+                /** @description filter[dueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[dueDate]=value means eq. */
+                "filter[dueDate]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[voidedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[voidedAt]=value means eq. */
                 "filter[voidedAt]"?: components["schemas"]["OrderFilter"];
                 /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
@@ -9072,6 +9081,7 @@ export interface operations {
                      *           "currency": "KES",
                      *           "status": "issued",
                      *           "issuedOn": "2026-11-02",
+                     *           "dueDate": "2026-11-16",
                      *           "voidedAt": null,
                      *           "voidReason": null,
                      *           "createdAt": "2026-11-02T08:15:30.000Z",
@@ -9137,7 +9147,8 @@ export interface operations {
                  *           "quantity": 2.5,
                  *           "unitPrice": 80
                  *         }
-                 *       ]
+                 *       ],
+                 *       "dueDate": "2026-11-16"
                  *     }
                  */
                 "application/json": components["schemas"]["NewInvoice"];
@@ -9179,6 +9190,7 @@ export interface operations {
                      *         "currency": "KES",
                      *         "status": "issued",
                      *         "issuedOn": "2026-11-02",
+                     *         "dueDate": "2026-11-16",
                      *         "voidedAt": null,
                      *         "voidReason": null,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
@@ -9257,6 +9269,7 @@ export interface operations {
                      *         "currency": "KES",
                      *         "status": "issued",
                      *         "issuedOn": "2026-11-02",
+                     *         "dueDate": "2026-11-16",
                      *         "voidedAt": null,
                      *         "voidReason": null,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
@@ -9385,6 +9398,7 @@ export interface operations {
                      *         "currency": "KES",
                      *         "status": "issued",
                      *         "issuedOn": "2026-11-02",
+                     *         "dueDate": "2026-11-16",
                      *         "voidedAt": null,
                      *         "voidReason": null,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
