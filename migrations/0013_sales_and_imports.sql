@@ -11,8 +11,8 @@ alter table notifications add constraint notifications_statement_of_import
 alter table commission_lines add column share_basis_points integer not null default 10000
   check (share_basis_points between 0 and 10000);
 
--- So far an account could be in several commissions. Its first line keeps the sale, a paid one before others. The others
--- leave what is not paid yet; what is paid stays on record with a share of nothing.
+-- So far an account could be in several commissions. Its first line keeps the sale, paid lines before others. Other lines
+-- of unpaid commissions are deleted; those of paid ones stay on record with a share of 0.
 create temporary table second_lines on commit drop as
   select commission_id, line_number, status from (
     select l.commission_id, l.line_number, c.status,
@@ -92,10 +92,10 @@ update account_status_changes h set changed_on = a.activation_date
 
 -- CSV files ---------------------------------------------------------------------------------------
 
--- Text for a cell of a CSV file. A spreadsheet runs a cell that begins with = + - or @ (also in their full-width forms), and
--- some do so after white space: an apostrophe in front makes it text. The same within the text behind what a spreadsheet may
--- split at, as it does with semicolons in countries with a decimal comma, and does not heed quotes in the middle of a cell
--- then. A line break becomes a space, so that a line of the file is a row.
+-- Text for a CSV cell. A spreadsheet runs a cell that begins with = + - or @ (also full-width, also after white space); an
+-- apostrophe in front makes it text. In countries with a decimal comma, spreadsheets split lines at semicolons and ignore
+-- quotes in the middle of a cell. So the apostrophe also follows each separator in the text that precedes such a character.
+-- Line breaks become spaces, so that a line of the file is a row.
 create or replace function csv_text(value text) returns text
 language sql immutable parallel safe as $$
   select case

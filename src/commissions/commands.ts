@@ -256,6 +256,6 @@ function soldNoMore(accountIds: readonly number[], to: CommissionStatus): AppErr
   const [named, more] = [accountIds.slice(0, 10).join(', '), accountIds.length > 10 ? ', …' : ''];
   return invalidField(
     'status',
-    `cannot become ${to}: it has accounts that are cancelled by now (${named}${more}). Calculate the commission again.`,
+    `cannot become ${to} because accounts were cancelled (${named}${more}). Calculate the commission again.`,
   );
 }

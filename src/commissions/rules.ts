@@ -68,11 +68,11 @@ export function checkSoldAccounts(
     if (isUnsold(account.status)) {
       problems.push({
         path: `${path}.accountId`,
-        message: `names an account that is ${account.status}, which earns no commission`,
+        message: `must not be a ${account.status} account: it earns no commission`,
       });
     }
     if (sale.saleDate === undefined && !isWithin(period, account.activation_date)) {
-      const message = `is needed, as the account was activated on ${account.activation_date}; it must lie in ${period}`;
+      const message = `is required and must lie in ${period}, because the account was activated on ${account.activation_date}`;
       problems.push({ path: `${path}.saleDate`, message });
     }
   });

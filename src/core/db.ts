@@ -202,7 +202,7 @@ export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>
   }
 }
 
-/** Names the row that a refused one would have repeated; a transaction that was refused could not ask for it. */
+/** Adds the id of the existing row to DUPLICATE_ENTRY. A failed transaction runs no further query, so this runs after it. */
 async function withExistingId(db: Db, error: unknown): Promise<unknown> {
   if (!(error instanceof AppError) || !error.existing) return error;
   const { rows } = await error.existing.execute(db);

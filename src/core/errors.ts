@@ -28,7 +28,7 @@ interface AppErrorOptions {
   cause?: unknown;
 }
 
-/** The statement that finds the row which a refused one would have repeated. */
+/** A query for the row that has the value already. */
 export type ExistingRow = RawBuilder<{ id: number }>;
 
 /** The only error that routes, commands and stores throw on purpose; everything else is a defect. */
@@ -37,7 +37,7 @@ export class AppError extends Error {
   readonly status: number;
   readonly details: Record<string, unknown>;
   readonly retryAfterSeconds: number | undefined;
-  /** Asked by `inTransaction` once the refused transaction has ended; the row's id becomes `details.id`. */
+  /** Run by `inTransaction` after the failed transaction has ended; the row's id becomes `details.id`. */
   readonly existing: ExistingRow | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
@@ -100,8 +100,8 @@ export function notFound(resource: Resource, id: unknown, field = 'id'): AppErro
 }
 
 /**
- * @param existing the id of the row that has the value already, or the statement that finds it. Only where the caller may
- *   read that row.
+ * @param existing the id of the row that has the value already, or a query for it. Pass it only if the caller may read
+ *   that row.
  */
 export function duplicate(resource: Resource, field: string, existing?: number | ExistingRow): AppError {
   return new AppError('DUPLICATE_ENTRY', `Another ${inWords(resource)} already has this ${field}.`, {

@@ -20,7 +20,7 @@ import {
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_LINES = 1_000_000;
 const MAX_PREAMBLE_LINES = 100;
-/** How much of a file may stand in memory until its head is found. */
+/** The most text that is buffered before the head of a file is found. */
 const MAX_PREAMBLE_CHARACTERS = 1024 * 1024;
 /** Of one line, whatever stands in it. */
 const MAX_LINE_BYTES = 16 * 1024;
@@ -83,7 +83,7 @@ export async function readProviderStatement(
   return { ...statement, sha256: meter.digest() };
 }
 
-/** How files begin that people send instead of CSV. */
+/** The first bytes of files that people send instead of CSV. */
 const OTHER_FILES: { start: Buffer; message: string }[] = [
   ...[Buffer.from('PK\x03\x04'), Buffer.from('d0cf11e0', 'hex')].map((start) => ({
     start,
@@ -108,7 +108,7 @@ async function* refuseSpreadsheets(bytes: AsyncIterable<Buffer>): AsyncGenerator
   }
 }
 
-/** Finds out what separates the columns; the texts come as a whole, those included that were read for it. */
+/** Detects the delimiter by the head of the file. Returns all texts, including those read to detect it. */
 async function readStart(
   texts: AsyncGenerator<string>,
 ): Promise<{ texts: AsyncIterable<string>; delimiter: Delimiter }> {
@@ -153,7 +153,7 @@ function recordsOf(texts: AsyncIterable<string>, delimiter: Delimiter): AsyncIte
     record_delimiter: ['\r\n', '\n'],
     max_record_size: MAX_LINE_BYTES,
   });
-  // What fails is thrown to whoever reads the records.
+  // Errors are thrown to the consumer of the records.
   return connect(Readable.from(texts), parser, () => {});
 }
 

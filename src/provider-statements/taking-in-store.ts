@@ -17,9 +17,9 @@ export async function findMissingLines(
 }
 
 /**
- * Counts the payments that this statement's import of these lines added, in this run or in one that died; what another
- * statement imported meanwhile counts there. Moves on only from where the lines were read: of two processes that
- * imported them, one counts them.
+ * Counts the payments that importing these lines of this statement added, in this run or in one that died. Payments
+ * that another statement imported count there. Moves on only from where the lines were read, so that one of two
+ * processes counts them.
  */
 export async function recordTakenIn(
   db: Db,
