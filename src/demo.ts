@@ -8,7 +8,7 @@ import type { Frequency } from './core/tables.ts';
 export async function addDemoCatalogue(tx: Tx, decimals: number): Promise<void> {
   const units = (amount: number) => BigInt(amount) * 10n ** BigInt(decimals);
 
-  await tx
+  const products = await tx
     .insertInto('products')
     .values([
       product(
@@ -41,6 +41,22 @@ export async function addDemoCatalogue(tx: Tx, decimals: number): Promise<void> 
       ),
       product('LAMP-2', 'Pair of study lamps', 'lamp', 'Two lamps with a panel each', units(2_400)),
     ])
+    .returning(['id', 'sku'])
+    .execute();
+
+  await tx
+    .insertInto('product_configurations')
+    .values(
+      products.flatMap(({ id, sku }) =>
+        (CONFIGURATIONS[sku] ?? []).map(({ name, attributes, price }, index) => ({
+          product_id: id,
+          name,
+          attributes: JSON.stringify(attributes),
+          price_minor: price === undefined ? null : units(price),
+          is_default: index === 0,
+        })),
+      ),
+    )
     .execute();
 
   await tx
@@ -65,6 +81,52 @@ export async function addDemoCatalogue(tx: Tx, decimals: number): Promise<void> 
     ])
     .execute();
 }
+
+interface DemoConfiguration {
+  name: string;
+  attributes: Record<string, string | number | boolean>;
+  /** In whole units of the currency; without it, the price of the product. */
+  price?: number;
+}
+
+/** By the product's sku; the first one is the default. The lamps are sold in one form. */
+const CONFIGURATIONS: Record<string, DemoConfiguration[]> = {
+  'SHS-40': [
+    { name: 'Three lamps', attributes: { panelWatts: 40, batteryWattHours: 150, lamps: 3, usbPorts: 2 } },
+    {
+      name: 'Five lamps',
+      attributes: { panelWatts: 40, batteryWattHours: 150, lamps: 5, usbPorts: 2 },
+      price: 20_500,
+    },
+  ],
+  'SHS-120': [
+    {
+      name: '24″ television',
+      attributes: { panelWatts: 120, batteryWattHours: 600, lamps: 6, televisionInches: 24 },
+    },
+    {
+      name: '32″ television and aerial',
+      attributes: { panelWatts: 120, batteryWattHours: 600, lamps: 6, televisionInches: 32, aerial: true },
+      price: 61_000,
+    },
+  ],
+  'PUMP-1': [
+    { name: '20 m of hose', attributes: { flowCubicMetresPerHour: 1, hoseMetres: 20, sprinklers: 0 } },
+    {
+      name: '50 m of hose and four sprinklers',
+      attributes: { flowCubicMetresPerHour: 1, hoseMetres: 50, sprinklers: 4 },
+      price: 49_500,
+    },
+  ],
+  'PUMP-3': [
+    { name: 'Well up to 40 m', attributes: { flowCubicMetresPerHour: 3, cableMetres: 45, tankLitres: 0 } },
+    {
+      name: 'Well up to 40 m, with a tank of 5,000 litres',
+      attributes: { flowCubicMetresPerHour: 3, cableMetres: 45, tankLitres: 5_000 },
+      price: 126_000,
+    },
+  ],
+};
 
 function product(sku: string, name: string, category: string, description: string, price: bigint) {
   return { sku, name, category, description, price_minor: price };

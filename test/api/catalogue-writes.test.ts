@@ -40,22 +40,25 @@ describe('products', () => {
   });
 
   it('have configurations, one of them the default', async () => {
+    const own = { sku: 'PUMP-CONFIGURED', name: 'Pump', category: 'pump', price: 98_000 };
+    const { id } = (await service.call('POST', '/products', own)).body.data;
+    const path = `/products/${id}/configurations`;
     const configuration = {
       name: 'Deep well',
       attributes: { head: 40, cable: true },
       price: 99000,
       isDefault: true,
     };
-    const first = await service.call('POST', '/products/4/configurations', configuration);
+    const first = await service.call('POST', path, configuration);
     expect(first.status, first.text).toBe(201);
-    expect(first.body.data).toMatchObject({ ...configuration, productId: 4 });
-    await service.call('POST', '/products/4/configurations', { name: 'Shallow well', isDefault: true });
-    const list = await service.call('GET', '/products/4/configurations?sort=id:asc');
+    expect(first.body.data).toMatchObject({ ...configuration, productId: id });
+    await service.call('POST', path, { name: 'Shallow well', isDefault: true });
+    const list = await service.call('GET', `${path}?sort=id:asc`);
     expect(list.body.data).toMatchObject([
       { name: 'Deep well', isDefault: false },
       { name: 'Shallow well', isDefault: true, price: null },
     ]);
-    expect((await service.call('POST', '/products/4/configurations', configuration)).status).toBe(409);
+    expect((await service.call('POST', path, configuration)).status).toBe(409);
     expect((await service.call('POST', '/products/999/configurations', configuration)).status).toBe(404);
     expect((await service.call('GET', '/products/999/configurations')).status).toBe(404);
   });

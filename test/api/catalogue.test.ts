@@ -24,6 +24,22 @@ describe('a new database', () => {
     expect((await service.call('GET', '/products/1')).body.data).toEqual(products[0]);
   });
 
+  it('has configurations of every product but the lamps, one of each product the default', async () => {
+    for (const { id, sku, price } of await rows('/products')) {
+      const configurations = await rows(`/products/${id}/configurations?sort=id:asc`);
+      expect(configurations.length, sku).toBe(sku === 'LAMP-2' ? 0 : 2);
+      const defaults = configurations.filter(({ isDefault }: { isDefault: boolean }) => isDefault);
+      expect(defaults, sku).toEqual(configurations.slice(0, 1));
+      for (const configuration of configurations.slice(1)) {
+        expect(configuration.price, `${sku} ${configuration.name}`).toBeGreaterThan(price);
+      }
+    }
+    expect(await rows('/products/1/configurations?sort=id:asc')).toMatchObject([
+      { productId: 1, name: 'Three lamps', attributes: { panelWatts: 40, lamps: 3 }, price: null },
+      { productId: 1, name: 'Five lamps', attributes: { panelWatts: 40, lamps: 5 }, price: 20_500 },
+    ]);
+  });
+
   it('has a daily, a weekly and a monthly pay plan that fit every product', async () => {
     const plans = await rows('/payplans?sort=id:asc');
     expect(plans.map(({ frequency }: { frequency: string }) => frequency)).toEqual([
