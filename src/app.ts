@@ -21,11 +21,14 @@ import { createLimiter } from './core/rate-limit.ts';
 import type { SharedRedis } from './core/redis.ts';
 import { creditRoutes } from './credit/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
-import { DOCS_PATH, describeApi } from './docs/description.ts';
+import { describeApi } from './docs/description.ts';
+import { DOCS_PATH, docsRoutes } from './docs/pages.ts';
+import { startPageRoute } from './docs/start-page.ts';
 import { employeeRoutes } from './employees/routes.ts';
 import { metricsRoutes } from './health/metrics.ts';
 import type { DatabaseProbe } from './health/probe.ts';
 import { healthRoutes } from './health/routes.ts';
+import { createHealthCheck } from './health/status.ts';
 import { invoiceRoutes } from './invoices/routes.ts';
 import { kycRoutes } from './kyc/routes.ts';
 import { payPlanRoutes } from './pay-plans/routes.ts';
@@ -97,7 +100,7 @@ export function buildApp({
 
   const app = createHttpServer(context, log);
   admitRequests(app);
-  guardRoutes(app, { identify: sessions.identify, config, redis, docsPath: DOCS_PATH });
+  guardRoutes(app, { identify: sessions.identify, config, redis });
   describeApi(app, version);
   app.addHook('onReady', async () => {
     if (config.companyLogo) await printer.checkLogo();
@@ -141,7 +144,10 @@ export function buildApp({
     if (testClock) testClockRoutes(api, testClock);
   }
 
-  app.register(async (root) => healthRoutes(root, { probe, redis, accepting }));
+  const check = createHealthCheck(probe, redis);
+  app.register(async (root) => healthRoutes(root, { check, probe, accepting }));
+  startPageRoute(app, { check, version, registration: config.registration.open });
+  docsRoutes(app);
   // A second version is one more line here: its own list of features under its own prefix.
   app.register(async (api) => v1(api), { prefix: '/api' });
   app.register(async (api) => v1(undocumented(api)), { prefix: '/api/v1' });

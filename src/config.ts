@@ -169,6 +169,11 @@ export const settingsSchema = Type.Object({
   ),
   RATE_LIMIT_BULK: setting(Type.Integer({ minimum: 0 }), 10, 'Bulk operations a minute; 0: no limit.'),
   RATE_LIMIT_GENERAL: setting(Type.Integer({ minimum: 0 }), 100, 'All other calls a minute; 0: no limit.'),
+  RATE_LIMIT_PAGES: setting(
+    Type.Integer({ minimum: 0 }),
+    300,
+    'Files of the start page and the documentation a minute to one address; 0: no limit.',
+  ),
   RATE_LIMIT_WEBHOOK: setting(
     Type.Integer({ minimum: 0 }),
     6000,

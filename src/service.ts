@@ -17,7 +17,7 @@ import {
   prepareDatabase,
   readMigrationNames,
 } from './database.ts';
-import { DOCS_PATH } from './docs/description.ts';
+import { DOCS_PATH } from './docs/pages.ts';
 import { startEmbeddedPostgres } from './embedded-postgres/supervisor.ts';
 import { openDatabaseProbe } from './health/probe.ts';
 import { type MinuteJobs, runMinuteJobs, startMinuteJobs } from './jobs.ts';

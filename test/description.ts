@@ -17,6 +17,7 @@ export interface Response {
 export interface Operation {
   /** As in `POST /api/accounts`, with parameters as {name}. */
   name: string;
+  operationId: string;
   method: string;
   path: string;
   summary: string;
@@ -123,6 +124,7 @@ function readOperation(
   operation: OpenAPIV3_1.OperationObject,
 ): Operation {
   const {
+    operationId = '',
     summary = '',
     description = '',
     tags = [],
@@ -137,6 +139,7 @@ function readOperation(
   const content = (requestBody as { content?: Record<string, Media> } | undefined)?.content;
   return {
     name: `${method} ${path}`,
+    operationId,
     method,
     path,
     summary,

@@ -153,6 +153,8 @@ const UPLOAD = 'POST /reconciliations/statements';
 /** Beside the API, at the root; they need no token. */
 const ROOT = ['GET /health', 'GET /livez', 'GET /readyz'];
 const DOCUMENTATION = '/api-docs';
+/** Like the documentation, the start page does not describe itself. */
+const START_PAGE = 'GET /';
 
 const service = useService();
 const tokens: Record<string, string> = {};
@@ -249,10 +251,10 @@ describe('the routes of the running application', () => {
     expect(below('/api/v1')).toEqual(Object.keys(WHO_MAY).sort());
   });
 
-  it('are, beside the API, health and documentation alone', () => {
+  it('are, beside the API, the start page, health and documentation alone', () => {
     const others = runningRoutes().filter(({ path }) => !path.startsWith('/api/'));
     const root = others.filter(({ path }) => !path.startsWith(DOCUMENTATION));
-    expect(root.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(ROOT);
+    expect(root.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([START_PAGE, ...ROOT]);
     expect(others.every(({ method }) => method === 'GET')).toBe(true);
   });
 
@@ -298,7 +300,7 @@ describe('a POST that takes an Idempotency-Key', () => {
 });
 
 describe('without a token', () => {
-  it('only sign-in, the webhook, health, documentation and the test clock are open', () => {
+  it('only sign-in, the webhook, health, the pages and the test clock are open', () => {
     // The whole list, so that a route does not become public by accident.
     const open = routes.filter(({ who }) => who === PUBLIC).map(({ route }) => route);
     expect(open).toEqual([
@@ -335,10 +337,13 @@ describe('without a token', () => {
     },
   );
 
-  it.each([...ROOT, 'GET /api-docs', 'GET /api-docs/openapi.json'])('%s answers 200', async (route) => {
-    const answer = await createCaller(service.origin)('GET', route.slice(4));
-    expect(answer.status, answer.text).toBe(200);
-  });
+  it.each([START_PAGE, ...ROOT, 'GET /api-docs', 'GET /api-docs/openapi.json'])(
+    '%s answers 200',
+    async (route) => {
+      const answer = await createCaller(service.origin)('GET', route.slice(4));
+      expect(answer.status, answer.text).toBe(200);
+    },
+  );
 });
 
 describe('with a role', () => {

@@ -49,7 +49,7 @@ type Permission = keyof typeof RIGHTS;
 export type Access = Permission | 'signed-in' | 'public';
 
 /** The budget that a request counts in; see rate-limit.ts. */
-export type RateClass = 'auth' | 'bulk' | 'general' | 'webhook' | 'none';
+export type RateClass = 'auth' | 'bulk' | 'general' | 'pages' | 'webhook' | 'none';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -22,27 +22,25 @@ interface GateOptions {
   identify: Identify;
   config: Config;
   redis: SharedRedis | undefined;
-  /** The documentation's own pages are public and not counted. */
-  docsPath: string;
 }
 
 /**
  * Who may pass: every request is identified, counted in its budget, and held against the permission
  * that its route declares. In this order, so that guessing tokens is limited too.
  */
-export function guardRoutes(app: HttpServer, { identify, config, redis, docsPath }: GateOptions): void {
+export function guardRoutes(app: HttpServer, { identify, config, redis }: GateOptions): void {
   const limiters = {
     auth: limiter('auth', config.RATE_LIMIT_AUTH, redis),
     bulk: limiter('bulk', config.RATE_LIMIT_BULK, redis),
     general: limiter('general', config.RATE_LIMIT_GENERAL, redis),
+    pages: limiter('pages', config.RATE_LIMIT_PAGES, redis),
     webhook: limiter('webhook', config.RATE_LIMIT_WEBHOOK, redis),
     none: undefined,
   } satisfies Record<RateClass, Limiter | undefined>;
 
   app.decorateRequest('actor', null);
   app.addHook('onRoute', (route) => {
-    if (route.url.startsWith(docsPath)) route.config = { ...route.config, access: 'public', rate: 'none' };
-    else if (route.method !== 'OPTIONS') declareAccess(route);
+    if (route.method !== 'OPTIONS') declareAccess(route);
   });
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public', rate = 'general' } = request.routeOptions.config;

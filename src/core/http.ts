@@ -35,7 +35,7 @@ const ANSWER_TIMEOUT_MS = 5_500;
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
 /** No route has this address. */
-const NOWHERE = '/';
+const NOWHERE = '/-';
 /** For what is under way when the service stops; as long as the longest statement of the database. */
 const LONGEST_DRAIN_MS = 5_000;
 

@@ -1,5 +1,4 @@
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { RIGHTS } from '../core/access.ts';
 import type { HttpServer } from '../core/http.ts';
@@ -7,14 +6,7 @@ import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/list-query.ts';
 import { finishDocument } from './document.ts';
 import { describeOperation } from './operation.ts';
 
-export const DOCS_PATH = '/api-docs';
-
-/** Only what the page itself brings: it works with no network but this service. */
-const PAGE_POLICY =
-  "default-src 'self'; base-uri 'self'; img-src 'self' data:; object-src 'none'; frame-ancestors 'self'; " +
-  "script-src 'self'; style-src 'self' 'unsafe-inline'";
-
-/** The API description, made from the routes' own schemas, and the page that shows it. */
+/** The API description, made from the routes' own schemas; pages.ts serves it. */
 export function describeApi(app: HttpServer, version: string): void {
   app.register(swagger, {
     openapi: {
@@ -36,16 +28,6 @@ export function describeApi(app: HttpServer, version: string): void {
         ? finishDocument(document.openapiObject as OpenAPIV3_1.Document)
         : document.swaggerObject,
   });
-  app.register(swaggerUi, {
-    routePrefix: DOCS_PATH,
-    staticCSP: PAGE_POLICY,
-    uiConfig: { persistAuthorization: true, docExpansion: 'none', tryItOutEnabled: true },
-  });
-  app.get(
-    `${DOCS_PATH}/openapi.json`,
-    { config: { access: 'public', rate: 'none' }, schema: { hide: true } },
-    async () => app.swagger(),
-  );
 }
 
 /** In the order in which a newcomer meets them. */
@@ -126,8 +108,12 @@ values separated by commas, \`isnull\` takes true or false. A date given for a t
 
 **Limits.** Requests are counted in windows of one minute; \`RateLimit\` and \`RateLimit-Policy\` tell what is left.
 
+<details><summary><b>Roles.</b> Which role may do what</summary>
+
 | permission | roles |
 |---|---|
 ${rights.join('\n')}
+
+</details>
 `.trim();
 }

@@ -89,9 +89,16 @@ function finishBody(body: object, toSchema: (schema: unknown) => unknown): objec
   };
 }
 
-/** `filter[status]` holds an object of operators: OpenAPI calls that style deepObject. */
+/**
+ * `filter[status]` holds an object of operators: OpenAPI calls that style deepObject. Its example filters nothing:
+ * without one, tools fill in a value for every operator.
+ */
 function finishParameter(parameter: Schema, toSchema: (schema: unknown) => unknown): Schema {
-  const deep = String(parameter.name).startsWith('filter[') && { style: 'deepObject', explode: true };
+  const deep = String(parameter.name).startsWith('filter[') && {
+    style: 'deepObject',
+    explode: true,
+    example: {},
+  };
   return { ...parameter, schema: toSchema(parameter.schema), ...deep };
 }
 

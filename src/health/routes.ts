@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import type { Api } from '../core/api.ts';
-import type { SharedRedis } from '../core/redis.ts';
 import type { DatabaseProbe, DatabaseState } from './probe.ts';
+import type { HealthCheck } from './status.ts';
 
 const Health = Type.Object(
   {
@@ -31,14 +31,14 @@ const UNREADY: Record<Exclude<DatabaseState, 'up'>, string> = {
 };
 
 interface HealthOptions {
+  check: HealthCheck;
   probe: DatabaseProbe;
-  redis: SharedRedis | undefined;
   /** False once the process has begun to stop. */
   accepting(): boolean;
 }
 
 /** At the root of the service, outside /api and the envelope: for load balancers and people. */
-export function healthRoutes(app: Api, { probe, redis, accepting }: HealthOptions): void {
+export function healthRoutes(app: Api, { check, probe, accepting }: HealthOptions): void {
   const config = { access: 'public', rate: 'none' } as const;
   const tags = ['Health'];
 
@@ -64,14 +64,13 @@ export function healthRoutes(app: Api, { probe, redis, accepting }: HealthOption
       },
     },
     async (_request, reply) => {
-      const [database, redisState] = await Promise.all([probe.state(), stateOfRedis(redis)]);
-      const status = database !== 'up' ? 'down' : redisState === 'down' ? 'degraded' : 'ok';
-      return reply.status(database === 'up' ? 200 : 503).send({
+      const { status, database, redis } = await check();
+      return reply.status(status === 'down' ? 503 : 200).send({
         status,
         timestamp: new Date().toISOString(),
         uptime: process.uptime(),
         database,
-        redis: redisState,
+        redis,
       });
     },
   );
@@ -113,9 +112,4 @@ export function healthRoutes(app: Api, { probe, redis, accepting }: HealthOption
       return reply.status(503).send({ status: UNREADY[database] });
     },
   );
-}
-
-async function stateOfRedis(redis: SharedRedis | undefined): Promise<'up' | 'down' | 'disabled'> {
-  if (!redis) return 'disabled';
-  return (await redis.ping()) ? 'up' : 'down';
 }

@@ -6,10 +6,10 @@ import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
+import { matchesEtag } from '../core/negotiation.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../printing/printer.ts';
 import { issueInvoice, voidInvoice } from './commands.ts';
 import { invoiceDocument } from './document.ts';
-import { matchesEtag } from './rules.ts';
 import { Invoice, invoiceList, NewInvoice, Voiding } from './schema.ts';
 import { findInvoice, listInvoices, toInvoice } from './store.ts';
 

@@ -41,10 +41,3 @@ export function totalOf(lines: Line[], currencyDecimals: number): Minor | undefi
 export function printedQuantity(milli: bigint): string {
   return grouped(minorToText(milli, QUANTITY_DECIMALS).replace(/\.?0+$/, ''));
 }
-
-/** Whether an If-None-Match header names the tag (RFC 9110, 13.1.2: weak tags compare like strong ones). */
-export function matchesEtag(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false;
-  if (header.trim() === '*') return true;
-  return header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
-}

@@ -22,6 +22,7 @@ export const LINE_RESULTS = [
 
 /** A file as the provider's portal exports it. */
 export const StatementFileBody = Type.String({
+  format: 'binary',
   examples: [
     [
       'Organization:,Sunlight Solar Ltd',

@@ -1,64 +1,258 @@
 import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { readFile } from 'node:fs/promises';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { useService } from '../harness.ts';
+import { examplesOfMedia, type Operation, readDescription } from '../description.ts';
+import { BROWSER, ENDINGS, STORY } from '../story.ts';
+import {
+  cleanUpAfterwards,
+  NO_RATE_LIMITS,
+  newDatabase,
+  type RunningService,
+  startService,
+} from './process.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
+cleanUpAfterwards();
 
 const CHROMIUM = '/usr/bin/chromium';
+const ARGUMENTS = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+];
 const isThere = existsSync(CHROMIUM);
-if (!isThere) process.stdout.write(`The documentation page is not tested: there is no ${CHROMIUM}.\n`);
+if (!isThere) process.stdout.write(`The pages are not tested in a browser: there is no ${CHROMIUM}.\n`);
 
-describe.skipIf(!isThere)('the documentation page in a browser whose network is the service alone', () => {
-  const service = useService();
-  const refused: string[] = [];
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+const UPLOAD = 'POST /api/reconciliations/statements';
+
+describe.skipIf(!isThere)('in a browser whose network is a new service alone', () => {
+  const requestsElsewhere: string[] = [];
   const complaints: string[] = [];
+  let service: RunningService;
   let browser: Browser;
   let page: Page;
+  let operations: Operation[];
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
-    page = await browser.newPage({ viewport: { width: 1200, height: 1600 } });
-    await page.route('**/*', (route) => {
-      const url = route.request().url();
-      if (url.startsWith(`${service.origin}/`) || url.startsWith('data:')) return route.continue();
-      refused.push(url);
-      return route.abort();
+    service = await startService({
+      ...NO_RATE_LIMITS,
+      DATABASE_URL: await newDatabase(),
+      TEST_CLOCK: 'on',
+      LOG_LEVEL: 'warn',
     });
-    page.on('pageerror', (error) => complaints.push(error.message));
-    page.on('console', (message) => {
-      if (message.type() === 'error') complaints.push(message.text());
-    });
-    await page.goto(`${service.origin}/api-docs`);
+    const description = await fetch(`${service.origin}/api-docs/openapi.json`);
+    ({ operations } = readDescription((await description.json()) as OpenAPIV3_1.Document));
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+    page = await openPage(await browser.newContext({ viewport: DESKTOP }), '/');
   });
   afterAll(() => browser?.close());
 
-  it('lists the operations under their tags', async () => {
+  async function openPage(context: BrowserContext, path: string): Promise<Page> {
+    const opened = await context.newPage();
+    await opened.route('**/*', (route) => {
+      const url = route.request().url();
+      if (/^(data|blob):/.test(url) || url.startsWith(`${service.origin}/`)) return route.continue();
+      requestsElsewhere.push(url);
+      return route.abort();
+    });
+    opened.on('pageerror', (error) => complaints.push(error.message));
+    opened.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    await opened.goto(`${service.origin}${path}`);
+    return opened;
+  }
+
+  function operationOf(name: string): Operation {
+    const found = operations.find((operation) => operation.name === name);
+    if (!found) throw new Error(`${name} is not described.`);
+    return found;
+  }
+
+  /** Unfolds an operation of the documentation. */
+  async function unfold(name: string, on = page): Promise<Locator> {
+    const { operationId, tags } = operationOf(name);
+    const tag = tags[0]?.replaceAll(' ', '_');
+    const heading = on.locator(`[id="operations-tag-${tag}"]`);
+    await heading.waitFor();
+    if ((await heading.getAttribute('data-is-open')) === 'false') await heading.click();
+    const block = on.locator(`[id="operations-${tag}-${operationId}"]`);
+    await block.waitFor();
+    if (!(await block.getAttribute('class'))?.includes('is-open')) {
+      await block.locator('.opblock-summary-control').click();
+    }
+    return block;
+  }
+
+  /** Sends what an operation is unfolded with; the status of the answer, which the page shows. */
+  async function execute(block: Locator): Promise<number> {
+    const answered = block.page().waitForResponse(`${service.origin}/**`);
+    await block.locator('button.execute').click();
+    const status = (await answered).status();
+    const shown = block.locator('.live-responses-table .response .response-col_status');
+    await expect.poll(async () => Number.parseInt((await shown.textContent()) ?? '', 10)).toBe(status);
+    return status;
+  }
+
+  /** Sends every example of an operation as it stands, and folds the operation up again. */
+  async function sendExamples(name: string): Promise<void> {
+    const block = await unfold(name);
+    if (name === 'POST /api/auth/refresh') await block.locator('textarea').fill(await newRefreshToken());
+    if (name === UPLOAD) await pickExampleFile(block);
+    if (name.startsWith(`${UPLOAD}/{id}/`)) await untilStatementRests();
+    const { body } = operationOf(name);
+    const choice = block.locator('.opblock-section-request-body .examples-select select');
+    for (const index of (body ? examplesOfMedia(body) : [undefined]).keys()) {
+      if (index > 0) await choice.selectOption({ index });
+      const status = await execute(block);
+      const answer = await block.locator('.live-responses-table').textContent();
+      expect(Math.floor(status / 100), `${name}: ${answer}`).toBe(2);
+    }
+    await block.locator('.opblock-summary-control').click();
+  }
+
+  async function signIn(): Promise<{ accessToken: string; refreshToken: string }> {
+    const answer = await service.call(
+      'POST',
+      '/auth/login',
+      operationOf('POST /api/auth/login').body?.example,
+    );
+    expect(answer.status, answer.text).toBe(200);
+    return answer.body.data;
+  }
+
+  async function newRefreshToken(): Promise<string> {
+    return JSON.stringify({ refreshToken: (await signIn()).refreshToken });
+  }
+
+  async function pickExampleFile(block: Locator): Promise<void> {
+    const downloading = page.waitForEvent('download');
+    await block.getByText('Download example.csv').click();
+    const buffer = await readFile(await (await downloading).path());
+    expect(buffer.toString()).toBe(operationOf(UPLOAD).body?.example);
+    const file = { name: 'statement.csv', mimeType: 'text/csv', buffer };
+    await block.locator('input[type="file"]').setInputFiles(file);
+  }
+
+  async function untilStatementRests(): Promise<void> {
+    const { accessToken: token } = await signIn();
+    const read = () => service.call('GET', '/reconciliations/statements/1', undefined, { token });
+    await expect.poll(async () => (await read()).body.data.status, { timeout: 10_000 }).toBe('done');
+  }
+
+  /** The bytes that the page gives as a file, and those that the service sends. */
+  async function download(block: Locator, path: string) {
+    const downloading = page.waitForEvent('download');
+    await block.locator('.live-responses-table a[download]').click();
+    const file = await downloading;
+    const { accessToken } = await signIn();
+    const sent = await fetch(`${service.origin}${path}`, {
+      headers: { authorization: `Bearer ${accessToken}` },
+    });
+    return {
+      name: file.suggestedFilename(),
+      saved: await readFile(await file.path()),
+      sent: Buffer.from(await sent.arrayBuffer()),
+    };
+  }
+
+  async function expectNoSidewaysScroll(on: Page, what: string): Promise<void> {
+    const width = await on.evaluate('document.documentElement.scrollWidth');
+    expect(width, what).toBeLessThanOrEqual(on.viewportSize()?.width ?? 0);
+  }
+
+  it('the start page leads to the documentation, which lists the operations under their tags', async () => {
+    await page.getByText('Documentation', { exact: true }).click();
     await page.locator('.opblock-tag-section').first().waitFor();
-    expect(await page.locator('.info .title').textContent()).toContain('Account Management Service');
-    expect(await page.locator('.opblock-tag-section').count()).toBeGreaterThan(14);
+    expect(await page.title()).toBe('Account Management Service API');
+    expect(await page.locator('.opblock-tag-section').count()).toBe(
+      new Set(operations.flatMap(({ tags }) => tags)).size,
+    );
+    expect(await page.locator('body').textContent()).not.toMatch(/swagger|smartbear|fastify/i);
   });
 
-  it('takes a token in its Authorize dialog', async () => {
-    await page.locator('button.authorize').first().click();
-    const dialog = page.locator('.dialog-ux');
-    await dialog.locator('input[aria-label="auth-bearer-value"]').fill(service.adminToken);
-    await dialog.locator('.auth-container', { hasText: 'bearer' }).locator('button.authorize').click();
-    await dialog.locator('button.btn-done').first().click();
+  it('who registers or signs in by "Execute" is signed in for every other call', async () => {
+    await sendExamples('PUT /api/test/clock');
+    await page.locator('header').getByText('Register').click();
+    await sendExamples('POST /api/auth/register');
+    await sendExamples('GET /api/auth/me');
+    await page.reload();
+    await sendExamples('GET /api/auth/me');
   });
 
-  it('sends GET /api/auth/me by "Try it out" and shows the 200 with the user', async () => {
-    await page.locator('#operations-tag-Authentication').click();
-    const operation = page.locator('#operations-Authentication-getAuthMe');
-    await operation.locator('.opblock-summary-control').click();
-    await operation.locator('button.execute').click();
-    const answer = operation.locator('.live-responses-table .response');
-    expect(await answer.locator('.response-col_status').textContent()).toMatch(/^200/);
-    expect(await answer.locator('.response-col_description').textContent()).toContain('admin@example.com');
+  it('every example is sent as it stands, and is right', async () => {
+    const reads = operations
+      .map(({ name }) => name)
+      .filter((name) => ![...STORY, ...ENDINGS, ...BROWSER].includes(name));
+    expect(reads.length).toBeGreaterThan(30);
+    for (const name of [...STORY.slice(2), ...reads]) await sendExamples(name);
   });
 
-  it('asked nobody else for anything, and complained about nothing', () => {
-    expect(refused).toEqual([]);
+  it('a PDF is given as a file with the bytes that the service sends', async () => {
+    const block = await unfold('GET /api/invoices/{id}/pdf');
+    expect(await execute(block)).toBe(200);
+    const { name, saved, sent } = await download(block, '/api/invoices/1/pdf');
+    expect(name).toMatch(/^INV-.*\.pdf$/);
+    expect(saved.subarray(0, 5).toString()).toBe('%PDF-');
+    expect(saved.equals(sent)).toBe(true);
+  });
+
+  it('a report is given as a CSV file with the bytes that the service sends', async () => {
+    const block = await unfold('GET /api/reports/payments');
+    await block.locator('tr[data-param-name="format"] select').selectOption('csv');
+    expect(await execute(block)).toBe(200);
+    const { name, saved, sent } = await download(
+      block,
+      '/api/reports/payments?startDate=2026-11-01&endDate=2026-11-30&format=csv',
+    );
+    expect(name).toBe('payments_2026-11-01_2026-11-30.csv');
+    expect(saved.toString()).toContain('RECEIPT-0001');
+    expect(saved.equals(sent)).toBe(true);
+  });
+
+  it('the token is what a reader types first into the dialog for it', async () => {
+    const { accessToken } = await signIn();
+    const context = await browser.newContext({ viewport: DESKTOP });
+    const own = await openPage(context, '/api-docs');
+    await own.locator('button.authorize').first().click();
+    await own.keyboard.type(accessToken);
+    await own.keyboard.press('Enter');
+    await own.locator('button.btn-done').first().click();
+    expect(await execute(await unfold('GET /api/customers', own))).toBe(200);
+    await context.close();
+  });
+
+  it.each(['light', 'dark'] as const)('a phone shows all of it in one column (%s)', async (colorScheme) => {
+    const context = await browser.newContext({ viewport: PHONE, colorScheme });
+    const phone = await openPage(context, '/');
+    await expectNoSidewaysScroll(phone, 'the start page');
+    await phone.goto(`${service.origin}/api-docs#/Authentication/postAuthLogin`);
+    const signingIn = await unfold('POST /api/auth/login', phone);
+    expect(await execute(signingIn)).toBe(200);
+    await expectNoSidewaysScroll(phone, 'signing in');
+    await phone.locator('button.authorize').first().click();
+    await expectNoSidewaysScroll(phone, 'the dialog');
+    await phone.locator('button.btn-done').first().click();
+    for (const name of ['GET /api/accounts', 'POST /api/payments', UPLOAD, 'GET /api/invoices/{id}/pdf']) {
+      const block = await unfold(name, phone);
+      await expectNoSidewaysScroll(phone, name);
+      if (name.startsWith('GET')) expect(await execute(block)).toBe(200);
+      await expectNoSidewaysScroll(phone, `${name}, answered`);
+    }
+    const isDark = await phone.evaluate('document.documentElement.classList.contains("dark-mode")');
+    expect(isDark).toBe(colorScheme === 'dark');
+    await context.close();
+  });
+
+  it('the examples that end something are right, too', async () => {
+    for (const name of ENDINGS) await sendExamples(name);
+  });
+
+  it('nobody else was asked for anything, and the browser complained of nothing', () => {
+    expect(requestsElsewhere).toEqual([]);
     expect(complaints).toEqual([]);
   });
 });

@@ -3,70 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Description, examplesOfMedia, type Operation, readDescription } from '../description.ts';
 import { createCaller, setToday, startTestService, type TestService } from '../harness.ts';
 import { createBrowser, passProvider, providerSettings, startRealProvider } from '../oidc.ts';
+import { BROWSER, DAY, ENDINGS, STORY } from '../story.ts';
 
-/** The API description tells a story, and the story is true: its examples are sent here in their order. */
-
-/** The day of the examples. */
-const DAY = '2026-11-02';
-
-/**
- * The writes in the order in which a newcomer could send them on a new service with the demo catalogue.
- * They make customer 1, account 1, payments 1 (by hand), 2 and 3 (notifications), invoice 1, commission 1.
- */
-const STORY = [
-  'PUT /api/test/clock',
-  'POST /api/auth/register',
-  'POST /api/auth/login',
-  'POST /api/auth/refresh',
-  'POST /api/users',
-  'PUT /api/users/{id}',
-  'POST /api/users/invitations',
-  'POST /api/users/{id}/invitations',
-  'POST /api/customers',
-  'PUT /api/customers/{id}',
-  'PUT /api/customers/{id}/kyc',
-  'POST /api/accounts',
-  'POST /api/payments',
-  'POST /api/webhooks/payments/mobilemoney/validation',
-  'POST /api/webhooks/payments/mobilemoney',
-  'GET /api/payments/unmatched',
-  'POST /api/payments/{id}/assign',
-  'POST /api/payments/reconcile',
-  'POST /api/reconciliations/statements',
-  'POST /api/invoices',
-  'POST /api/products',
-  'PUT /api/products/{id}',
-  'POST /api/products/{id}/configurations',
-  'POST /api/payplans',
-  'PUT /api/payplans/{id}',
-  'POST /api/payment-methods',
-  'PUT /api/payment-methods/{id}',
-  'POST /api/employees',
-  'PUT /api/employees/{id}',
-  'POST /api/commissions/rules',
-  'POST /api/commissions/calculate',
-  'PUT /api/commissions/payments/{id}',
-];
-/** What ends something comes after everything was read. */
-const ENDINGS = [
-  'POST /api/payments/{id}/unassign',
-  'POST /api/reconciliations/statements/{id}/match',
-  'POST /api/reconciliations/statements/{id}/take-in',
-  'POST /api/reconciliations/statements/{id}/reconcile',
-  'PUT /api/accounts/{id}',
-  'POST /api/accounts/{id}/credit/transfer',
-  'POST /api/accounts/{id}/credit/refund',
-  'GET /api/accounts/{id}/credit/moves',
-  'GET /api/credit-moves',
-  'POST /api/notifications/{id}/resolve',
-  'POST /api/payments/{id}/reverse',
-  'POST /api/invoices/{id}/void',
-  'POST /api/users/invitations/{id}/revoke',
-  'PUT /api/auth/password',
-  'POST /api/auth/logout',
-];
-/** A person with a browser, at a provider, is needed between the two. */
-const BROWSER = ['GET /api/auth/{provider}', 'GET /api/auth/{provider}/callback'];
+/** The story of ../story.ts is true: the examples are sent here in its order. */
 
 const PROVIDER = 'google';
 const PUBLIC_FORMATS = ['binary', 'date', 'date-time', 'email'];
@@ -323,7 +262,9 @@ function pathOf({ path, parameters }: Operation): string {
   for (const { name, in: place, example } of parameters) {
     if (example === undefined) continue;
     if (place === 'path') concrete = concrete.replace(`{${name}}`, String(example));
-    if (place === 'query') query.set(name, String(example));
+    if (place !== 'query') continue;
+    if (typeof example !== 'object') query.set(name, String(example));
+    else for (const [key, value] of Object.entries(example ?? {})) query.set(`${name}[${key}]`, value);
   }
   return query.size > 0 ? `${concrete}?${query}` : concrete;
 }

@@ -1,25 +1,120 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { createCaller, useService } from '../harness.ts';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { type CallOptions, createCaller, startInstance, useService } from '../harness.ts';
+import { send } from '../security/wire.ts';
 
 const service = useService();
-const get = (path: string) => createCaller(service.origin)('GET', path);
+const get = (path: string, options?: CallOptions) =>
+  createCaller(service.origin)('GET', path, undefined, options);
+
+/** What the page consists of. */
+const FILES = ['', '/page.js', '/page.css', '/swagger-ui.js', '/swagger-ui.css', '/openapi.json'].map(
+  (path) => `/api-docs${path}`,
+);
 
 describe('GET /api-docs', () => {
   it('is a page that works with no network but this service', async () => {
     const page = await get('/api-docs');
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toContain('text/html');
-    const addresses = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address = '']) => address);
-    expect(addresses.length).toBeGreaterThan(3);
-    for (const address of addresses) {
-      expect(address).toMatch(/^\/api-docs\//);
-      expect((await get(address)).status, address).toBe(200);
-    }
-    expect(page.headers.get('content-security-policy')).toContain("default-src 'self'");
-    expect(page.headers.get('content-security-policy')).not.toContain('http');
+    const sources = [...page.text.matchAll(/(?:src|<link[^>]* href)="([^"]+)"/g)].map(([, one = '']) => one);
+    const files = sources.filter((source) => !source.startsWith('data:'));
+    expect(files.sort()).toEqual(FILES.slice(1, 5).sort());
+    for (const file of files) expect((await get(file)).status, file).toBe(200);
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).not.toMatch(/http|unsafe/);
+    expect((await get('/api-docs/')).text).toBe(page.text);
+  });
+
+  it('has the service in its title and header, and nobody else', async () => {
+    const { text } = await get('/api-docs');
+    expect(text).toContain('<title>Account Management Service API</title>');
+    expect(text).not.toMatch(/fastify|swagger ui/i);
+  });
+
+  it('is found by an address with parameters of somebody else', async () => {
+    expect((await get('/api-docs?utm_source=mail')).status).toBe(200);
   });
 });
+
+describe('every file of the documentation', () => {
+  const ask = (path: string, headers: Record<string, string> = {}) => send(service.origin, { path, headers });
+
+  it.each(FILES)('%s is sent as brotli, gzip or as it is, by what the caller takes', async (path) => {
+    const plain = await ask(path);
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    for (const [accepted, encoding] of [
+      ['gzip, deflate, br, zstd', 'br'],
+      ['gzip, br;q=0', 'gzip'],
+      ['br;q=0.1, gzip;q=0.2', 'gzip'],
+      ['*', 'br'],
+      ['deflate', undefined],
+      ['br;q=0, gzip;q=0', undefined],
+    ] as const) {
+      const { headers } = await ask(path, { 'accept-encoding': accepted });
+      expect(headers['content-encoding'], accepted).toBe(encoding);
+      expect(headers.vary, accepted).toBe('accept-encoding');
+      if (encoding) expect(Number(headers['content-length'])).toBeLessThan(Buffer.byteLength(plain.text));
+      // fetch decodes.
+      const decoded = await get(path, { headers: { 'accept-encoding': accepted } });
+      expect(decoded.text === plain.text, `${accepted} is the same text`).toBe(true);
+    }
+  });
+
+  it.each(FILES)('%s has a tag, by which a caller who has it is answered 304', async (path) => {
+    const { headers } = await ask(path, { 'accept-encoding': 'br' });
+    expect(headers['cache-control']).toBe('no-cache');
+    const tag = String(headers.etag);
+    expect(tag).toMatch(/^W\/"[0-9a-f]{32}"$/);
+    for (const accepted of ['br', 'identity']) {
+      const again = await ask(path, { 'accept-encoding': accepted, 'if-none-match': `"other", ${tag}` });
+      expect(again).toMatchObject({ status: 304, text: '' });
+      expect(again.headers.etag).toBe(tag);
+    }
+    expect((await ask(path, { 'if-none-match': 'W/"other"' })).status).toBe(200);
+  });
+
+  it('is refused while the service is busy, unlike its health', async () => {
+    const clients = await Promise.all(Array.from({ length: 130 }, () => holdRequest(service.origin)));
+    try {
+      for (const path of FILES)
+        await expect.poll(async () => (await ask(path)).status, { message: path }).toBe(503);
+      expect((await ask('/health')).status).toBe(200);
+    } finally {
+      for (const client of clients) client.destroy();
+    }
+    for (const path of FILES)
+      await expect.poll(async () => (await ask(path)).status, { message: path }).toBe(200);
+  });
+
+  it('is serialized once, however often it is asked for', async () => {
+    const instance = await startInstance(service);
+    const stringify = vi.spyOn(JSON, 'stringify');
+    const { length } = (await createCaller(instance.origin)('GET', '/api-docs/openapi.json')).text;
+    const made = () => stringify.mock.results.filter(({ value }) => value?.length === length).length;
+    try {
+      for (let i = 0; i < 5; i++) await createCaller(instance.origin)('GET', '/api-docs/openapi.json');
+      expect(made()).toBe(1);
+    } finally {
+      stringify.mockRestore();
+      await instance.close();
+    }
+  });
+});
+
+/** A request that is under way until its connection ends: its body does not come. */
+async function holdRequest(origin: string): Promise<Socket> {
+  const { hostname, port } = new URL(origin);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {}); // Reset by the service, when it has waited long enough.
+  await once(socket, 'connect');
+  const headers = ['Host: a', 'Content-Type: application/json', 'Content-Length: 9'];
+  socket.write(`POST /api/auth/login HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`);
+  return socket;
+}
 
 describe('GET /api-docs/openapi.json', () => {
   let document: OpenAPIV3_1.Document;
@@ -105,6 +200,22 @@ describe('GET /api-docs/openapi.json', () => {
         .reduce<unknown>((value, key) => (value as Record<string, unknown>)?.[key], document);
       expect(target, path).toBeDefined();
     }
+  });
+
+  it('has no component that holds itself, on which the page relies', () => {
+    const components = document.components as Record<string, Record<string, unknown>>;
+    function visit(part: unknown, within: string[]): void {
+      if (typeof part !== 'object' || part === null) return;
+      const { $ref } = part as { $ref?: string };
+      if (typeof $ref === 'string') {
+        expect(within, $ref).not.toContain($ref);
+        const [, kind = '', name = ''] = $ref.slice('#/'.length).split('/');
+        visit(components[kind]?.[name], [...within, $ref]);
+      } else {
+        for (const inner of Object.values(part)) visit(inner, within);
+      }
+    }
+    visit(document.paths, []);
   });
 
   it('describes each address once, without the alias of v1', () => {

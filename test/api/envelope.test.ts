@@ -121,7 +121,7 @@ describe('what the service does not have', () => {
   });
 
   it('at the root is 404, too', async () => {
-    for (const path of ['/', '/api', '/favicon.ico', '/.env']) {
+    for (const path of ['/api', '/favicon.ico', '/.env']) {
       expectError(await createCaller(service.origin)('GET', path), 404, 'NOT_FOUND');
     }
   });

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, inject, it } from 'vitest';
 import {
   type Answer,
   type Caller,
+  createCaller,
   newCustomer,
   notify,
   PASSWORD,
@@ -15,6 +16,7 @@ const DEFAULTS = {
   RATE_LIMIT_AUTH: '5',
   RATE_LIMIT_BULK: '10',
   RATE_LIMIT_GENERAL: '100',
+  RATE_LIMIT_PAGES: '300',
   RATE_LIMIT_WEBHOOK: '6000',
 };
 
@@ -161,9 +163,28 @@ describe('without Redis', () => {
     expect((await notify({ call })).headers.get('ratelimit-policy')).toBe('"webhook";q=6000;w=60');
   });
 
-  it('health and documentation are not counted', async () => {
-    const { origin, call } = await limited({ RATE_LIMIT_GENERAL: '1' });
-    for (const path of ['/health', '/livez', '/readyz', '/api-docs/openapi.json']) {
+  it('the start page and the documentation have a budget of their own for each address', async () => {
+    const { origin, call } = await limited({ RATE_LIMIT_PAGES: '6' });
+    const read = (path: string, address = '203.0.113.4') =>
+      createCaller(origin)('GET', path, undefined, from(address));
+    for (const path of ['/', '/api-docs', '/api-docs/openapi.json', '/api-docs/swagger-ui.js']) {
+      expect((await read(path)).status, path).toBe(200);
+    }
+    const revalidated = await fetch(`${origin}/api-docs`, {
+      headers: { 'if-none-match': '*', 'x-forwarded-for': '203.0.113.4' },
+    });
+    expect(revalidated.status).toBe(304);
+    expect(revalidated.headers.get('ratelimit-policy')).toBe('"pages";q=6;w=60');
+    expect((await read('/')).headers.get('ratelimit')).toBe('"pages";r=0;t=60');
+    expectRefused(await read('/api-docs/openapi.json'));
+    expectRefused(await read('/'));
+    expect((await read('/api-docs', '203.0.113.5')).status).toBe(200);
+    expect((await call('GET', '/customers', undefined, { token: service.adminToken })).status).toBe(200);
+  });
+
+  it('health is not counted', async () => {
+    const { origin, call } = await limited({ RATE_LIMIT_GENERAL: '1', RATE_LIMIT_PAGES: '1' });
+    for (const path of ['/health', '/livez', '/readyz']) {
       for (let i = 0; i < 3; i++) {
         const response = await fetch(`${origin}${path}`);
         expect(response.status, path).toBe(200);

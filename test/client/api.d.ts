@@ -4854,23 +4854,50 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, email, firstName, lastName, role, active, employeeId, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[email]"?: components["schemas"]["TextFilter"];
-                /** @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[firstName]"?: components["schemas"]["TextFilter"];
-                /** @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
-                /** @description filter[role][op]=value, ops eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer. */
+                /**
+                 * @description filter[role][op]=value, ops eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer.
+                 * @example {}
+                 */
                 "filter[role]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq. */
+                /**
+                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @example {}
+                 */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
-                /** @description filter[employeeId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq. */
+                /**
+                 * @description filter[employeeId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq.
+                 * @example {}
+                 */
                 "filter[employeeId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -5140,23 +5167,50 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, purpose, email, role, userId, status, expiresAt, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[purpose][op]=value, ops eq, ne, in, nin, isnull; filter[purpose]=value means eq. Values: sign_up, link_identity. */
+                /**
+                 * @description filter[purpose][op]=value, ops eq, ne, in, nin, isnull; filter[purpose]=value means eq. Values: sign_up, link_identity.
+                 * @example {}
+                 */
                 "filter[purpose]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[email]"?: components["schemas"]["TextFilter"];
-                /** @description filter[role][op]=value, ops eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer. */
+                /**
+                 * @description filter[role][op]=value, ops eq, ne, in, nin, isnull; filter[role]=value means eq. Values: admin, manager, finance, agent, viewer.
+                 * @example {}
+                 */
                 "filter[role]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[userId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[userId]=value means eq. */
+                /**
+                 * @description filter[userId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[userId]=value means eq.
+                 * @example {}
+                 */
                 "filter[userId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, accepted, revoked, expired. */
+                /**
+                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, accepted, revoked, expired.
+                 * @example {}
+                 */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[expiresAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[expiresAt]=value means eq. */
+                /**
+                 * @description filter[expiresAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[expiresAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[expiresAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -5512,25 +5566,55 @@ export interface operations {
                 sort?: string;
                 /** @description Part of a name, e-mail, phone or national id, in any case; several words must all occur. */
                 search?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[firstName]"?: components["schemas"]["TextFilter"];
-                /** @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
-                /** @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[email]"?: components["schemas"]["TextFilter"];
-                /** @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
-                /** @description filter[nationalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[nationalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[nationalId]"?: components["schemas"]["TextFilter"];
-                /** @description filter[kycStatus][op]=value, ops eq, ne, in, nin, isnull; filter[kycStatus]=value means eq. Values: pending, verified, rejected, expired. */
+                /**
+                 * @description filter[kycStatus][op]=value, ops eq, ne, in, nin, isnull; filter[kycStatus]=value means eq. Values: pending, verified, rejected, expired.
+                 * @example {}
+                 */
                 "filter[kycStatus]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[kycReviewPending][op]=value, ops eq, ne, isnull; filter[kycReviewPending]=value means eq. */
+                /**
+                 * @description filter[kycReviewPending][op]=value, ops eq, ne, isnull; filter[kycReviewPending]=value means eq.
+                 * @example {}
+                 */
                 "filter[kycReviewPending]"?: components["schemas"]["BooleanFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -5803,13 +5887,25 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, verificationType, verificationStatus, createdAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[verificationType][op]=value, ops eq, ne, in, nin, isnull; filter[verificationType]=value means eq. Values: national_id, passport, alien_id, driving_licence, voter_id, tax_pin, business_registration. */
+                /**
+                 * @description filter[verificationType][op]=value, ops eq, ne, in, nin, isnull; filter[verificationType]=value means eq. Values: national_id, passport, alien_id, driving_licence, voter_id, tax_pin, business_registration.
+                 * @example {}
+                 */
                 "filter[verificationType]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[verificationStatus][op]=value, ops eq, ne, in, nin, isnull; filter[verificationStatus]=value means eq. Values: pending, verified, rejected, expired. */
+                /**
+                 * @description filter[verificationStatus][op]=value, ops eq, ne, in, nin, isnull; filter[verificationStatus]=value means eq. Values: pending, verified, rejected, expired.
+                 * @example {}
+                 */
                 "filter[verificationStatus]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -5975,37 +6071,85 @@ export interface operations {
                 customerId?: number;
                 /** @description As a person reads it out: any case, with or without spaces and the prefix. */
                 accountNumber?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[customerId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[customerId]=value means eq. */
+                /**
+                 * @description filter[customerId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[customerId]=value means eq.
+                 * @example {}
+                 */
                 "filter[customerId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[productId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[productId]=value means eq. */
+                /**
+                 * @description filter[productId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[productId]=value means eq.
+                 * @example {}
+                 */
                 "filter[productId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[payplanId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[payplanId]=value means eq. */
+                /**
+                 * @description filter[payplanId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[payplanId]=value means eq.
+                 * @example {}
+                 */
                 "filter[payplanId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[employeeId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq. */
+                /**
+                 * @description filter[employeeId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq.
+                 * @example {}
+                 */
                 "filter[employeeId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, active, suspended, defaulted, repossessed, completed, written_off, cancelled. */
+                /**
+                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, active, suspended, defaulted, repossessed, completed, written_off, cancelled.
+                 * @example {}
+                 */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[activationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[activationDate]=value means eq. */
+                /**
+                 * @description filter[activationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[activationDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[activationDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[writtenOffDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[writtenOffDate]=value means eq. */
+                /**
+                 * @description filter[writtenOffDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[writtenOffDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[writtenOffDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq. */
+                /**
+                 * @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
+                 * @example {}
+                 */
                 "filter[total]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[paid][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paid]=value means eq. */
+                /**
+                 * @description filter[paid][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paid]=value means eq.
+                 * @example {}
+                 */
                 "filter[paid]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[credit][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[credit]=value means eq. */
+                /**
+                 * @description filter[credit][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[credit]=value means eq.
+                 * @example {}
+                 */
                 "filter[credit]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[balance][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[balance]=value means eq. */
+                /**
+                 * @description filter[balance][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[balance]=value means eq.
+                 * @example {}
+                 */
                 "filter[balance]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[nextDueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[nextDueDate]=value means eq. */
+                /**
+                 * @description filter[nextDueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[nextDueDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[nextDueDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[daysPastDue][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[daysPastDue]=value means eq. */
+                /**
+                 * @description filter[daysPastDue][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[daysPastDue]=value means eq.
+                 * @example {}
+                 */
                 "filter[daysPastDue]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -6336,11 +6480,20 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, cause, createdAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[cause][op]=value, ops eq, ne, in, nin, isnull; filter[cause]=value means eq. Values: non_payment, payment. */
+                /**
+                 * @description filter[cause][op]=value, ops eq, ne, in, nin, isnull; filter[cause]=value means eq. Values: non_payment, payment.
+                 * @example {}
+                 */
                 "filter[cause]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -6689,31 +6842,70 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq. */
+                /**
+                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @example {}
+                 */
                 "filter[accountId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
+                /**
+                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @example {}
+                 */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
+                /**
+                 * @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
-                /** @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq. */
+                /**
+                 * @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed. */
+                /**
+                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed.
+                 * @example {}
+                 */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import. */
+                /**
+                 * @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import.
+                 * @example {}
+                 */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned. */
+                /**
+                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned.
+                 * @example {}
+                 */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq. */
+                /**
+                 * @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
+                 * @example {}
+                 */
                 "filter[reconciliationId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq. */
+                /**
+                 * @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[reconciliationDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -6942,31 +7134,70 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq. */
+                /**
+                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @example {}
+                 */
                 "filter[accountId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
+                /**
+                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @example {}
+                 */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
+                /**
+                 * @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
-                /** @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq. */
+                /**
+                 * @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed. */
+                /**
+                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed.
+                 * @example {}
+                 */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import. */
+                /**
+                 * @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import.
+                 * @example {}
+                 */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned. */
+                /**
+                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned.
+                 * @example {}
+                 */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq. */
+                /**
+                 * @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
+                 * @example {}
+                 */
                 "filter[reconciliationId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq. */
+                /**
+                 * @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[reconciliationDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -7052,31 +7283,70 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, accountId, amount, paymentMethodId, transactionRef, paymentDate, status, source, matchMethod, reconciliationId, reconciliationDate, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq. */
+                /**
+                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @example {}
+                 */
                 "filter[accountId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
+                /**
+                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @example {}
+                 */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
+                /**
+                 * @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
-                /** @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq. */
+                /**
+                 * @description filter[paymentDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed. */
+                /**
+                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: matched, unmatched, reversed.
+                 * @example {}
+                 */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import. */
+                /**
+                 * @description filter[source][op]=value, ops eq, ne, in, nin, isnull; filter[source]=value means eq. Values: manual, webhook, import.
+                 * @example {}
+                 */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned. */
+                /**
+                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned.
+                 * @example {}
+                 */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq. */
+                /**
+                 * @description filter[reconciliationId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationId]=value means eq.
+                 * @example {}
+                 */
                 "filter[reconciliationId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq. */
+                /**
+                 * @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[reconciliationDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -7170,25 +7440,55 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, status, outcome, flags, transactionRef, amount, reference, payer, paymentId, createdAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, processed, rejected. */
+                /**
+                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: pending, processed, rejected.
+                 * @example {}
+                 */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[outcome][op]=value, ops eq, ne, in, nin, isnull; filter[outcome]=value means eq. Values: matched, unmatched, linked, conflict, differs, repeated. */
+                /**
+                 * @description filter[outcome][op]=value, ops eq, ne, in, nin, isnull; filter[outcome]=value means eq. Values: matched, unmatched, linked, conflict, differs, repeated.
+                 * @example {}
+                 */
                 "filter[outcome]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[flags][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[flags][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[flags]"?: components["schemas"]["TextFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
-                /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
+                /**
+                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @example {}
+                 */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[reference]"?: components["schemas"]["TextFilter"];
-                /** @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[payer]"?: components["schemas"]["TextFilter"];
-                /** @description filter[paymentId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq. */
+                /**
+                 * @description filter[paymentId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -7742,23 +8042,50 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[kind][op]=value, ops eq, ne, in, nin, isnull; filter[kind]=value means eq. Values: transfer, refund. */
+                /**
+                 * @description filter[kind][op]=value, ops eq, ne, in, nin, isnull; filter[kind]=value means eq. Values: transfer, refund.
+                 * @example {}
+                 */
                 "filter[kind]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq. */
+                /**
+                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @example {}
+                 */
                 "filter[accountId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[toAccountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[toAccountId]=value means eq. */
+                /**
+                 * @description filter[toAccountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[toAccountId]=value means eq.
+                 * @example {}
+                 */
                 "filter[toAccountId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
+                /**
+                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @example {}
+                 */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
+                /**
+                 * @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
-                /** @description filter[valueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq. */
+                /**
+                 * @description filter[valueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[valueDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -7840,23 +8167,50 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, kind, accountId, toAccountId, amount, paymentMethodId, transactionRef, valueDate, createdAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[kind][op]=value, ops eq, ne, in, nin, isnull; filter[kind]=value means eq. Values: transfer, refund. */
+                /**
+                 * @description filter[kind][op]=value, ops eq, ne, in, nin, isnull; filter[kind]=value means eq. Values: transfer, refund.
+                 * @example {}
+                 */
                 "filter[kind]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq. */
+                /**
+                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @example {}
+                 */
                 "filter[accountId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[toAccountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[toAccountId]=value means eq. */
+                /**
+                 * @description filter[toAccountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[toAccountId]=value means eq.
+                 * @example {}
+                 */
                 "filter[toAccountId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
+                /**
+                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @example {}
+                 */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq. */
+                /**
+                 * @description filter[paymentMethodId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentMethodId]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
-                /** @description filter[valueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq. */
+                /**
+                 * @description filter[valueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[valueDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[valueDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -8027,17 +8381,35 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, reconciliationDate, paymentCount, total, providerStatementId, createdAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq. */
+                /**
+                 * @description filter[reconciliationDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[reconciliationDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[reconciliationDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[paymentCount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentCount]=value means eq. */
+                /**
+                 * @description filter[paymentCount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentCount]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentCount]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq. */
+                /**
+                 * @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
+                 * @example {}
+                 */
                 "filter[total]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[providerStatementId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[providerStatementId]=value means eq. */
+                /**
+                 * @description filter[providerStatementId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[providerStatementId]=value means eq.
+                 * @example {}
+                 */
                 "filter[providerStatementId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -8168,19 +8540,40 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, status, shortCode, periodStart, periodEnd, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: received, matching, taking_in, reconciling, done, failed. */
+                /**
+                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: received, matching, taking_in, reconciling, done, failed.
+                 * @example {}
+                 */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[shortCode][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[shortCode][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[shortCode]"?: components["schemas"]["TextFilter"];
-                /** @description filter[periodStart][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodStart]=value means eq. */
+                /**
+                 * @description filter[periodStart][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodStart]=value means eq.
+                 * @example {}
+                 */
                 "filter[periodStart]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[periodEnd][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodEnd]=value means eq. */
+                /**
+                 * @description filter[periodEnd][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[periodEnd]=value means eq.
+                 * @example {}
+                 */
                 "filter[periodEnd]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -8536,29 +8929,65 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, lineNumber, result, receipt, completedAt, amount, reference, payer, payerName, paymentId, dayDiffers, createdAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[lineNumber][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[lineNumber]=value means eq. */
+                /**
+                 * @description filter[lineNumber][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[lineNumber]=value means eq.
+                 * @example {}
+                 */
                 "filter[lineNumber]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[result][op]=value, ops eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, amount_differs, missing_in_books, reversed_in_books, reversed_at_provider, missing_at_provider, other, repeated, contradictory, unreadable. */
+                /**
+                 * @description filter[result][op]=value, ops eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, amount_differs, missing_in_books, reversed_in_books, reversed_at_provider, missing_at_provider, other, repeated, contradictory, unreadable.
+                 * @example {}
+                 */
                 "filter[result]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case. */
+                /**
+                 * @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @example {}
+                 */
                 "filter[receipt]"?: components["schemas"]["TextFilter"];
-                /** @description filter[completedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[completedAt]=value means eq. */
+                /**
+                 * @description filter[completedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[completedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[completedAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq. */
+                /**
+                 * @description filter[amount][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[amount]=value means eq.
+                 * @example {}
+                 */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[reference]"?: components["schemas"]["TextFilter"];
-                /** @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[payer]"?: components["schemas"]["TextFilter"];
-                /** @description filter[payerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[payerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[payerName]"?: components["schemas"]["TextFilter"];
-                /** @description filter[paymentId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq. */
+                /**
+                 * @description filter[paymentId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[paymentId]=value means eq.
+                 * @example {}
+                 */
                 "filter[paymentId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[dayDiffers][op]=value, ops eq, ne, isnull; filter[dayDiffers]=value means eq. */
+                /**
+                 * @description filter[dayDiffers][op]=value, ops eq, ne, isnull; filter[dayDiffers]=value means eq.
+                 * @example {}
+                 */
                 "filter[dayDiffers]"?: components["schemas"]["BooleanFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -9014,27 +9443,60 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, number, accountId, customerName, total, status, issuedOn, dueDate, voidedAt, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[number][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[number]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[number][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[number]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[number]"?: components["schemas"]["TextFilter"];
-                /** @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq. */
+                /**
+                 * @description filter[accountId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[accountId]=value means eq.
+                 * @example {}
+                 */
                 "filter[accountId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[customerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[customerName]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[customerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[customerName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[customerName]"?: components["schemas"]["TextFilter"];
-                /** @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq. */
+                /**
+                 * @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
+                 * @example {}
+                 */
                 "filter[total]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: issued, void. */
+                /**
+                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: issued, void.
+                 * @example {}
+                 */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[issuedOn][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[issuedOn]=value means eq. */
+                /**
+                 * @description filter[issuedOn][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[issuedOn]=value means eq.
+                 * @example {}
+                 */
                 "filter[issuedOn]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[dueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[dueDate]=value means eq. */
+                /**
+                 * @description filter[dueDate][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[dueDate]=value means eq.
+                 * @example {}
+                 */
                 "filter[dueDate]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[voidedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[voidedAt]=value means eq. */
+                /**
+                 * @description filter[voidedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[voidedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[voidedAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -9437,21 +9899,45 @@ export interface operations {
                 sort?: string;
                 category?: string;
                 active?: boolean;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[sku][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[sku]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[sku][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[sku]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[sku]"?: components["schemas"]["TextFilter"];
-                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[name]"?: components["schemas"]["TextFilter"];
-                /** @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[category]"?: components["schemas"]["TextFilter"];
-                /** @description filter[price][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[price]=value means eq. */
+                /**
+                 * @description filter[price][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[price]=value means eq.
+                 * @example {}
+                 */
                 "filter[price]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq. */
+                /**
+                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @example {}
+                 */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -9726,17 +10212,35 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, name, price, isDefault, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[name]"?: components["schemas"]["TextFilter"];
-                /** @description filter[price][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[price]=value means eq. */
+                /**
+                 * @description filter[price][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[price]=value means eq.
+                 * @example {}
+                 */
                 "filter[price]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[isDefault][op]=value, ops eq, ne, isnull; filter[isDefault]=value means eq. */
+                /**
+                 * @description filter[isDefault][op]=value, ops eq, ne, isnull; filter[isDefault]=value means eq.
+                 * @example {}
+                 */
                 "filter[isDefault]"?: components["schemas"]["BooleanFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -9897,19 +10401,40 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, name, productId, frequency, active, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[name]"?: components["schemas"]["TextFilter"];
-                /** @description filter[productId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[productId]=value means eq. */
+                /**
+                 * @description filter[productId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[productId]=value means eq.
+                 * @example {}
+                 */
                 "filter[productId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[frequency][op]=value, ops eq, ne, in, nin, isnull; filter[frequency]=value means eq. Values: daily, weekly, monthly. */
+                /**
+                 * @description filter[frequency][op]=value, ops eq, ne, in, nin, isnull; filter[frequency]=value means eq. Values: daily, weekly, monthly.
+                 * @example {}
+                 */
                 "filter[frequency]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq. */
+                /**
+                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @example {}
+                 */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -10196,17 +10721,35 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, code, name, active, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[code][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[code]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[code][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[code]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[code]"?: components["schemas"]["TextFilter"];
-                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[name]"?: components["schemas"]["TextFilter"];
-                /** @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq. */
+                /**
+                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @example {}
+                 */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -10408,17 +10951,35 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, name, phone, active, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[name]"?: components["schemas"]["TextFilter"];
-                /** @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
-                /** @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq. */
+                /**
+                 * @description filter[active][op]=value, ops eq, ne, isnull; filter[active]=value means eq.
+                 * @example {}
+                 */
                 "filter[active]"?: components["schemas"]["BooleanFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -10764,19 +11325,40 @@ export interface operations {
                 employeeId?: number;
                 /** @description YYYY-MM */
                 period?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[employeeId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq. */
+                /**
+                 * @description filter[employeeId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[employeeId]=value means eq.
+                 * @example {}
+                 */
                 "filter[employeeId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[period][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[period]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[period][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[period]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[period]"?: components["schemas"]["TextFilter"];
-                /** @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: calculated, approved, paid. */
+                /**
+                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: calculated, approved, paid.
+                 * @example {}
+                 */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
-                /** @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq. */
+                /**
+                 * @description filter[total][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[total]=value means eq.
+                 * @example {}
+                 */
                 "filter[total]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq. */
+                /**
+                 * @description filter[updatedAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[updatedAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[updatedAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -11014,15 +11596,30 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, category, version, rateBasisPoints, createdAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[category]"?: components["schemas"]["TextFilter"];
-                /** @description filter[version][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[version]=value means eq. */
+                /**
+                 * @description filter[version][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[version]=value means eq.
+                 * @example {}
+                 */
                 "filter[version]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[rateBasisPoints][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[rateBasisPoints]=value means eq. */
+                /**
+                 * @description filter[rateBasisPoints][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[rateBasisPoints]=value means eq.
+                 * @example {}
+                 */
                 "filter[rateBasisPoints]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {
@@ -11567,21 +12164,45 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, actor, userId, action, resource, resourceId, requestId, createdAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq. */
+                /**
+                 * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
+                 * @example {}
+                 */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[actor][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[actor]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[actor][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[actor]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[actor]"?: components["schemas"]["TextFilter"];
-                /** @description filter[userId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[userId]=value means eq. */
+                /**
+                 * @description filter[userId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[userId]=value means eq.
+                 * @example {}
+                 */
                 "filter[userId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[action][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[action]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[action][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[action]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[action]"?: components["schemas"]["TextFilter"];
-                /** @description filter[resource][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[resource]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[resource][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[resource]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[resource]"?: components["schemas"]["TextFilter"];
-                /** @description filter[resourceId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[resourceId]=value means eq. */
+                /**
+                 * @description filter[resourceId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[resourceId]=value means eq.
+                 * @example {}
+                 */
                 "filter[resourceId]"?: components["schemas"]["OrderFilter"];
-                /** @description filter[requestId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[requestId]=value means eq. Upper and lower case differ, but in contains and startswith. */
+                /**
+                 * @description filter[requestId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[requestId]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @example {}
+                 */
                 "filter[requestId]"?: components["schemas"]["TextFilter"];
-                /** @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq. */
+                /**
+                 * @description filter[createdAt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[createdAt]=value means eq.
+                 * @example {}
+                 */
                 "filter[createdAt]"?: components["schemas"]["OrderFilter"];
             };
             header?: {

@@ -10,6 +10,7 @@ const LIMITS = {
   RATE_LIMIT_AUTH: '5',
   RATE_LIMIT_BULK: '10',
   RATE_LIMIT_GENERAL: '100',
+  RATE_LIMIT_PAGES: '300',
   RATE_LIMIT_WEBHOOK: '6000',
 };
 const service = useService();

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { matchesEtag, quality } from './negotiation.ts';
+
+const compressors = {
+  br: (bytes: Buffer) =>
+    promisify(brotliCompress)(bytes, {
+      params: {
+        // The highest quality takes twenty times as long for a tenth less.
+        [constants.BROTLI_PARAM_QUALITY]: 9,
+        [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+      },
+    }),
+  gzip: (bytes: Buffer) => promisify(gzip)(bytes, { level: 9 }),
+  identity: async (bytes: Buffer) => bytes,
+};
+type Encoding = keyof typeof compressors;
+
+/** Below this, compression saves no packet. */
+const MIN_COMPRESSED_BYTES = 1_000;
+
+export type StaticContent = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
+
+/**
+ * A handler for content that is the same for every caller: made and compressed once, at the first request, then
+ * sent from memory. Callers that have it already get 304.
+ * @param contentType with its charset.
+ */
+export function staticContent(contentType: string, make: () => Buffer | string): StaticContent {
+  let made: { bytes: Buffer; etag: string } | undefined;
+  const encoded = new Map<Encoding, Promise<Buffer>>();
+
+  function content() {
+    if (made) return made;
+    const bytes = Buffer.from(make());
+    // Weak, because all encodings share it.
+    const etag = `W/"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`;
+    made = { bytes, etag };
+    return made;
+  }
+
+  function encodedAs(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
+    const present = encoded.get(encoding) ?? compressors[encoding](bytes);
+    encoded.set(encoding, present);
+    return present;
+  }
+
+  return async (request, reply) => {
+    const { bytes, etag } = content();
+    reply
+      .header('etag', etag)
+      .header('vary', 'accept-encoding')
+      // May be kept, but has to be asked for: after an upgrade the page and what belongs to it change together.
+      .header('cache-control', 'no-cache');
+    if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
+    const encoding = encodingFor(request.headers['accept-encoding'], bytes.length);
+    if (encoding !== 'identity') reply.header('content-encoding', encoding);
+    return reply.type(contentType).send(await encodedAs(encoding, bytes));
+  };
+}
+
+function encodingFor(accepted: string | string[] | undefined, size: number): Encoding {
+  if (size < MIN_COMPRESSED_BYTES) return 'identity';
+  const header = String(accepted ?? '');
+  const [br, gz] = [quality(header, 'br', '*'), quality(header, 'gzip', '*')];
+  if (br > 0 && br >= gz) return 'br';
+  return gz > 0 ? 'gzip' : 'identity';
+}

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { type DatabaseProbe, openDatabaseProbe } from '../../src/health/probe.ts';
+import { createCaller, startInstance, useService } from '../harness.ts';
+
+const service = useService();
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
+
+const open = (path: string, accept = BROWSER, origin = service.origin) =>
+  createCaller(origin)('GET', path, undefined, { headers: { accept } });
+
+/** The answer of an instance with its own view of the database: text, or JSON where that is accepted. */
+async function shownWith(probe: DatabaseProbe, accept = BROWSER) {
+  const app = buildApp({ ...service.parts, probe });
+  const answer = await app.inject({ url: '/', headers: { accept } });
+  await app.close();
+  return accept === BROWSER ? answer.body : answer.json();
+}
+
+describe('GET / in a browser', () => {
+  it('says what this is, its version, and that it is healthy', async () => {
+    const { status, headers, text } = await open('/');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(text).toContain('<h1>Account Management Service</h1>');
+    expect(text).toContain('Version test · <strong class="ok">Healthy</strong>');
+    expect(text).not.toContain('{{');
+  });
+
+  it('leads to addresses that exist, and to operations that the documentation has', async () => {
+    const { text } = await open('/');
+    const addresses = [...text.matchAll(/<a href="([^"]+)"/g)].map(([, address = '']) => address);
+    const { body } = await open('/api-docs/openapi.json');
+    const operations = Object.values<object>(body.paths)
+      .flatMap((methods) => Object.values(methods))
+      .map(({ tags, operationId }) => `#/${tags[0]}/${operationId}`);
+    expect(addresses).toEqual(expect.arrayContaining(['/api-docs', '/api-docs/openapi.json', '/health']));
+    for (const address of addresses) {
+      expect((await open(address)).status, address).toBe(200);
+      const { hash } = new URL(address, service.origin);
+      if (hash !== '') expect(operations, address).toContain(hash);
+    }
+    expect(addresses.filter((address) => address.includes('#'))).toHaveLength(4);
+  });
+
+  it('runs no script and takes no style but its own', async () => {
+    const { headers, text } = await open('/');
+    const policy = headers.get('content-security-policy') ?? '';
+    const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? '';
+    expect(style).toContain('prefers-color-scheme: dark');
+    expect(policy).toContain(
+      `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}';`,
+    );
+    expect(policy).not.toMatch(/http|unsafe/);
+    expect(text).not.toMatch(/<script|style="| on\w+="/);
+  });
+
+  it('tells whoever may not register how the first admin is made', async () => {
+    const closed = await startInstance(service, { REGISTRATION: 'closed' });
+    const page = await open('/', BROWSER, closed.origin);
+    await closed.close();
+    expect(page.text).toContain('npm run create-admin');
+    expect(page.text).not.toContain('postAuthRegister');
+    expect((await open('/')).text).toContain('postAuthRegister');
+  });
+
+  it('is shown with what is wrong while Redis or the database cannot be reached', async () => {
+    const noRedis = await startInstance(service, { REDIS_URL: 'redis://127.0.0.1:1' });
+    const page = await open('/', BROWSER, noRedis.origin);
+    await noRedis.close();
+    expect(page).toMatchObject({ status: 200, text: expect.stringContaining('class="degraded">Degraded') });
+
+    const nowhere = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'nothing' };
+    const lost = openDatabaseProbe({ connection: nowhere, migrations: [], onConnectionLost: () => {} });
+    expect(await shownWith(lost)).toContain('class="down">Down: the database does not answer');
+    expect((await shownWith(lost, 'application/json')).data.status).toBe('down');
+    await lost.close();
+    const { connection } = service;
+    const other = openDatabaseProbe({ connection, migrations: ['9999_new'], onConnectionLost: () => {} });
+    expect(await shownWith(other)).toContain('Down: the database has other migrations');
+    await other.close();
+  });
+});
+
+describe('GET / by a program', () => {
+  it.each(['application/json', 'application/json, text/plain, */*', 'text/html;q=0.5, application/json'])(
+    'that accepts %s is answered in the envelope',
+    async (accept) => {
+      const { status, headers, body } = await open('/', accept);
+      expect(status).toBe(200);
+      expect(headers.get('vary')).toBe('accept');
+      expect(body).toEqual({
+        success: true,
+        data: {
+          name: 'Account Management Service',
+          version: 'test',
+          status: 'ok',
+          api: '/api',
+          documentation: '/api-docs',
+          description: '/api-docs/openapi.json',
+          health: '/health',
+        },
+        message: 'Account Management Service.',
+      });
+    },
+  );
+
+  it.each(['*/*', 'text/*', 'image/png', ''])('that accepts "%s" is sent the page', async (accept) => {
+    expect((await open('/', accept)).headers.get('content-type')).toContain('text/html');
+  });
+});
