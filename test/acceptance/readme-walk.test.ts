@@ -8,26 +8,34 @@ vi.setConfig({ testTimeout: 90_000 });
 cleanUpAfterwards();
 
 const HEADING = '## One payment, end to end';
-const PORT_OF_THE_README = '8080';
+const PORT_OF_THE_README = /^PORT=8080$/m;
 /** The README promises that nothing but curl and node has to be there; date is on every system. */
 const TOOLS = ['bash', 'curl', 'date'];
 const NEXT_BLOCK = '--- next block ---';
 
-test(`the README’s walk works as it is printed, up to the new balance`, async () => {
+test('the README’s walk works as it is printed, on another port, and again with the same result', async () => {
   const blocks = await readBlocks();
   expect(blocks.length).toBeGreaterThan(1);
+  expect(blocks.join('\n').match(/8080/g), 'places that name the port').toHaveLength(1);
+  expect(blocks[0]).toMatch(PORT_OF_THE_README);
   const service = await startService({ DATA_DIR: await newFolder() });
-  const script = blocks.join(`\necho '${NEXT_BLOCK}'\n`).replaceAll(PORT_OF_THE_README, String(service.port));
-
-  const walk = await runToEnd(['bash', '-e', '-o', 'pipefail', '-c', script], { PATH: await pathOf(TOOLS) });
-  expect(walk.stderr).toBe('');
-  expect(walk.status, walk.stdout).toBe(0);
+  const script = blocks.join(`\necho '${NEXT_BLOCK}'\n`).replace(PORT_OF_THE_README, `PORT=${service.port}`);
+  const environment = { PATH: await pathOf(TOOLS) };
 
   const total = 2_000 + 52 * 400; // the weekly demo plan, on which the walk opens its account
   const paid = Number(/"TransAmount": *"([\d.]+)"/.exec(script)?.[1]);
-  const lastOutput = walk.stdout.split(NEXT_BLOCK).at(-1) ?? '';
   expect(paid).toBeGreaterThan(0);
-  expect(Number(/balance\W+([\d.]+)/.exec(lastOutput)?.[1]), lastOutput).toBe(total - paid);
+  const accounts: (string | undefined)[] = [];
+  for (const run of ['first', 'second']) {
+    const walk = await runToEnd(['bash', '-e', '-o', 'pipefail', '-c', script], environment);
+    expect(walk.stderr, run).toBe('');
+    expect(walk.status, walk.stdout).toBe(0);
+    const lastOutput = walk.stdout.split(NEXT_BLOCK).at(-1) ?? '';
+    expect(Number(/paid\W+([\d.]+)/.exec(lastOutput)?.[1]), lastOutput).toBe(paid);
+    expect(Number(/balance\W+([\d.]+)/.exec(lastOutput)?.[1]), lastOutput).toBe(total - paid);
+    accounts.push(/^account: (.+)$/m.exec(walk.stdout)?.[1]);
+  }
+  expect(accounts[1]).toBe(accounts[0]);
   expect((await service.stop()).status).toBe(0);
 });
 
