@@ -8,6 +8,7 @@ const files = new Map();
 /** In place of `fetch` for requests that the page sends. */
 async function fetchAndKeepFile(url, options) {
   const response = await fetch(url, options);
+  files.delete(url);
   const disposition = response.headers.get('content-disposition');
   if (response.ok && disposition) {
     const name = /filename="([^"]+)"/.exec(disposition)?.[1] ?? 'download';
@@ -16,7 +17,7 @@ async function fetchAndKeepFile(url, options) {
   return response;
 }
 
-/** Shows a link to the file where the answer is one; text, such as CSV, is shown below it. */
+/** Shows a link to the file where the answer is one. */
 function responseBodyWithFile(Original, { React }) {
   return function ResponseBody(props) {
     const file = files.get(props.url);

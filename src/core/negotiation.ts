@@ -1,3 +1,5 @@
+import type { FastifyReply } from 'fastify';
+
 /**
  * How much a caller wants one thing, by a header such as Accept or Accept-Encoding (RFC 9110, section 12.5).
  * @param names of the thing as the header may spell it, the most specific first, wildcards last.
@@ -16,6 +18,12 @@ export function quality(header: string, ...names: string[]): number {
     if (q !== undefined) return Math.min(Math.max(q, 0), 1);
   }
   return 0;
+}
+
+/** Tells caches that the answer depends on a header of the request, besides those that it depends on already. */
+export function varyBy(reply: FastifyReply, header: string): FastifyReply {
+  const present = reply.getHeader('vary');
+  return reply.header('vary', present === undefined ? header : `${present}, ${header}`);
 }
 
 /** Whether an If-None-Match header names the tag (RFC 9110, 13.1.2: weak tags compare like strong ones). */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { matchesEtag, quality } from './negotiation.ts';
+import { matchesEtag, quality, varyBy } from './negotiation.ts';
 
 const compressors = {
   br: (bytes: Buffer) =>
@@ -49,9 +49,8 @@ export function staticContent(contentType: string, make: () => Buffer | string):
 
   return async (request, reply) => {
     const { bytes, etag } = content();
-    reply
+    varyBy(reply, 'accept-encoding')
       .header('etag', etag)
-      .header('vary', 'accept-encoding')
       // May be kept, but has to be asked for: after an upgrade the page and what belongs to it change together.
       .header('cache-control', 'no-cache');
     if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();

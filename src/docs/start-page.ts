@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { ok } from '../core/envelope.ts';
 import type { HttpServer } from '../core/http.ts';
-import { quality } from '../core/negotiation.ts';
+import { quality, varyBy } from '../core/negotiation.ts';
 import type { HealthCheck, HealthStatus } from '../health/status.ts';
 import { DOCS_PATH, PAGE_ROUTE, templatePath } from './pages.ts';
 
@@ -24,7 +24,7 @@ export function startPageRoute(app: HttpServer, { check, version, registration }
 
   app.get('/', PAGE_ROUTE, async (request, reply) => {
     const health = await check();
-    reply.header('vary', 'accept');
+    varyBy(reply, 'accept');
     if (wantsJson(request.headers.accept)) {
       const addresses = {
         api: '/api',

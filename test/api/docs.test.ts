@@ -77,6 +77,15 @@ describe('every file of the documentation', () => {
     expect((await ask(path, { 'if-none-match': 'W/"other"' })).status).toBe(200);
   });
 
+  it('depends on the encoding and, where origins may call, on the origin', async () => {
+    const origin = 'https://console.example';
+    const instance = await startInstance(service, { CORS_ORIGINS: `${origin},https://other.example` });
+    const { headers } = await send(instance.origin, { path: '/api-docs/openapi.json', headers: { origin } });
+    await instance.close();
+    expect(headers['access-control-allow-origin']).toBe(origin);
+    expect(String(headers.vary).toLowerCase().split(', ').sort()).toEqual(['accept-encoding', 'origin']);
+  });
+
   it('is refused while the service is busy, unlike its health', async () => {
     const clients = await Promise.all(Array.from({ length: 130 }, () => holdRequest(service.origin)));
     try {
