@@ -7,7 +7,7 @@ import { createIdentityProviders } from './auth/identity-providers.ts';
 import { authRoutes } from './auth/routes.ts';
 import { createAccessTokens } from './auth/tokens.ts';
 import { commissionRoutes } from './commissions/routes.ts';
-import { admitRequests } from './core/admission.ts';
+import { shedLoad } from './core/admission.ts';
 import type { Api } from './core/api.ts';
 import type { Context } from './core/context.ts';
 import type { CopyPool } from './core/copy.ts';
@@ -99,7 +99,7 @@ export function buildApp({
   const work = createProviderStatementWork(context, log);
 
   const app = createHttpServer(context, log);
-  admitRequests(app);
+  shedLoad(app);
   guardRoutes(app, { identify: sessions.identify, config, redis });
   describeApi(app, version);
   app.addHook('onReady', async () => {

@@ -1,4 +1,7 @@
+import { Stream } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from './errors.ts';
+import { callerOf } from './gate.ts';
 import type { HttpServer } from './http.ts';
 
 /**
@@ -9,14 +12,27 @@ const MOST_IN_FLIGHT = 128;
 const MOST_NOTIFICATIONS_IN_FLIGHT = 512;
 const RETRY_AFTER_SECONDS = 1;
 
+/** An answer of this size goes to the system at once, whether its client reads or not. */
+const SMALL_ANSWER_BYTES = 16 * 1024;
+/** Answers that clients have not taken yet stay in memory: those of one caller, and of all together. */
+const MOST_UNREAD_BYTES_OF_CALLER = 16 * 1024 * 1024;
+const MOST_UNREAD_BYTES = 64 * 1024 * 1024;
+
 /**
- * Takes as many requests at once as can be answered soon and refuses the rest at the door, before anything
- * is looked up: under overload a quick refusal is worth more to everyone than a late answer.
+ * Load shedding. Takes as many requests at once as can be answered soon, and keeps as many bytes of answers as memory has
+ * room for. The rest is refused quickly, which under overload is worth more to everyone than a late answer.
  */
-export function admitRequests(app: HttpServer): void {
+export function shedLoad(app: HttpServer): void {
+  limitCalls(app);
+  limitUnreadBytes(app);
+}
+
+/** Refuses requests before anything is looked up. */
+function limitCalls(app: HttpServer): void {
   const calls = { inFlight: 0, most: MOST_IN_FLIGHT };
-  let closing = false;
   const notifications = { inFlight: 0, most: MOST_NOTIFICATIONS_IN_FLIGHT };
+  const releases = new WeakMap<FastifyReply, () => void>();
+  let closing = false;
 
   app.addHook('preClose', async () => {
     closing = true;
@@ -32,12 +48,64 @@ export function admitRequests(app: HttpServer): void {
     const room = rate === 'webhook' ? notifications : calls;
     if (room.inFlight >= room.most) throw busy('The service is busy. Try again shortly.');
     room.inFlight += 1;
-    reply.raw.once('close', () => {
-      room.inFlight -= 1;
-    });
+    const release = () => {
+      if (releases.delete(reply)) room.inFlight -= 1;
+    };
+    releases.set(reply, release);
+    reply.raw.once('close', release);
   });
+  // The work is done. How long the client takes to read the answer is no reason to refuse others.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (!(payload instanceof Stream)) releases.get(reply)?.();
+    done();
+  });
+}
+
+/**
+ * Counts the bytes of large answers until their clients have taken them. Beyond the limits a large answer to a read is
+ * replaced by a refusal; an answer that tells of a change, or a small one, is always given.
+ */
+function limitUnreadBytes(app: HttpServer): void {
+  let unread = 0;
+  const unreadBy = new Map<string, number>();
+
+  function count(caller: string, bytes: number): void {
+    unread += bytes;
+    const own = (unreadBy.get(caller) ?? 0) + bytes;
+    if (own === 0) unreadBy.delete(caller);
+    else unreadBy.set(caller, own);
+  }
+
+  app.addHook<unknown>('onSend', (request, reply, payload, done) => {
+    const bytes = largeAnswer(request, payload);
+    if (!bytes) return done(null, payload);
+    const caller = callerOf(request);
+    if (request.method === 'GET') {
+      const own = unreadBy.get(caller) ?? 0;
+      if (own >= MOST_UNREAD_BYTES_OF_CALLER) return done(unreadByCaller(own));
+      if (unread >= MOST_UNREAD_BYTES)
+        return done(busy('Too many answers are being read. Try again shortly.'));
+    }
+    count(caller, bytes.length);
+    reply.raw.once('close', () => count(caller, -bytes.length));
+    // Text takes up to three times its bytes until it is sent.
+    done(null, bytes);
+  });
+}
+
+/** The bytes of an answer that are worth counting. A stream brings only as many as its client takes. */
+function largeAnswer({ method }: FastifyRequest, payload: unknown): Buffer | undefined {
+  if (method === 'HEAD') return undefined;
+  if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return undefined;
+  if (payload.length <= SMALL_ANSWER_BYTES) return undefined;
+  return typeof payload === 'string' ? Buffer.from(payload) : payload;
 }
 
 function busy(message: string): AppError {
   return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: RETRY_AFTER_SECONDS });
+}
+
+function unreadByCaller(bytes: number): AppError {
+  const message = `You have not read ${Math.floor(bytes / 2 ** 20)} MiB of earlier answers. Read them first, or close their connections.`;
+  return new AppError('RATE_LIMITED', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }

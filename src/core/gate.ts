@@ -83,6 +83,11 @@ function limiter(name: RateClass, perMinute: number, redis: SharedRedis | undefi
 /** Credential endpoints are counted one by one for an address; all else for the user, or the address. */
 function budgetKey(request: FastifyRequest, rate: RateClass): string {
   if (rate === 'auth') return `${request.routeOptions.config.budget ?? ''} ${clientKey(request.ip)}`;
+  return callerOf(request);
+}
+
+/** Whose share of what all callers use a request takes: the user's, or that of the client address. */
+export function callerOf(request: FastifyRequest): string {
   return request.actor?.userId ? `user ${request.actor.userId}` : clientKey(request.ip);
 }
 

@@ -12,6 +12,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import helmet from 'helmet';
+import { answersOn, createConnectionServer } from './connections.ts';
 import { asUnavailable, sqlState } from './db.ts';
 import { ErrorBody } from './envelope.ts';
 import { AppError, type ErrorCode, type FieldProblem, invalid, invalidField, unavailable } from './errors.ts';
@@ -34,6 +35,13 @@ const ANSWER_TIMEOUT_MS = 5_500;
 /** Above the 60 s that load balancers commonly keep an idle connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
+const SERVER_OPTIONS = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: LONGEST_REQUEST_MS,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+  requireHostHeader: false, // Node would refuse outside the envelope.
+};
 /** No route has this address. */
 const NOWHERE = '/-';
 /** For what is under way when the service stops; as long as the longest statement of the database. */
@@ -53,13 +61,7 @@ export function createHttpServer(company: Company, log: Log) {
     genReqId: (request) => safeRequestId(request.headers['x-request-id']) ?? randomUUID(),
     trustProxy: config.trustedProxies ?? false,
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: LONGEST_REQUEST_MS,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-    http: {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-      requireHostHeader: false, // Node would refuse outside the envelope.
-    },
+    serverFactory: (answer) => createConnectionServer(SERVER_OPTIONS, answer, log),
     return503OnClosing: false, // It knows no envelope; admission.ts does.
     routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PARAM_LENGTH },
     rewriteUrl: (request) => {
@@ -92,7 +94,6 @@ export function createHttpServer(company: Company, log: Log) {
     sendError(withOtherParts(error, request), request, reply),
   );
   endConnectionsOnClose(app);
-  trackAnswers(app);
   cutSlowBodies(app);
   answerInTime(app);
   tellOfLateFailures(app);
@@ -240,24 +241,13 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
 }
 
-/** Of each connection, what is being answered on it, the oldest request first. */
-const answersUnderWay = new WeakMap<Socket, Set<ServerResponse>>();
-
-function trackAnswers(app: FastifyInstance): void {
-  app.server.on('request', ({ socket }: IncomingMessage, answer: ServerResponse) => {
-    const answers = answersUnderWay.get(socket) ?? new Set();
-    answersUnderWay.set(socket, answers.add(answer));
-    answer.once('close', () => answers.delete(answer));
-  });
-}
-
 /**
  * Answers bytes that are no HTTP request, for which Fastify makes neither a request nor a reply. Behind a request
  * that is still being answered they get none: the caller would take it for the answer to what may be booked already.
  */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
-  const earlier = [...(answersUnderWay.get(socket) ?? [])].findLast(({ req }) => req.complete);
+  const earlier = answersOn(socket).findLast(({ req }) => req.complete);
   if (earlier) {
     earlier.shouldKeepAlive = false; // Tells the caller so, if the head of the answer is not out yet.
     earlier.off('close', endConnection).once('close', endConnection); // More such bytes may come meanwhile.
@@ -321,6 +311,8 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   }
   const answer = known ?? new AppError('INTERNAL_ERROR', 'Something went wrong on our side.');
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
+  // What the handler has said of the answer that it would have given.
+  for (const name of ['etag', 'content-disposition']) reply.removeHeader(name);
   reply
     .status(answer.status)
     .header('content-type', 'application/json; charset=utf-8')

@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import pg from 'pg';
+import { describe, expect, it } from 'vitest';
+import { useService } from '../harness.ts';
+
+/** What one connection may cost. Floods and slow readers: test/security/slow-readers.security.ts. */
+const service = useService();
+
+function request(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${service.adminToken}\r\n\r\n`;
+}
+
+async function open(): Promise<Socket> {
+  const socket = connect(Number(new URL(service.origin).port), '127.0.0.1');
+  await once(socket, 'connect');
+  return socket.setEncoding('latin1');
+}
+
+/** Sends requests without waiting for answers; what comes back until the connection ends, or has been silent. */
+async function pipeline(requests: string): Promise<{ text: string; isClosed: boolean }> {
+  const socket = await open();
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  socket.write(requests);
+  const ended = new Promise<boolean>((resolve) => {
+    socket.setTimeout(500, () => resolve(false));
+    socket.on('error', () => {}); // A reset: `close` follows.
+    socket.on('close', () => resolve(true));
+  });
+  const isClosed = await ended;
+  socket.destroy();
+  return { text, isClosed };
+}
+
+describe('requests that are sent before earlier ones are answered', () => {
+  it('are answered in their order, up to 64', async () => {
+    const pairs = Array.from({ length: 32 }, () => request('/livez') + request('/api/products'));
+    const { text, isClosed } = await pipeline(pairs.join(''));
+    const bodies = [...text.matchAll(/"status":"alive"|"message":"Products found\."/g)].map(
+      ([found]) => found,
+    );
+    expect(bodies).toHaveLength(64);
+    expect(bodies.filter((_, index) => index % 2 === 0)).toEqual(Array(32).fill('"status":"alive"'));
+    expect(isClosed).toBe(false);
+  });
+
+  it.each(['/livez', '/readyz', '/health', '/api/products', '/api/nothing', '/api-docs/openapi.json'])(
+    'end the connection when more than 64 are unanswered: %s',
+    async (path) => {
+      const { text, isClosed } = await pipeline(request(path).repeat(65));
+      expect(isClosed).toBe(true);
+      expect([...text.matchAll(/^HTTP\/1\.1 /gm)].length).toBeLessThan(65);
+    },
+  );
+
+  it('give their places back when the connection ends before they were answered', async () => {
+    const blocker = new pg.Client(service.connection);
+    await blocker.connect();
+    try {
+      await blocker.query('begin; lock table customers in access exclusive mode');
+      for (let n = 0; n < 10; n++) {
+        const socket = await open();
+        socket.write(request('/api/customers') + request('/api/products').repeat(30));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        socket.resetAndDestroy();
+      }
+    } finally {
+      await blocker.end();
+    }
+    const answers = await Promise.all(Array.from({ length: 100 }, () => service.call('GET', '/products')));
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  });
+});
