@@ -55,6 +55,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /payments/:id': EVERYONE,
   'GET /payments/unmatched': ['admin', 'manager', 'finance'],
   'GET /notifications': ['admin', 'manager', 'finance'],
+  'GET /notifications/:id': ['admin', 'manager', 'finance'],
   'POST /payments/:id/assign': ['admin', 'manager', 'finance'],
   'POST /notifications/:id/resolve': ['admin', 'manager', 'finance'],
   'POST /payments/:id/unassign': ['admin', 'manager', 'finance'],

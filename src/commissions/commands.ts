@@ -76,9 +76,7 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
       before: { status: commission.status, totalMinor: commission.total_minor },
       after: { employeeId, period, lines: lines.length, status: calculated.status, totalMinor },
     });
-    const [answer] = await withLines(tx, context.currency, [calculated]);
-    if (!answer) throw new Error('One commission in, one out.');
-    return answer;
+    return withLines(tx, context.currency, calculated);
   });
 }
 
@@ -89,9 +87,7 @@ export async function changeCommission(context: Context, actor: Actor, id: numbe
     if (!commission) throw notFound('commission', id);
     const moved =
       commission.status === status ? commission : await move(tx, actor, id, commission.status, status);
-    const [answer] = await withLines(tx, context.currency, [moved]);
-    if (!answer) throw new Error('One commission in, one out.');
-    return answer;
+    return withLines(tx, context.currency, moved);
   });
 }
 

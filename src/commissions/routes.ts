@@ -11,6 +11,7 @@ import {
   CalculateBody,
   Commission,
   CommissionChanges,
+  CommissionSummary,
   commissionList,
   NewRule,
   Rule,
@@ -50,9 +51,9 @@ export function commissionRoutes(api: Api, context: Context): void {
       schema: {
         tags,
         summary: 'List commissions',
-        description: OWN_ONLY,
+        description: `Rows have all of a commission but its lines, which \`GET /commissions/payments/{id}\` has. ${OWN_ONLY}`,
         querystring: commissionList.query,
-        response: { 200: ListEnvelope(Commission, 'Commissions found.') },
+        response: { 200: ListEnvelope(CommissionSummary, 'Commissions found.') },
       },
     },
     async (request) => {
@@ -68,7 +69,7 @@ export function commissionRoutes(api: Api, context: Context): void {
       config: { access: 'commissions:read-own', errors: ['NOT_FOUND'] },
       schema: {
         tags,
-        summary: 'One commission',
+        summary: 'One commission, with a line for each sale',
         description: OWN_ONLY,
         params: IdParams,
         response: { 200: Envelope(Commission, 'Commission found.') },

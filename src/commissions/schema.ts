@@ -69,15 +69,39 @@ export const CommissionChanges = Type.Object(
   { title: 'CommissionChanges', examples: [{ status: 'approved' }] },
 );
 
+const commissionProperties = {
+  id: Id,
+  employeeId: Id,
+  period: Type.String(),
+  status: Status,
+  total: Money,
+  currency: Type.String(),
+  paidAt: Nullable(Timestamp),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+const COMMISSION = {
+  id: 1,
+  employeeId: 1,
+  period: '2026-11',
+  status: 'calculated',
+  total: 570,
+  currency: 'KES',
+  paidAt: null,
+  createdAt: '2026-11-02T08:15:30.000Z',
+  updatedAt: '2026-11-02T08:15:30.000Z',
+};
+
+/** A commission in a list. Its lines, of which there may be thousands, are in the single answer. */
+export const CommissionSummary = Type.Object(commissionProperties, {
+  title: 'CommissionSummary',
+  description: 'A commission without its lines, which `GET /commissions/payments/{id}` has.',
+  examples: [COMMISSION],
+});
+
 export const Commission = Type.Object(
   {
-    id: Id,
-    employeeId: Id,
-    period: Type.String(),
-    status: Status,
-    total: Money,
-    currency: Type.String(),
-    paidAt: Nullable(Timestamp),
+    ...commissionProperties,
     lines: Type.Array(
       Type.Object({
         accountId: Nullable(Type.Integer()),
@@ -94,20 +118,12 @@ export const Commission = Type.Object(
         amount: Money,
       }),
     ),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
   },
   {
     title: 'Commission',
     examples: [
       {
-        id: 1,
-        employeeId: 1,
-        period: '2026-11',
-        status: 'calculated',
-        total: 570,
-        currency: 'KES',
-        paidAt: null,
+        ...COMMISSION,
         lines: [
           {
             accountId: 1,
@@ -122,8 +138,6 @@ export const Commission = Type.Object(
             amount: 570,
           },
         ],
-        createdAt: '2026-11-02T08:15:30.000Z',
-        updatedAt: '2026-11-02T08:15:30.000Z',
       },
     ],
   },

@@ -237,7 +237,7 @@ export async function listCommissions(
     from: sql`from commissions c`,
     where,
   });
-  return { ...page, rows: await withLines(db, currency, page.rows) };
+  return { ...page, rows: page.rows.map((row) => toCommissionSummary(row, currency)) };
 }
 
 /** @returns undefined also for a commission that is not visible. */
@@ -245,24 +245,24 @@ export async function findCommission(db: Db, currency: Currency, visible: Visibl
   const { rows } = await sql<CommissionRow>`
     select c.* from commissions c
     where ${sql.join([sql`c.id = ${id}`, ...visibleRows(visible)], sql` and `)}`.execute(db);
-  const [commission] = await withLines(db, currency, rows);
-  return commission;
+  return rows[0] && withLines(db, currency, rows[0]);
 }
 
 function visibleRows(visible: Visible) {
   return visible === 'all' ? [] : [sql<boolean>`c.employee_id = ${visible.employeeId}::bigint`];
 }
 
-/** Commissions as they are answered, each with its lines. */
-export async function withLines(db: Db, currency: Currency, rows: readonly CommissionRow[]) {
-  const ids = rows.map(({ id }) => id);
+/** A commission as it is answered, with its lines. */
+export async function withLines(db: Db, currency: Currency, row: CommissionRow) {
   const { rows: lines } = await sql<LineRow>`
     select l.*, a.status as account_status from commission_lines l left join accounts a on a.id = l.account_id
-    where l.commission_id = any(${ids}::bigint[])
-    order by l.commission_id, l.line_number`.execute(db);
-  const linesOf = new Map<number, LineRow[]>(ids.map((id) => [id, []]));
-  for (const line of lines) linesOf.get(line.commission_id)?.push(line);
-  return rows.map((row) => ({
+    where l.commission_id = ${row.id}
+    order by l.line_number`.execute(db);
+  return { ...toCommissionSummary(row, currency), lines: lines.map((line) => toLine(line, currency)) };
+}
+
+function toCommissionSummary(row: CommissionRow, currency: Currency) {
+  return {
     id: row.id,
     employeeId: row.employee_id,
     period: row.period,
@@ -270,10 +270,9 @@ export async function withLines(db: Db, currency: Currency, rows: readonly Commi
     total: amountOf(row.total_minor, currency),
     currency: currency.code,
     paidAt: row.paid_at,
-    lines: (linesOf.get(row.id) ?? []).map((line) => toLine(line, currency)),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
-  }));
+  };
 }
 
 function toLine(line: LineRow, currency: Currency) {

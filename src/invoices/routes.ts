@@ -10,7 +10,7 @@ import { matchesEtag } from '../core/negotiation.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../printing/printer.ts';
 import { issueInvoice, voidInvoice } from './commands.ts';
 import { invoiceDocument } from './document.ts';
-import { Invoice, invoiceList, NewInvoice, Voiding } from './schema.ts';
+import { Invoice, InvoiceSummary, invoiceList, NewInvoice, Voiding } from './schema.ts';
 import { findInvoice, listInvoices, toInvoice } from './store.ts';
 
 export function invoiceRoutes(api: Api, context: Context, printer: Printer): void {
@@ -23,8 +23,9 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       schema: {
         tags: ['Invoices'],
         summary: 'List invoices',
+        description: 'Rows have all of an invoice but its lines (`items`), which `GET /invoices/{id}` has.',
         querystring: invoiceList.query,
-        response: { 200: ListEnvelope(Invoice, 'Invoices found.') },
+        response: { 200: ListEnvelope(InvoiceSummary, 'Invoices found.') },
       },
     },
     async (request) => {

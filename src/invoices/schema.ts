@@ -59,13 +59,49 @@ export const Voiding = Type.Object(
   { title: 'Voiding', examples: [{ reason: 'Wrong account' }] },
 );
 
+const invoiceProperties = {
+  id: Id,
+  number: Type.String({ description: 'Without gap within a year.', example: 'INV-2026-000001' }),
+  accountId: Id,
+  accountNumber: Type.String(),
+  customerName: Type.String({ description: 'As it was on the day of issue.' }),
+  total: Money,
+  currency: Type.String(),
+  status: Type.Enum([...INVOICE_STATUSES]),
+  issuedOn: DateText,
+  dueDate: Nullable(DateText),
+  voidedAt: Nullable(Timestamp),
+  voidReason: Nullable(Type.String()),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+const INVOICE = {
+  id: 1,
+  number: 'INV-2026-000001',
+  accountId: 1,
+  accountNumber: 'ACC10000012',
+  customerName: 'Wanjiru Kamau',
+  total: 2200,
+  currency: 'KES',
+  status: 'issued',
+  issuedOn: '2026-11-02',
+  dueDate: '2026-11-16',
+  voidedAt: null,
+  voidReason: null,
+  createdAt: '2026-11-02T08:15:30.000Z',
+  updatedAt: '2026-11-02T08:15:30.000Z',
+};
+
+/** An invoice in a list. Its lines, of which there may be 200, are in the single answer. */
+export const InvoiceSummary = Type.Object(invoiceProperties, {
+  title: 'InvoiceSummary',
+  description: 'An invoice without its lines (`items`), which `GET /invoices/{id}` has.',
+  examples: [INVOICE],
+});
+
 export const Invoice = Type.Object(
   {
-    id: Id,
-    number: Type.String({ description: 'Without gap within a year.', example: 'INV-2026-000001' }),
-    accountId: Id,
-    accountNumber: Type.String(),
-    customerName: Type.String({ description: 'As it was on the day of issue.' }),
+    ...invoiceProperties,
     items: Type.Array(
       Type.Object({
         description: Type.String(),
@@ -74,38 +110,16 @@ export const Invoice = Type.Object(
         lineTotal: Type.Number({ description: 'quantity × unitPrice, rounded half up.' }),
       }),
     ),
-    total: Money,
-    currency: Type.String(),
-    status: Type.Enum([...INVOICE_STATUSES]),
-    issuedOn: DateText,
-    dueDate: Nullable(DateText),
-    voidedAt: Nullable(Timestamp),
-    voidReason: Nullable(Type.String()),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
   },
   {
     title: 'Invoice',
     examples: [
       {
-        id: 1,
-        number: 'INV-2026-000001',
-        accountId: 1,
-        accountNumber: 'ACC10000012',
-        customerName: 'Wanjiru Kamau',
+        ...INVOICE,
         items: [
           { description: 'Deposit, home system 40 W', quantity: 1, unitPrice: 2000, lineTotal: 2000 },
           { description: 'Cable, metres', quantity: 2.5, unitPrice: 80, lineTotal: 200 },
         ],
-        total: 2200,
-        currency: 'KES',
-        status: 'issued',
-        issuedOn: '2026-11-02',
-        dueDate: '2026-11-16',
-        voidedAt: null,
-        voidReason: null,
-        createdAt: '2026-11-02T08:15:30.000Z',
-        updatedAt: '2026-11-02T08:15:30.000Z',
       },
     ],
   },

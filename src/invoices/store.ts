@@ -79,12 +79,12 @@ export async function insertInvoice(
     select * from issued`.execute(tx);
   const [issued] = rows;
   if (!issued) throw new Error('issuing an invoice returned no row');
-  return { invoice: issued, items: await findItems(tx, [issued.id]) };
+  return { invoice: issued, items: await findItems(tx, issued.id) };
 }
 
 export async function findInvoice(db: Db, id: number): Promise<InvoiceWithItems | undefined> {
   const invoice = await db.selectFrom('invoices').selectAll().where('id', '=', id).executeTakeFirst();
-  return invoice && { invoice, items: await findItems(db, [id]) };
+  return invoice && { invoice, items: await findItems(db, id) };
 }
 
 /** @returns undefined when the invoice is not there or is void already. */
@@ -108,34 +108,37 @@ export async function listInvoices(db: Db, currency: Currency, plan: ListPlan) {
     select: sql`select i.* from invoices i`,
     from: sql`from invoices i`,
   });
-  const itemsOf = new Map<number, ItemRow[]>(page.rows.map(({ id }) => [id, []]));
-  for (const item of await findItems(db, [...itemsOf.keys()])) itemsOf.get(item.invoice_id)?.push(item);
-  const rows = page.rows.map((invoice) =>
-    toInvoice({ invoice, items: itemsOf.get(invoice.id) ?? [] }, currency),
-  );
-  return { ...page, rows };
+  return { ...page, rows: page.rows.map((invoice) => toInvoiceSummary(invoice, currency)) };
 }
 
-async function findItems(db: Db, invoiceIds: number[]): Promise<ItemRow[]> {
-  const { rows } = await sql<ItemRow>`
-    select * from invoice_items where invoice_id = any(${invoiceIds}::bigint[])
-    order by invoice_id, position`.execute(db);
-  return rows;
+function findItems(db: Db, invoiceId: number): Promise<ItemRow[]> {
+  return db
+    .selectFrom('invoice_items')
+    .selectAll()
+    .where('invoice_id', '=', invoiceId)
+    .orderBy('position')
+    .execute();
 }
 
 export function toInvoice({ invoice, items }: InvoiceWithItems, currency: Currency) {
   return {
-    id: invoice.id,
-    number: invoice.number,
-    accountId: invoice.account_id,
-    accountNumber: formatAccountNumber(invoice.account_id),
-    customerName: invoice.customer_name,
+    ...toInvoiceSummary(invoice, currency),
     items: items.map((item) => ({
       description: item.description,
       quantity: minorToNumber(BigInt(item.quantity_milli), QUANTITY_DECIMALS),
       unitPrice: amountOf(item.unit_price_minor, currency),
       lineTotal: amountOf(item.line_total_minor, currency),
     })),
+  };
+}
+
+function toInvoiceSummary(invoice: InvoiceRow, currency: Currency) {
+  return {
+    id: invoice.id,
+    number: invoice.number,
+    accountId: invoice.account_id,
+    accountNumber: formatAccountNumber(invoice.account_id),
+    customerName: invoice.customer_name,
     total: amountOf(invoice.total_minor, currency),
     currency: currency.code,
     status: invoice.status,

@@ -3,6 +3,8 @@ import type { VerificationStatus } from '../core/tables.ts';
 import type { KycDocument } from './schema.ts';
 
 const MAX_DOCUMENT_BYTES = 2048;
+/** Of one record: a page of the history has a hundred. */
+const MAX_DOCUMENTS_BYTES = 16 * 1024;
 
 /**
  * The status that a customer shows after a new record. A decision always shows. A submission shows only while there is
@@ -19,7 +21,10 @@ export function shownStatus(
   return mayDecide ? recorded : (shown ?? recorded);
 }
 
-/** @throws AppError VALIDATION_ERROR naming each document that is too large or expires before it was issued. */
+/**
+ * @throws AppError VALIDATION_ERROR naming each document that is too large or expires before it was issued, and all of
+ *   them where they are too large together.
+ */
 export function checkDocuments(documents: readonly KycDocument[]): void {
   const problems: FieldProblem[] = [];
   documents.forEach((document, index) => {
@@ -33,5 +38,8 @@ export function checkDocuments(documents: readonly KycDocument[]): void {
       problems.push({ path: `${path}.expiresAt`, message: 'must not be before issuedAt' });
     }
   });
+  if (Buffer.byteLength(JSON.stringify(documents)) > MAX_DOCUMENTS_BYTES) {
+    problems.push({ path: 'documents', message: `must have at most ${MAX_DOCUMENTS_BYTES} bytes together` });
+  }
   if (problems.length > 0) throw invalid(problems);
 }

@@ -56,7 +56,9 @@ export const KycUpdate = Type.Object(
   {
     verificationType: Type.Enum([...VERIFICATION_TYPES]),
     verificationStatus: Type.Enum([...VERIFICATION_STATUSES]),
-    documents: Type.Optional(Type.Array(KycDocument, { maxItems: MAX_DOCUMENTS })),
+    documents: Type.Optional(
+      Type.Array(KycDocument, { maxItems: MAX_DOCUMENTS, description: 'Together at most 16 KB.' }),
+    ),
   },
   {
     title: 'KycUpdate',

@@ -6,6 +6,7 @@ import type { ListPlan } from '../core/list-query.ts';
 import type { Minor } from '../core/money.ts';
 import type { NotificationOutcome, Notifications, PaymentSource } from '../core/tables.ts';
 import { referenceKey } from './rules.ts';
+import { MAX_LISTED_BODY_LENGTH } from './schema.ts';
 import type { PaymentRow } from './store.ts';
 
 export type NotificationRow = Selectable<Notifications>;
@@ -237,9 +238,22 @@ export function listUnmatchedRows(db: Db, plan: ListPlan) {
   });
 }
 
+type ShownNotification = Omit<
+  NotificationRow,
+  'provider' | 'source' | 'content_hash' | 'payer_name' | 'trans_time'
+>;
+
+const LISTED_BODY = sql.lit(MAX_LISTED_BODY_LENGTH);
+
 export async function listNotifications(db: Db, currency: Currency, plan: ListPlan) {
-  const page = await fetchPage<NotificationRow>(db, plan, {
-    select: sql`select n.* from notifications n`,
+  const page = await fetchPage<ShownNotification>(db, plan, {
+    select: sql`
+      select n.id, n.status, n.outcome, n.flags, n.trans_id, n.amount_minor, n.bill_ref, n.payer,
+        n.business_short_code, n.payment_id, n.conflict_payment_id, n.failure, n.attempts, n.processed_at,
+        n.received_at,
+        case when length(n.raw_body) > ${LISTED_BODY} then left(n.raw_body, ${LISTED_BODY}) || '…'
+          else n.raw_body end as raw_body
+      from notifications n`,
     from: sql`from notifications n`,
   });
   return { ...page, rows: page.rows.map((row) => toNotification(row, currency)) };
@@ -247,7 +261,7 @@ export async function listNotifications(db: Db, currency: Currency, plan: ListPl
 
 const WILL_BE_TRIED_AGAIN = 'It could not be processed yet and is tried again every minute.';
 
-export function toNotification(row: NotificationRow, currency: Currency) {
+export function toNotification(row: ShownNotification, currency: Currency) {
   return {
     id: row.id,
     status: row.status,

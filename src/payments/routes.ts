@@ -13,7 +13,7 @@ import {
   reversePayment,
   unassignPayment,
 } from './commands.ts';
-import { listNotifications, toNotification } from './inbox-store.ts';
+import { findNotification, listNotifications, toNotification } from './inbox-store.ts';
 import {
   AccountParams,
   Assignment,
@@ -154,6 +154,24 @@ export function paymentRoutes(api: Api, context: Context): void {
     async (request) => {
       const plan = notificationList.read(request.query, context);
       return okList(await listNotifications(db, currency, plan), 'Notifications found.');
+    },
+  );
+
+  api.get(
+    '/notifications/:id',
+    {
+      config: { access: 'payments:assign', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Payments'],
+        summary: 'One notification, with its whole body as the provider posted it',
+        params: IdParams,
+        response: { 200: Envelope(Notification, 'Notification found.') },
+      },
+    },
+    async (request) => {
+      const row = await findNotification(db, request.params.id);
+      if (!row) throw notFound('notification', request.params.id);
+      return ok(toNotification(row, currency), 'Notification found.');
     },
   );
 

@@ -207,6 +207,9 @@ const NOTIFICATION_OUTCOMES = [
   'repeated',
 ] as const satisfies NotificationOutcome[];
 
+/** Several times what the provider sends. What is posted may be thirty times as long, and a page has a hundred. */
+export const MAX_LISTED_BODY_LENGTH = 2_000;
+
 /** What the provider posted, and what it led to. */
 export const Notification = Type.Object(
   {
@@ -223,7 +226,9 @@ export const Notification = Type.Object(
     conflictingPaymentId: Nullable(Type.Integer()),
     failure: Nullable(Type.String({ description: 'Why it was rejected, or could not be processed yet.' })),
     attempts: Type.Integer(),
-    rawBody: Type.String(),
+    rawBody: Type.String({
+      description: `As it was posted. A list shows the first ${MAX_LISTED_BODY_LENGTH} characters, followed by … where there are more.`,
+    }),
     processedAt: Nullable(Timestamp),
     createdAt: Timestamp,
   },

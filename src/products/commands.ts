@@ -5,6 +5,9 @@ import { invalidField, notFound } from '../core/errors.ts';
 import type { NewConfiguration, NewProduct, ProductChanges } from './schema.ts';
 import { clearDefault, insertConfiguration, insertProduct, lockProductRow, updateProduct } from './store.ts';
 
+/** Of one configuration: a page of them has a hundred. */
+const MAX_ATTRIBUTES_BYTES = 16 * 1024;
+
 export async function createProduct(context: Context, actor: Actor, body: NewProduct) {
   const { currency } = context;
   checkCurrency(body.currency, currency);
@@ -64,6 +67,7 @@ export async function createConfiguration(
   body: NewConfiguration,
 ) {
   const { currency } = context;
+  checkAttributes(body.attributes ?? {});
   const fields = {
     productId,
     name: body.name,
@@ -83,6 +87,11 @@ export async function createConfiguration(
     await audit(tx, actor, { ...entry, after: { configurationId: configuration.id, ...fields } });
     return configuration;
   });
+}
+
+function checkAttributes(attributes: object): void {
+  if (Buffer.byteLength(JSON.stringify(attributes)) > MAX_ATTRIBUTES_BYTES)
+    throw invalidField('attributes', `must have at most ${MAX_ATTRIBUTES_BYTES} bytes together`);
 }
 
 function checkCurrency(given: string | undefined, { code }: Currency): void {

@@ -58,6 +58,7 @@ export const NewConfiguration = Type.Object(
     attributes: Type.Optional(
       Type.Unsafe<Record<string, string | number | boolean | null>>({
         type: 'object',
+        description: 'Together at most 16 KB.',
         maxProperties: 50,
         propertyNames: { maxLength: 50, pattern: '^[A-Za-z][A-Za-z0-9_.-]*$' },
         additionalProperties: Attribute,

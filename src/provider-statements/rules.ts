@@ -67,7 +67,7 @@ export function readPreamble(cells: readonly string[]): { organisation?: string;
   const shortCode = /^short\s*code\s*:?\s*([0-9]{3,12})\b/i.exec(text.join(' '))?.[1];
   if (shortCode !== undefined) return { shortCode };
   const isOrganisation = /^organi[sz]ation(\s+name)?$/i.test(label.trim());
-  return isOrganisation && value.trim() !== '' ? { organisation: value.trim() } : {};
+  return isOrganisation && value.trim() !== '' ? { organisation: clean(value) } : {};
 }
 
 /** One line of the file as it is stored. */

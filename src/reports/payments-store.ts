@@ -4,6 +4,7 @@ import { amountOf, type Currency, totalOf } from '../core/context.ts';
 import { currencyLiteral, dateLiteral } from '../core/copy.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { type Db, inSnapshot, type Tx } from '../core/db.ts';
+import { invalidField } from '../core/errors.ts';
 import type { PaymentStatus } from '../core/tables.ts';
 import type { Period } from './rules.ts';
 
@@ -12,11 +13,13 @@ export interface PageOf {
   limit: number;
 }
 
+/** Ten years of days: each has a row beside those of the page. */
+const MAX_GROUPS = 4_000;
 const SHORTER_PERIOD = { path: 'endDate', advice: 'ask for a shorter period, or for format=csv' };
 
 /**
  * Totals of a period's payments and one page of its rows, from one snapshot.
- * @throws AppError VALIDATION_ERROR where a total is beyond an exact number.
+ * @throws AppError VALIDATION_ERROR where a total is beyond an exact number, or the payments have too many days.
  */
 export async function reportPayments(db: Db, currency: Currency, period: Period, { page, limit }: PageOf) {
   const { sums, rows, methods } = await inSnapshot(db, async (tx) => ({
@@ -24,6 +27,10 @@ export async function reportPayments(db: Db, currency: Currency, period: Period,
     rows: await paymentRows(tx, period, { page, limit }),
     methods: await tx.selectFrom('payment_methods').select(['id', 'name']).execute(),
   }));
+  if (sums.length > MAX_GROUPS) {
+    const groups = `payments on more than ${MAX_GROUPS} days or by as many methods`;
+    throw invalidField(SHORTER_PERIOD.path, `makes a period that has ${groups}; ${SHORTER_PERIOD.advice}`);
+  }
   const nameOf = new Map(methods.map(({ id, name }) => [id, name]));
   const amounts = (row: Sums | undefined) => {
     const [received, reversed] = [BigInt(row?.received ?? 0), BigInt(row?.reversed ?? 0)];

@@ -340,7 +340,20 @@ describe('GET /commissions/payments', () => {
     const all = await service.call('GET', `/commissions/payments?employeeId=${employeeId}`);
     expect(all.body.pagination.total).toBe(2);
     const one = await service.call('GET', `/commissions/payments?employeeId=${employeeId}&period=2025-02`);
-    expect(one.body.data).toMatchObject([{ period: '2025-02', total: 0, lines: [] }]);
+    expect(one.body.data).toMatchObject([{ period: '2025-02', total: 0 }]);
+  });
+
+  it('lists commissions without their lines, which the single answer has', async () => {
+    const employeeId = await newEmployee();
+    const calculated = (await calculate({ employeeId, period: '2025-03', salesData: [{ productId: 5 }] }))
+      .body.data;
+    expect(calculated.lines).toHaveLength(1);
+    const list = await service.call('GET', `/commissions/payments?employeeId=${employeeId}`);
+    const { lines: _lines, ...summary } = calculated;
+    expect(list.body.data).toEqual([summary]);
+    const single = await service.call('GET', `/commissions/payments/${calculated.id}`);
+    expect(single.body.data).toEqual(calculated);
+    expect((await service.call('GET', '/commissions/payments/999999')).status).toBe(404);
   });
 
   it.each(['period=2026-13', 'period=202601', 'period=2026-1', 'employeeId=me'])(

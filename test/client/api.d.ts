@@ -672,6 +672,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/notifications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One notification, with its whole body as the provider posted it
+         * @description Needs the permission `payments:assign`: admin, manager, finance.
+         */
+        get: operations["getNotificationsById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/notifications/{id}/resolve": {
         parameters: {
             query?: never;
@@ -1051,7 +1071,9 @@ export interface paths {
         };
         /**
          * List invoices
-         * @description Needs the permission `invoices:read`: admin, manager, finance, agent, viewer.
+         * @description Rows have all of an invoice but its lines (`items`), which `GET /invoices/{id}` has.
+         *
+         *     Needs the permission `invoices:read`: admin, manager, finance, agent, viewer.
          */
         get: operations["getInvoices"];
         put?: never;
@@ -1381,7 +1403,7 @@ export interface paths {
         };
         /**
          * List commissions
-         * @description Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).
+         * @description Rows have all of a commission but its lines, which `GET /commissions/payments/{id}` has. Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).
          *
          *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer.
          */
@@ -1402,7 +1424,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One commission
+         * One commission, with a line for each sale
          * @description Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).
          *
          *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer.
@@ -2255,6 +2277,8 @@ export interface components {
          *       "total": 570,
          *       "currency": "KES",
          *       "paidAt": null,
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "updatedAt": "2026-11-02T08:15:30.000Z",
          *       "lines": [
          *         {
          *           "accountId": 1,
@@ -2268,9 +2292,7 @@ export interface components {
          *           "shareBasisPoints": 10000,
          *           "amount": 570
          *         }
-         *       ],
-         *       "createdAt": "2026-11-02T08:15:30.000Z",
-         *       "updatedAt": "2026-11-02T08:15:30.000Z"
+         *       ]
          *     }
          */
         Commission: {
@@ -2283,6 +2305,10 @@ export interface components {
             total: number;
             currency: string;
             paidAt: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
             lines: {
                 accountId: number | null;
                 accountStatus: ("pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled") | null;
@@ -2298,10 +2324,6 @@ export interface components {
                 /** @description In units of the currency. */
                 amount: number;
             }[];
-            /** Format: date-time */
-            createdAt: string;
-            /** Format: date-time */
-            updatedAt: string;
         };
         CommissionChanges: {
             /** @enum {string} */
@@ -2322,6 +2344,35 @@ export interface components {
             category: string | null;
             version: number;
             rateBasisPoints: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+        };
+        /**
+         * @description A commission without its lines, which `GET /commissions/payments/{id}` has.
+         * @example {
+         *       "id": 1,
+         *       "employeeId": 1,
+         *       "period": "2026-11",
+         *       "status": "calculated",
+         *       "total": 570,
+         *       "currency": "KES",
+         *       "paidAt": null,
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "updatedAt": "2026-11-02T08:15:30.000Z"
+         *     }
+         */
+        CommissionSummary: {
+            id: number;
+            employeeId: number;
+            period: string;
+            /** @enum {string} */
+            status: "calculated" | "approved" | "paid";
+            /** @description In units of the currency. */
+            total: number;
+            currency: string;
+            paidAt: string | null;
             /** Format: date-time */
             createdAt: string;
             /** Format: date-time */
@@ -2568,6 +2619,15 @@ export interface components {
          *       "accountId": 1,
          *       "accountNumber": "ACC10000012",
          *       "customerName": "Wanjiru Kamau",
+         *       "total": 2200,
+         *       "currency": "KES",
+         *       "status": "issued",
+         *       "issuedOn": "2026-11-02",
+         *       "dueDate": "2026-11-16",
+         *       "voidedAt": null,
+         *       "voidReason": null,
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "updatedAt": "2026-11-02T08:15:30.000Z",
          *       "items": [
          *         {
          *           "description": "Deposit, home system 40 W",
@@ -2581,16 +2641,7 @@ export interface components {
          *           "unitPrice": 80,
          *           "lineTotal": 200
          *         }
-         *       ],
-         *       "total": 2200,
-         *       "currency": "KES",
-         *       "status": "issued",
-         *       "issuedOn": "2026-11-02",
-         *       "dueDate": "2026-11-16",
-         *       "voidedAt": null,
-         *       "voidReason": null,
-         *       "createdAt": "2026-11-02T08:15:30.000Z",
-         *       "updatedAt": "2026-11-02T08:15:30.000Z"
+         *       ]
          *     }
          */
         Invoice: {
@@ -2604,6 +2655,23 @@ export interface components {
             accountNumber: string;
             /** @description As it was on the day of issue. */
             customerName: string;
+            /** @description In units of the currency. */
+            total: number;
+            currency: string;
+            /** @enum {string} */
+            status: "issued" | "void";
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            issuedOn: string;
+            dueDate: string | null;
+            voidedAt: string | null;
+            voidReason: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
             items: {
                 description: string;
                 quantity: number;
@@ -2612,6 +2680,37 @@ export interface components {
                 /** @description quantity × unitPrice, rounded half up. */
                 lineTotal: number;
             }[];
+        };
+        /**
+         * @description An invoice without its lines (`items`), which `GET /invoices/{id}` has.
+         * @example {
+         *       "id": 1,
+         *       "number": "INV-2026-000001",
+         *       "accountId": 1,
+         *       "accountNumber": "ACC10000012",
+         *       "customerName": "Wanjiru Kamau",
+         *       "total": 2200,
+         *       "currency": "KES",
+         *       "status": "issued",
+         *       "issuedOn": "2026-11-02",
+         *       "dueDate": "2026-11-16",
+         *       "voidedAt": null,
+         *       "voidReason": null,
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "updatedAt": "2026-11-02T08:15:30.000Z"
+         *     }
+         */
+        InvoiceSummary: {
+            id: number;
+            /**
+             * @description Without gap within a year.
+             * @example INV-2026-000001
+             */
+            number: string;
+            accountId: number;
+            accountNumber: string;
+            /** @description As it was on the day of issue. */
+            customerName: string;
             /** @description In units of the currency. */
             total: number;
             currency: string;
@@ -2712,6 +2811,7 @@ export interface components {
             verificationType: "national_id" | "passport" | "alien_id" | "driving_licence" | "voter_id" | "tax_pin" | "business_registration";
             /** @enum {string} */
             verificationStatus: "pending" | "verified" | "rejected" | "expired";
+            /** @description Together at most 16 KB. */
             documents?: (string | ({
                 /** @description Must be text with at least one visible character and no control characters. */
                 type?: string;
@@ -2765,6 +2865,7 @@ export interface components {
         NewConfiguration: {
             /** @description Must be text with at least one visible character and no control characters. */
             name: string;
+            /** @description Together at most 16 KB. */
             attributes?: {
                 [key: string]: string | number | boolean | null;
             };
@@ -2930,6 +3031,7 @@ export interface components {
             conflictingPaymentId: number | null;
             failure: string | null;
             attempts: number;
+            /** @description As it was posted. A list shows the first 2000 characters, followed by … where there are more. */
             rawBody: string;
             processedAt: string | null;
             /** Format: date-time */
@@ -7561,6 +7663,69 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getNotificationsById: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Notification found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "status": "processed",
+                     *         "outcome": "matched",
+                     *         "flags": [],
+                     *         "transactionRef": "SKB2XQ19ZT",
+                     *         "amount": 2400,
+                     *         "reference": "ACC10000012",
+                     *         "payer": "254712345678",
+                     *         "businessShortCode": "600638",
+                     *         "paymentId": 2,
+                     *         "conflictingPaymentId": null,
+                     *         "failure": null,
+                     *         "attempts": 1,
+                     *         "rawBody": "{\"TransactionType\":\"Pay Bill\",\"TransID\":\"SKB2XQ19ZT\",\"TransTime\":\"20261102101530\",\"TransAmount\":\"2400.00\",\"BusinessShortCode\":\"600638\",\"BillRefNumber\":\"ACC10000012\",\"MSISDN\":\"254712345678\"}",
+                     *         "processedAt": "2026-11-02T08:15:30.000Z",
+                     *         "createdAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Notification found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Notification"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     postNotificationsByIdResolve: {
         parameters: {
             query?: never;
@@ -9525,20 +9690,6 @@ export interface operations {
                      *           "accountId": 1,
                      *           "accountNumber": "ACC10000012",
                      *           "customerName": "Wanjiru Kamau",
-                     *           "items": [
-                     *             {
-                     *               "description": "Deposit, home system 40 W",
-                     *               "quantity": 1,
-                     *               "unitPrice": 2000,
-                     *               "lineTotal": 2000
-                     *             },
-                     *             {
-                     *               "description": "Cable, metres",
-                     *               "quantity": 2.5,
-                     *               "unitPrice": 80,
-                     *               "lineTotal": 200
-                     *             }
-                     *           ],
                      *           "total": 2200,
                      *           "currency": "KES",
                      *           "status": "issued",
@@ -9562,7 +9713,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {boolean} */
                         success: true;
-                        data: components["schemas"]["Invoice"][];
+                        data: components["schemas"]["InvoiceSummary"][];
                         pagination: {
                             page: number;
                             limit: number;
@@ -9634,6 +9785,15 @@ export interface operations {
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
+                     *         "total": 2200,
+                     *         "currency": "KES",
+                     *         "status": "issued",
+                     *         "issuedOn": "2026-11-02",
+                     *         "dueDate": "2026-11-16",
+                     *         "voidedAt": null,
+                     *         "voidReason": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z",
                      *         "items": [
                      *           {
                      *             "description": "Deposit, home system 40 W",
@@ -9647,16 +9807,7 @@ export interface operations {
                      *             "unitPrice": 80,
                      *             "lineTotal": 200
                      *           }
-                     *         ],
-                     *         "total": 2200,
-                     *         "currency": "KES",
-                     *         "status": "issued",
-                     *         "issuedOn": "2026-11-02",
-                     *         "dueDate": "2026-11-16",
-                     *         "voidedAt": null,
-                     *         "voidReason": null,
-                     *         "createdAt": "2026-11-02T08:15:30.000Z",
-                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         ]
                      *       },
                      *       "message": "Invoice issued."
                      *     }
@@ -9713,6 +9864,15 @@ export interface operations {
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
+                     *         "total": 2200,
+                     *         "currency": "KES",
+                     *         "status": "issued",
+                     *         "issuedOn": "2026-11-02",
+                     *         "dueDate": "2026-11-16",
+                     *         "voidedAt": null,
+                     *         "voidReason": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z",
                      *         "items": [
                      *           {
                      *             "description": "Deposit, home system 40 W",
@@ -9726,16 +9886,7 @@ export interface operations {
                      *             "unitPrice": 80,
                      *             "lineTotal": 200
                      *           }
-                     *         ],
-                     *         "total": 2200,
-                     *         "currency": "KES",
-                     *         "status": "issued",
-                     *         "issuedOn": "2026-11-02",
-                     *         "dueDate": "2026-11-16",
-                     *         "voidedAt": null,
-                     *         "voidReason": null,
-                     *         "createdAt": "2026-11-02T08:15:30.000Z",
-                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         ]
                      *       },
                      *       "message": "Invoice found."
                      *     }
@@ -9842,6 +9993,15 @@ export interface operations {
                      *         "accountId": 1,
                      *         "accountNumber": "ACC10000012",
                      *         "customerName": "Wanjiru Kamau",
+                     *         "total": 2200,
+                     *         "currency": "KES",
+                     *         "status": "issued",
+                     *         "issuedOn": "2026-11-02",
+                     *         "dueDate": "2026-11-16",
+                     *         "voidedAt": null,
+                     *         "voidReason": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z",
                      *         "items": [
                      *           {
                      *             "description": "Deposit, home system 40 W",
@@ -9855,16 +10015,7 @@ export interface operations {
                      *             "unitPrice": 80,
                      *             "lineTotal": 200
                      *           }
-                     *         ],
-                     *         "total": 2200,
-                     *         "currency": "KES",
-                     *         "status": "issued",
-                     *         "issuedOn": "2026-11-02",
-                     *         "dueDate": "2026-11-16",
-                     *         "voidedAt": null,
-                     *         "voidReason": null,
-                     *         "createdAt": "2026-11-02T08:15:30.000Z",
-                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         ]
                      *       },
                      *       "message": "Invoice is void."
                      *     }
@@ -11274,6 +11425,8 @@ export interface operations {
                      *         "total": 570,
                      *         "currency": "KES",
                      *         "paidAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z",
                      *         "lines": [
                      *           {
                      *             "accountId": 1,
@@ -11287,9 +11440,7 @@ export interface operations {
                      *             "shareBasisPoints": 10000,
                      *             "amount": 570
                      *           }
-                     *         ],
-                     *         "createdAt": "2026-11-02T08:15:30.000Z",
-                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         ]
                      *       },
                      *       "message": "Commission calculated."
                      *     }
@@ -11389,20 +11540,6 @@ export interface operations {
                      *           "total": 570,
                      *           "currency": "KES",
                      *           "paidAt": null,
-                     *           "lines": [
-                     *             {
-                     *               "accountId": 1,
-                     *               "accountStatus": "active",
-                     *               "productId": 1,
-                     *               "saleDate": "2026-11-02",
-                     *               "quantity": 1,
-                     *               "base": 22800,
-                     *               "ruleId": 3,
-                     *               "rateBasisPoints": 250,
-                     *               "shareBasisPoints": 10000,
-                     *               "amount": 570
-                     *             }
-                     *           ],
                      *           "createdAt": "2026-11-02T08:15:30.000Z",
                      *           "updatedAt": "2026-11-02T08:15:30.000Z"
                      *         }
@@ -11419,7 +11556,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {boolean} */
                         success: true;
-                        data: components["schemas"]["Commission"][];
+                        data: components["schemas"]["CommissionSummary"][];
                         pagination: {
                             page: number;
                             limit: number;
@@ -11471,6 +11608,8 @@ export interface operations {
                      *         "total": 570,
                      *         "currency": "KES",
                      *         "paidAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z",
                      *         "lines": [
                      *           {
                      *             "accountId": 1,
@@ -11484,9 +11623,7 @@ export interface operations {
                      *             "shareBasisPoints": 10000,
                      *             "amount": 570
                      *           }
-                     *         ],
-                     *         "createdAt": "2026-11-02T08:15:30.000Z",
-                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         ]
                      *       },
                      *       "message": "Commission found."
                      *     }
@@ -11550,6 +11687,8 @@ export interface operations {
                      *         "total": 570,
                      *         "currency": "KES",
                      *         "paidAt": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z",
                      *         "lines": [
                      *           {
                      *             "accountId": 1,
@@ -11563,9 +11702,7 @@ export interface operations {
                      *             "shareBasisPoints": 10000,
                      *             "amount": 570
                      *           }
-                     *         ],
-                     *         "createdAt": "2026-11-02T08:15:30.000Z",
-                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         ]
                      *       },
                      *       "message": "Commission changed."
                      *     }

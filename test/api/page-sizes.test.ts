@@ -1,0 +1,239 @@
+import { sql } from 'kysely';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { MAX_LIMIT } from '../../src/core/list-query.ts';
+import { newAccount, newCustomer, notification, notify, pay, useService } from '../harness.ts';
+
+/**
+ * How large a page of each list can be. The longest row of each is written here, in characters that take the most bytes,
+ * and counted as often as the largest page has rows.
+ */
+const MAX_PAGE_BYTES = 2 * 1024 * 1024;
+
+const service = useService();
+
+/** The most bytes of a text that a schema allows so many characters. */
+const long = (characters: number) => '😀'.repeat(characters);
+/** The same for text that is cut by its length in UTF-16. */
+const wide = (characters: number) => '漢'.repeat(characters);
+
+async function done(method: string, path: string, body: unknown, headers = {}) {
+  const answer = await service.call(method, path, body, { headers });
+  expect(answer.status, answer.text).toBeLessThan(300);
+  return answer.body.data;
+}
+
+const ids: Record<string, number> = {};
+
+beforeAll(async () => {
+  const product = await done('POST', '/products', { sku: 'A', name: 'A', category: 'a', price: 1 });
+  const text = { sku: long(50), name: long(200), category: long(100), description: long(2_000) };
+  await done('PUT', `/products/${product.id}`, text);
+  await done('PUT', `/products/${product.id}`, {
+    ...text,
+    sku: long(49),
+    name: long(199),
+    description: long(1_999),
+  });
+  ids.product = product.id;
+  const attributes = Object.fromEntries(
+    Array.from({ length: 8 }, (_, n) => [`key${n}`, long(500)]).concat([['last', long(60)]]),
+  );
+  await done('POST', `/products/${product.id}/configurations`, { name: long(200), attributes });
+
+  const names = { firstName: long(100), lastName: long(100) };
+  const customer = await newCustomer(service, {
+    ...names,
+    email: `${long(240)}@example.com`,
+    nationalId: `${long(49)}1`,
+  });
+  ids.customer = customer.id;
+  const documents = [long(480), ...Array.from({ length: 7 }, () => ({ a: long(500) }))];
+  await done('PUT', `/customers/${customer.id}/kyc`, {
+    verificationType: 'business_registration',
+    verificationStatus: 'pending',
+    documents,
+  });
+  const account = await newAccount(service, { customerId: customer.id });
+  ids.account = account.id;
+  for (let n = 1; n < 12; n++) await newAccount(service, { customerId: customer.id });
+  await done('PUT', `/accounts/${account.id}`, { status: 'suspended', reason: long(500) });
+
+  const employee = await done('POST', '/employees', { name: long(200) });
+  await done('POST', '/users', {
+    ...names,
+    email: `${long(240)}@example.com`,
+    password: 'long enough',
+    role: 'viewer',
+    employeeId: employee.id,
+  });
+  await done('POST', '/payplans', {
+    name: long(200),
+    deposit: 1,
+    instalmentAmount: 1,
+    instalmentCount: 10_000,
+    frequency: 'monthly',
+  });
+  const method = await done('POST', '/payment-methods', { code: 'a'.repeat(50), name: long(100) });
+  await done('POST', '/commissions/rules', { category: long(100), rateBasisPoints: 1 });
+  const salesData = Array.from({ length: 1_000 }, () => ({ productId: product.id, amount: 999_999_999.99 }));
+  await done('POST', '/commissions/calculate', { employeeId: employee.id, period: '2026-03', salesData });
+
+  const invoice = await done('POST', '/invoices', {
+    accountId: account.id,
+    items: Array.from({ length: 200 }, () => ({ description: long(500), quantity: 1, unitPrice: 1 })),
+  });
+  await done('POST', `/invoices/${invoice.id}/void`, { reason: long(500) });
+
+  const paid = await pay(service, account.id, 30_000, {
+    transactionRef: long(100),
+    paymentMethodId: method.id,
+  });
+  const reversed = await pay(service, account.id, 1, { transactionRef: long(99) });
+  await done('POST', `/payments/${reversed.id}/reverse`, { reason: long(500) });
+  await done('POST', `/accounts/${account.id}/credit/refund`, {
+    amount: 1,
+    reason: long(500),
+    paymentMethodId: method.id,
+    transactionRef: long(98),
+  });
+  await done('POST', '/payments/reconcile', { paymentIds: [paid.id] });
+
+  // Unmatched money of a payer whose name many customers have: ten of their accounts are suggested.
+  const [first, last] = [wide(4), '字'.repeat(4)];
+  for (let n = 0; n < 10; n++) {
+    const namesake = await newCustomer(service, {
+      firstName: `${first} ${long(95)}`,
+      lastName: `${last} ${long(95)}`,
+    });
+    await newAccount(service, { customerId: namesake.id });
+  }
+  const sent = { BillRefNumber: wide(256), MSISDN: wide(256), BusinessShortCode: wide(256) };
+  await notify(service, { ...sent, FirstName: first, LastName: last });
+  // In the answer each of these bytes is six characters. It is stored, as something that could not be read.
+  const rejected = await fetch(`${service.origin}/api/webhooks/payments/mobilemoney`, {
+    method: 'POST',
+    body: Buffer.alloc(64 * 1024, 1),
+  });
+  expect(rejected.status).toBe(400);
+
+  const lines = [
+    `Organization:,${wide(5_000)}`,
+    'Receipt No.,Completion Time,Transaction Status,Paid In,A/C No.,Details,Other Party Info',
+    `${'A'.repeat(64)},2026-01-02 10:00:00,Completed,1.00,${[wide(256), wide(256), wide(256)].join(',')}`,
+    `${'B'.repeat(64)},2026-01-02 10:00:00,Completed,nothing,${[wide(256), wide(256), wide(256), wide(256)].join(',')}`,
+  ];
+  const statement = await done('POST', '/reconciliations/statements', lines.join('\n'), {
+    'content-type': 'text/csv',
+  });
+  ids.statement = statement.id;
+}, 60_000);
+
+/** Where the longest row of each list is. */
+const LISTS: Record<string, () => string> = {
+  '/accounts': () => '/accounts',
+  '/accounts/{accountId}/payments': () => `/accounts/${ids.account}/payments`,
+  '/accounts/{id}/credit/moves': () => `/accounts/${ids.account}/credit/moves`,
+  '/accounts/{id}/history': () => `/accounts/${ids.account}/history`,
+  '/audit': () => '/audit',
+  '/commissions/payments': () => '/commissions/payments',
+  '/commissions/rules': () => '/commissions/rules',
+  '/credit-moves': () => '/credit-moves',
+  '/customers': () => '/customers',
+  '/customers/{id}/kyc': () => `/customers/${ids.customer}/kyc`,
+  '/employees': () => '/employees',
+  '/invoices': () => '/invoices',
+  '/notifications': () => '/notifications',
+  '/payment-methods': () => '/payment-methods',
+  '/payments': () => '/payments',
+  '/payments/unmatched': () => '/payments/unmatched',
+  '/payplans': () => '/payplans',
+  '/products': () => '/products',
+  '/products/{id}/configurations': () => `/products/${ids.product}/configurations`,
+  '/reconciliations': () => '/reconciliations',
+  '/reconciliations/statements': () => '/reconciliations/statements',
+  '/reconciliations/statements/{id}/lines': () => `/reconciliations/statements/${ids.statement}/lines`,
+  '/reports/payments': () => '/reports/payments?startDate=2020-01-01&endDate=2030-01-01',
+  '/users': () => '/users',
+};
+
+describe('the largest page of a list', () => {
+  it('is measured for every list of the description', () => {
+    const { paths } = service.app.swagger() as OpenAPIV3_1.Document;
+    const lists = Object.entries(paths ?? {}).filter(([, path]) =>
+      path?.get?.parameters?.some((parameter) => 'name' in parameter && parameter.name === 'limit'),
+    );
+    expect(lists.map(([path]) => path.replace('/api', '')).sort()).toEqual(Object.keys(LISTS));
+  });
+
+  it.each(Object.keys(LISTS))('has at most 2 MB: %s', async (name) => {
+    const path = LISTS[name]?.() ?? '';
+    const { status, body } = await service.call(
+      'GET',
+      `${path}${path.includes('?') ? '&' : '?'}limit=${MAX_LIMIT}`,
+    );
+    expect(status).toBe(200);
+    const rows: unknown[] = Array.isArray(body.data) ? body.data : body.data.rows;
+    const longest = Math.max(...rows.map((row) => Buffer.byteLength(JSON.stringify(row))));
+    expect(longest * MAX_LIMIT).toBeLessThan(MAX_PAGE_BYTES);
+  });
+});
+
+describe('what a list leaves out', () => {
+  it('is the end of a long notification, which its own answer has', async () => {
+    const body = JSON.stringify(notification({ BillRefNumber: 'nobody', Extra: wide(10_000) }));
+    const sent = await service.call('POST', '/webhooks/payments/mobilemoney', body, { token: null });
+    const filter = `filter[paymentId]=${sent.body.data.paymentId}`;
+    const [listed] = (await service.call('GET', `/notifications?${filter}`)).body.data;
+    expect(listed.rawBody).toBe(`${body.slice(0, 2_000)}…`);
+    const single = await service.call('GET', `/notifications/${listed.id}`);
+    expect(single.body.data).toEqual({ ...listed, rawBody: body });
+    expect((await service.call('GET', '/notifications/999999')).status).toBe(404);
+  });
+});
+
+describe('the sums by day of a payment report', () => {
+  it('are refused beyond 4,000 days, for which CSV or a shorter period is advised', async () => {
+    const period = 'startDate=2000-01-01&endDate=2015-12-31';
+    await sql`
+      insert into payments (account_id, amount_minor, payment_method_id, payment_date, status, source)
+      select ${ids.account}, 100, 2, date '2000-01-01' + n, 'matched', 'manual' from generate_series(0, 4000) n`.execute(
+      service.context.db,
+    );
+    const answer = await service.call('GET', `/reports/payments?${period}`);
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.details.fields).toEqual([
+      { path: 'endDate', message: expect.stringMatching(/4000 days.*shorter period, or for format=csv/) },
+    ]);
+    expect((await service.call('GET', `/reports/payments?${period}&format=csv`)).status).toBe(200);
+    const shorter = await service.call('GET', `/reports/payments?${period.replace('2015', '2009')}`);
+    expect(shorter.body.data.byDay).toHaveLength(3_653);
+  });
+});
+
+describe('what a row holds is bounded when it is written', () => {
+  it('documents of a customer have at most 16 KB together', async () => {
+    const documents = Array.from({ length: 9 }, () => ({ a: long(500) }));
+    const answer = await service.call('PUT', `/customers/${ids.customer}/kyc`, {
+      verificationType: 'passport',
+      verificationStatus: 'pending',
+      documents,
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.details.fields).toEqual([
+      { path: 'documents', message: 'must have at most 16384 bytes together' },
+    ]);
+  });
+
+  it('attributes of a configuration have at most 16 KB together', async () => {
+    const attributes = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`key${n}`, long(500)]));
+    const answer = await service.call('POST', `/products/${ids.product}/configurations`, {
+      name: 'B',
+      attributes,
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.details.fields).toEqual([
+      { path: 'attributes', message: 'must have at most 16384 bytes together' },
+    ]);
+  });
+});
