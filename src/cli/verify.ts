@@ -14,12 +14,15 @@ await runCommand(async (config) => {
   const findings = await withConnection(config, async (connection) => {
     const prover = openLongReads({
       connection,
+      what: 'proofs',
       connections: 1,
       timeoutMs: TIMEOUT_MS,
       onConnectionLost: (error) => console.error(`The database connection was lost: ${error.message}`),
     });
     try {
-      return await prover.read((tx) => checkLaws(tx, { onFinding: (finding) => print(finding, decimals) }));
+      return await prover.read('verify', (tx) =>
+        checkLaws(tx, { onFinding: (finding) => print(finding, decimals) }),
+      );
     } catch (error) {
       throw NOT_THERE.has(sqlState(error) ?? '')
         ? new UsageError('This database is not of this version: run "npm run migrate" first.', {

@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { pipeline, type Readable, Transform, type Writable } from 'node:stream';
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { createLoader, type Load, MAX_LOADS } from './copy-in.ts';
+import { COPY_WAIT_MS, createLoader, type Load, MAX_LOADS } from './copy-in.ts';
 import { BYTE_ORDER_MARK } from './csv.ts';
 import { type PlainDate, parsePlainDate } from './dates.ts';
 import { columnTypes, type DatabaseOptions } from './db.ts';
-import { busy, unavailable } from './errors.ts';
+import { unavailable } from './errors.ts';
+import { createSharedSlots } from './shared-slots.ts';
 import { followClock } from './test-clock.ts';
 
 /**
@@ -19,20 +20,16 @@ export interface CopyPool {
    * The stream holds a byte order mark, a header, and one line a row, in UTF-8, ended by CRLF as RFC 4180 has it; destroying it
    * ends the statement on the server. If the statement fails later, the stream fails and never ends.
    *
+   * @param caller see `callerOf` in gate.ts.
    * @param query `select …` with the columns named as the header shall be. COPY takes no parameters: see
    *   `dateLiteral`. No cell may hold a line break.
    * @param quoted the columns of text, by name. A reader that heeds quotes keeps them as text.
-   * @throws AppError 503 while as many exports run as there are connections.
+   * @throws AppError 429 while an export of the same caller runs, 503 while there is no connection for another.
    */
-  open(query: string, quoted: readonly string[]): Promise<Readable>;
+  open(caller: string, query: string, quoted: readonly string[]): Promise<Readable>;
   load: Load;
   /** Breaks off what is running. */
   close(): Promise<void>;
-}
-
-interface CopyPoolOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
-  /** How long a reader may take nothing: it keeps a snapshot open, and dead rows from being cleaned up. */
-  stallMs?: number;
 }
 
 const EXPORTS = 2;
@@ -40,7 +37,6 @@ const CONNECT_TIMEOUT_MS = 3_000;
 export const EXPORT_TIMEOUT_MS = 10 * 60_000;
 /** Nothing here waits for more than another copy's last statements. */
 const LOCK_TIMEOUT_MS = 3_000;
-const STALL_MS = 60_000;
 
 // A slow statement is what this pool is for: it may sort in memory, and its dates are ISO 8601 on every server.
 const BEGIN = `
@@ -52,8 +48,7 @@ export function openCopyPool({
   connection,
   onConnectionLost,
   testClock,
-  stallMs = STALL_MS,
-}: CopyPoolOptions): CopyPool {
+}: Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'>): CopyPool {
   const target = typeof connection === 'string' ? { connectionString: connection } : connection;
   const pool = new pg.Pool({
     ...target,
@@ -75,47 +70,51 @@ export function openCopyPool({
   const running = new Set<Transform | Writable>();
   const working = new Set<pg.PoolClient>();
   let closing = false;
-  let taken = 0;
+  const slots = createSharedSlots({
+    what: 'exports',
+    slots: EXPORTS,
+    mostPerCaller: 2,
+    mostWaiting: 10,
+    waitMs: COPY_WAIT_MS,
+  });
   pool.on('acquire', (client) => {
     working.add(client);
     if (closing) breakOff(client); // It was still connecting.
   });
   pool.on('release', (_error, client) => working.delete(client));
 
-  async function open(query: string, quoted: readonly string[]): Promise<Readable> {
-    if (taken >= EXPORTS) throw busy(EXPORTS, 'exports');
-    taken += 1;
+  async function open(caller: string, query: string, quoted: readonly string[]): Promise<Readable> {
+    const leave = await slots.enter(caller);
     let client: pg.PoolClient | undefined;
     try {
       client = await pool.connect();
       await client.query(BEGIN);
     } catch (error) {
       client?.release(true);
-      taken -= 1;
+      leave();
       throw error;
     }
-    const lines = start(client, copyStatement(query, quoted));
+    const lines = start(client, copyStatement(query, quoted), leave);
     await once(lines, 'readable');
     return lines;
   }
 
-  function start(client: pg.PoolClient, statement: string): Readable {
+  function start(client: pg.PoolClient, statement: string, leave: () => void): Readable {
     const copy = client.query(copyTo(statement));
     // The end of a connection that was given up is told to the stream after the pipeline has let go of it.
     copy.on('error', () => {});
-    const lines = crlfLines(stallMs);
+    const lines = crlfLines();
     running.add(lines);
     pipeline(copy, lines, (error) => {
       running.delete(lines);
-      void giveBack(client, error).finally(() => {
-        taken -= 1;
-      });
+      void giveBack(client, error).finally(leave);
     });
     return lines;
   }
 
   async function close(): Promise<void> {
     closing = true;
+    slots.close();
     const reason = unavailable(new Error('The service is stopping.'));
     for (const stream of running) stream.destroy(reason);
     for (const client of working) breakOff(client);
@@ -150,21 +149,14 @@ function copyStatement(query: string, quoted: readonly string[]): string {
  * Puts the byte order mark in front. COPY ends lines with LF. No cell holds one, so each LF is the end of a line. In Latin-1 every byte is a
  * character, which leaves all others as they are, and the two conversions and the search are native.
  */
-function crlfLines(stallMs: number): Transform {
-  let stall: NodeJS.Timeout | undefined;
+function crlfLines(): Transform {
   const begin = Buffer.from(BYTE_ORDER_MARK);
   let isBegun = false;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       if (!isBegun) this.push(begin);
       isBegun = true;
-      stall ??= setTimeout(() => this.destroy(new Error(`Nothing was read for ${stallMs} ms.`)), stallMs);
-      stall.refresh();
       done(null, Buffer.from(chunk.toString('latin1').replaceAll('\n', '\r\n'), 'latin1'));
-    },
-    destroy(error, done) {
-      clearTimeout(stall);
-      done(error);
     },
   });
 }

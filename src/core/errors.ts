@@ -119,10 +119,19 @@ export function unavailable(cause: unknown, retryAfterSeconds = 2): AppError {
   });
 }
 
-/** As many run as can; one of them ends soon. */
-export function busy(most: number, what: string): AppError {
-  const message = `${most} ${what} are running, which is as many as can. Try again shortly.`;
-  return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: 5 });
+const SLOT_RETRY_SECONDS = 5;
+
+/** @param what runs in the slots that all callers share, in the plural. */
+export function busy(slots: number, what: string): AppError {
+  const busySlots = slots === 1 ? 'The slot' : `All ${slots} slots`;
+  const message = `${busySlots} for ${what} ${slots === 1 ? 'is' : 'are'} busy. Try again in ${SLOT_RETRY_SECONDS} s.`;
+  return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: SLOT_RETRY_SECONDS });
+}
+
+/** As `busy`, where the caller itself is what keeps it from a slot. */
+export function busyByCaller(what: string): AppError {
+  const message = `Others of your ${what} are still running. Try again when they have ended.`;
+  return new AppError('RATE_LIMITED', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
 }
 
 export function unreachable(value: never): never {

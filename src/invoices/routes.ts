@@ -4,7 +4,7 @@ import type { Context } from '../core/context.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
 import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
-import { actorOf } from '../core/gate.ts';
+import { actorOf, callerOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
 import { matchesEtag } from '../core/negotiation.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../printing/printer.ts';
@@ -108,7 +108,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       const etag = printer.etagOf('invoice.typ', document);
       reply.header('etag', etag);
       if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
-      const pdf = await printer.print('invoice.typ', document);
+      const pdf = await printer.print(callerOf(request), 'invoice.typ', document);
       return reply
         .type('application/pdf')
         .header('content-disposition', `inline; filename="${document.number}.pdf"`)

@@ -25,13 +25,14 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 afterEach(() => queue.close());
 
-function open(options: { maxWaiting?: number; timeoutMs?: number; idleMs?: number } = {}): PrintQueue {
-  const defaults = { maxWaiting: 50, timeoutMs: 5_000, idleMs: 60_000 };
+function open(options: { mostWaiting?: number; timeoutMs?: number; idleMs?: number } = {}): PrintQueue {
+  const defaults = { mostPerCaller: 5, mostWaiting: 50, waitMs: 5_000, timeoutMs: 5_000, idleMs: 60_000 };
   queue = createPrintQueue({ program: join(folder, 'program.mjs'), ...defaults, ...options });
   return queue;
 }
 
-const print = async (data: string) => String(await queue.print({ template: 'any.typ', data, files: [] }));
+const print = async (data: string, caller = 'user 1') =>
+  String(await queue.print(caller, { template: 'any.typ', data, files: [] }));
 
 describe('the print queue', () => {
   it('prints in the order of arrival', async () => {
@@ -42,10 +43,30 @@ describe('the print queue', () => {
   });
 
   it('answers 503 with Retry-After when too many wait', async () => {
-    open({ maxWaiting: 2 });
-    const orders = await Promise.allSettled(['a', 'b', 'c', 'd'].map(print));
+    open({ mostWaiting: 2 });
+    const orders = await Promise.allSettled(['a', 'b', 'c', 'd'].map((data) => print(data)));
     expect(orders.map((order) => order.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
-    expect(orders[3]).toMatchObject({ reason: { status: 503, retryAfterSeconds: 2 } });
+    expect(orders[3]).toMatchObject({ reason: { status: 503, retryAfterSeconds: 5 } });
+  });
+
+  it('refuses a caller who has five documents in it, and no other', async () => {
+    open();
+    const own = Array.from({ length: 6 }, (_, n) => print(`own ${n}`));
+    const other = print('other', 'user 2');
+    const orders = await Promise.allSettled(own);
+    expect(orders.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+    expect(orders[5]).toMatchObject({ reason: { status: 429, retryAfterSeconds: 5 } });
+    await expect(other).resolves.toBe('other');
+  });
+
+  it('lets callers take turns, however many documents one of them has in it', async () => {
+    open();
+    const done: string[] = [];
+    const orders = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map(async (data) => {
+      done.push(await print(data, data.charAt(0)));
+    });
+    await Promise.all(orders);
+    expect(done).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2']);
   });
 
   it('kills a process that hangs and prints the next with another', async () => {

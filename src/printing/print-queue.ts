@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import { extname } from 'node:path';
 import { unavailable } from '../core/errors.ts';
+import { createSharedSlots } from '../core/shared-slots.ts';
 
 /** What the print process is sent. */
 export interface PrintOrder {
@@ -17,23 +18,32 @@ export interface PrintOrder {
 export type PrintAnswer = { id: number; pdf: Uint8Array } | { id: number; failure: string };
 
 export interface PrintQueue {
-  /** @throws AppError 503 when the queue is full, or when the document is not there in time. */
-  print(order: Omit<PrintOrder, 'id'>): Promise<Buffer>;
+  /**
+   * @param caller see `callerOf` in gate.ts.
+   * @throws AppError 429 when as many documents of the caller wait as may, 503 when the queue is full or the document is
+   *   not there in time.
+   */
+  print(caller: string, order: Omit<PrintOrder, 'id'>): Promise<Buffer>;
   close(): void;
 }
 
 interface QueueOptions {
   /** Path of the print process's program. */
   program: string;
-  maxWaiting: number;
-  /** From the order to the document, waiting included. */
+  /** Running and waiting. */
+  mostPerCaller: number;
+  mostWaiting: number;
+  /** For its turn. */
+  waitMs: number;
+  /** From its turn to the document. */
   timeoutMs: number;
   /** After this long without an order the process is ended, to give its memory back. */
   idleMs: number;
 }
 
 interface Job {
-  order: PrintOrder;
+  /** Of its order. */
+  id: number;
   deadline: NodeJS.Timeout;
   resolve(pdf: Buffer): void;
   reject(error: Error): void;
@@ -46,42 +56,41 @@ export class PrintError extends Error {}
  * Prints documents one after the other in a process of its own, which is started by the first order. A
  * process and not a thread: native code in a thread cannot be interrupted, and it takes the whole service
  * along when it crashes. The process runs at low priority, knows none of the service's secrets and is
- * killed when a document takes too long.
+ * killed when a document takes too long. Callers take turns.
  */
-export function createPrintQueue({ program, maxWaiting, timeoutMs, idleMs }: QueueOptions): PrintQueue {
-  const waiting: Job[] = [];
+export function createPrintQueue({
+  program,
+  mostPerCaller,
+  mostWaiting,
+  waitMs,
+  timeoutMs,
+  idleMs,
+}: QueueOptions): PrintQueue {
+  const slots = createSharedSlots({ what: 'documents', slots: 1, mostPerCaller, mostWaiting, waitMs });
   let printing: Job | undefined;
   let child: ChildProcess | undefined;
   let idle: NodeJS.Timeout | undefined;
   let lastId = 0;
 
-  function print(order: Omit<PrintOrder, 'id'>): Promise<Buffer> {
-    if (waiting.length >= maxWaiting) {
-      return Promise.reject(unavailable(new Error(`${waiting.length} documents wait to be printed`)));
+  async function print(caller: string, order: Omit<PrintOrder, 'id'>): Promise<Buffer> {
+    const leave = await slots.enter(caller);
+    try {
+      return await printNow(order);
+    } finally {
+      leave();
     }
-    return new Promise((resolve, reject) => {
-      lastId += 1;
-      const job: Job = {
-        order: { ...order, id: lastId },
-        deadline: setTimeout(() => giveUp(job), timeoutMs),
-        resolve,
-        reject,
-      };
-      waiting.push(job);
-      printNext();
-    });
   }
 
-  function printNext(): void {
-    if (printing) return;
+  /** While no other document is printed. */
+  function printNow(order: Omit<PrintOrder, 'id'>): Promise<Buffer> {
     clearTimeout(idle);
-    printing = waiting.shift();
-    if (printing) {
+    lastId += 1;
+    const id = lastId;
+    return new Promise((resolve, reject) => {
+      printing = { id, deadline: setTimeout(giveUp, timeoutMs), resolve, reject };
       child ??= start();
-      child.send(printing.order);
-    } else if (child) {
-      idle = setTimeout(endChild, idleMs).unref();
-    }
+      child.send({ ...order, id });
+    });
   }
 
   function start(): ChildProcess {
@@ -101,35 +110,33 @@ export function createPrintQueue({ program, maxWaiting, timeoutMs, idleMs }: Que
   }
 
   function finish(answer: PrintAnswer): void {
-    if (printing?.order.id !== answer.id) return;
-    const { deadline, resolve, reject } = printing;
-    printing = undefined;
-    clearTimeout(deadline);
+    if (printing?.id !== answer.id) return;
+    const { resolve, reject } = end(printing);
     if ('pdf' in answer) resolve(Buffer.from(answer.pdf));
     else reject(new PrintError(answer.failure));
-    printNext();
+    idle = setTimeout(endChild, idleMs).unref();
   }
 
-  function giveUp(job: Job): void {
-    job.reject(unavailable(new Error(`a document was not printed within ${timeoutMs} ms`)));
-    if (job === printing) {
-      printing = undefined;
-      endChild();
-      printNext();
-    } else {
-      waiting.splice(waiting.indexOf(job), 1);
-    }
+  function giveUp(): void {
+    endChild();
+    fail(new Error(`a document was not printed within ${timeoutMs} ms`));
   }
 
-  /** The process is gone: its document is lost, the ones that wait get another process. */
+  /** The process is gone, and its document is lost. The next one gets another process. */
   function lose(lost: ChildProcess, error: Error): void {
     if (lost !== child) return;
     child = undefined;
-    if (!printing) return;
-    clearTimeout(printing.deadline);
-    printing.reject(unavailable(error));
+    fail(error);
+  }
+
+  function fail(reason: Error): void {
+    if (printing) end(printing).reject(unavailable(reason));
+  }
+
+  function end(job: Job): Job {
+    clearTimeout(job.deadline);
     printing = undefined;
-    printNext();
+    return job;
   }
 
   function endChild(): void {
@@ -140,13 +147,9 @@ export function createPrintQueue({ program, maxWaiting, timeoutMs, idleMs }: Que
 
   function close(): void {
     clearTimeout(idle);
-    for (const job of [printing, ...waiting.splice(0)]) {
-      if (!job) continue;
-      clearTimeout(job.deadline);
-      job.reject(unavailable(new Error('the service is stopping')));
-    }
-    printing = undefined;
+    slots.close();
     endChild();
+    fail(new Error('the service is stopping'));
   }
 
   return { print, close };

@@ -7,10 +7,17 @@ import { createPrintQueue, PrintError } from './print-queue.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAM = join(import.meta.dirname, `print-process${extname(import.meta.filename)}`);
+const PRINT_WAIT_MS = 5_000;
 const PRINT_TIMEOUT_MS = 10_000;
 /** For the answer of a route that prints. */
-export const PRINTED_ANSWER_TIMEOUT_MS = PRINT_TIMEOUT_MS + 5_000;
-const LIMITS = { maxWaiting: 50, timeoutMs: PRINT_TIMEOUT_MS, idleMs: 60_000 };
+export const PRINTED_ANSWER_TIMEOUT_MS = PRINT_WAIT_MS + PRINT_TIMEOUT_MS + 5_000;
+const LIMITS = {
+  mostPerCaller: 20,
+  mostWaiting: 100,
+  waitMs: PRINT_WAIT_MS,
+  timeoutMs: PRINT_TIMEOUT_MS,
+  idleMs: 60_000,
+};
 /** What all templates share. */
 const HOUSE = 'house.typ';
 
@@ -36,8 +43,8 @@ export interface Printer {
   readonly paybill: string | null;
   /** Names the bytes that `print` would give, without printing. */
   etagOf(template: Template, document: PrintedDocument): string;
-  /** @throws AppError 503 when too many documents wait or the process fails. */
-  print(template: Template, document: PrintedDocument): Promise<Buffer>;
+  /** @throws AppError 429 when too many documents of the caller wait, 503 when too many of all do or the process fails. */
+  print(caller: string, template: Template, document: PrintedDocument): Promise<Buffer>;
   /** @throws ConfigError for a logo that cannot be printed. */
   checkLogo(): Promise<void>;
   close(): void;
@@ -58,13 +65,13 @@ export function createPrinter(config: Config): Printer {
     'statement.typ': printerVersion('statement.typ', companyLogo?.bytes),
   };
 
-  function render(template: string, document: PrintedDocument): Promise<Buffer> {
-    return queue.print({ template, data: JSON.stringify(document), files });
+  function render(caller: string, template: string, document: PrintedDocument): Promise<Buffer> {
+    return queue.print(caller, { template, data: JSON.stringify(document), files });
   }
 
   async function checkLogo(): Promise<void> {
     try {
-      await render('blank.typ', { company });
+      await render('start', 'blank.typ', { company });
     } catch (error) {
       if (!(error instanceof PrintError)) throw error;
       throw new ConfigError([`COMPANY_LOGO cannot be printed: ${error.message}`]);

@@ -2,6 +2,7 @@ import type { Api } from '../core/api.ts';
 import { type Context, today } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { Envelope, ok } from '../core/envelope.ts';
+import { callerOf } from '../core/gate.ts';
 import type { LongReads } from '../core/long-reads.ts';
 import { Proof, ProofQuery } from './schema.ts';
 import { PROOF_READS, readProof } from './store.ts';
@@ -24,7 +25,7 @@ export function proofRoutes(api: Api, context: Context, prover: LongReads): void
     },
     async (request) => {
       const day = (request.query.date as PlainDate | undefined) ?? today(context);
-      const proof = await prover.read((tx) => readProof(tx, context.currency, day));
+      const proof = await prover.read(callerOf(request), (tx) => readProof(tx, context.currency, day));
       return ok(proof, 'Proof made.');
     },
   );

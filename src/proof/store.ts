@@ -6,7 +6,7 @@ import { LAWS, type Law } from './laws.ts';
 import { MAX_BREACHES } from './schema.ts';
 
 /** One proof at a time: it reads everything. */
-export const PROOF_READS = { connections: 1, timeoutMs: 120_000 };
+export const PROOF_READS = { what: 'proofs', connections: 1, timeoutMs: 120_000 };
 
 export interface Breach {
   table: string;

@@ -24,14 +24,14 @@ import { lockProviderStatement, type ProviderStatementRow } from './store.ts';
 export async function receiveProviderStatement(
   context: Context,
   copies: CopyPool,
-  actor: Actor,
+  { actor, caller }: { actor: Actor; caller: string },
   { file, charset }: { file: Readable; charset?: string | undefined },
 ): Promise<ProviderStatementRow> {
   const timeZone = context.config.BUSINESS_TIMEZONE;
   const rules = { currency: context.currency, timeZone, today: today(context) };
   let sha256: Buffer | undefined;
   try {
-    return await copies.load(async (tx, copyIn) => {
+    return await copies.load(caller, async (tx, copyIn) => {
       const id = await insertProviderStatement(tx, actor.userId);
       const statement = await readProviderStatement(file, copyIn(COPY_LINES), id, rules, charset);
       sha256 = statement.sha256;

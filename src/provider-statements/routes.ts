@@ -8,7 +8,7 @@ import type { PlainDate } from '../core/dates.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
-import { actorOf } from '../core/gate.ts';
+import { actorOf, callerOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
 import { createValidatorCompiler } from '../core/validation.ts';
 import { receiveProviderStatement, startStage } from './commands.ts';
@@ -94,8 +94,8 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       async (request, reply) => {
         // What a refusal leaves unread is not waited for.
         reply.header('connection', 'close');
-        const file = fileOf(request);
-        const { id } = await receiveProviderStatement(context, copies, actorOf(request), file);
+        const uploader = { actor: actorOf(request), caller: callerOf(request) };
+        const { id } = await receiveProviderStatement(context, copies, uploader, fileOf(request));
         work.start(id);
         reply.status(201).removeHeader('connection');
         return ok(await found(id), 'Statement received.');

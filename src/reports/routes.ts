@@ -4,6 +4,7 @@ import { type Context, today } from '../core/context.ts';
 import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/copy.ts';
 import { Envelope, examplesOf, ok, PagedEnvelope } from '../core/envelope.ts';
 import { invalid } from '../core/errors.ts';
+import { callerOf } from '../core/gate.ts';
 import { DEFAULT_LIMIT } from '../core/list-query.ts';
 import type { LongReads } from '../core/long-reads.ts';
 import { paymentsCsv, reportPayments, TEXT_COLUMNS } from './payments-store.ts';
@@ -38,7 +39,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
     },
     async (request) => {
       const period = periodOf(request.query);
-      const summary = await summaries.read((tx) => summarizeAccounts(tx, context, period));
+      const summary = await summaries.read(callerOf(request), (tx) => summarizeAccounts(tx, context, period));
       return ok(summary, 'Summary made.');
     },
   );
@@ -82,7 +83,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
       const isHead = request.method === 'HEAD';
       const rows = isHead
         ? Readable.from([])
-        : await copies.open(paymentsCsv(period, currency), TEXT_COLUMNS);
+        : await copies.open(callerOf(request), paymentsCsv(period, currency), TEXT_COLUMNS);
       // A reset is a failure to every reader; the mere end of a connection is the end of the file to one
       // that speaks HTTP/1.0, as proxies do.
       rows.once('error', () => request.raw.socket.resetAndDestroy());

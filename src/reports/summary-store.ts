@@ -21,7 +21,7 @@ import {
 } from './rules.ts';
 
 /** A summary reads all accounts, which takes seconds where there are many. */
-export const SUMMARY_READS = { connections: 2, timeoutMs: 60_000 };
+export const SUMMARY_READS = { what: 'summaries', connections: 2, timeoutMs: 60_000 };
 
 const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
 

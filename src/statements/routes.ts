@@ -7,6 +7,7 @@ import { compareDates } from '../core/dates.ts';
 import { Envelope, ok } from '../core/envelope.ts';
 import { invalidField, notFound, unreachable } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
+import { callerOf } from '../core/gate.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../printing/printer.ts';
 import { statementCsv, toQuote, toStatement } from './answers.ts';
 import { statementDocument } from './document.ts';
@@ -61,7 +62,8 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
             .send(statementCsv(made, currency));
         case 'pdf': {
           refuseTooMany(made.statement.rows.length, MAX_PRINTED_ROWS);
-          const pdf = await printer.print('statement.typ', statementDocument(currency, printer, made));
+          const document = statementDocument(currency, printer, made);
+          const pdf = await printer.print(callerOf(request), 'statement.typ', document);
           return reply
             .type('application/pdf')
             .header('content-disposition', `inline; filename="${fileName(made)}.pdf"`)

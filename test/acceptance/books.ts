@@ -7,7 +7,7 @@ import { expectLawsToHold } from '../books.ts';
 export async function expectBooksToHold(connection: Connection): Promise<void> {
   const prover = openLongReads({ connection, ...PROOF_READS, onConnectionLost: () => {} });
   try {
-    await prover.read(expectLawsToHold);
+    await prover.read('the test', expectLawsToHold);
   } finally {
     await prover.close();
   }

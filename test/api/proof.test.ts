@@ -552,39 +552,43 @@ describe('long reads', () => {
       database: database ?? '',
       ...(typeof password === 'string' && { password }),
     };
-    return openLongReads({ connection, connections, timeoutMs, onConnectionLost: () => {} });
+    return openLongReads({ connection, what: 'proofs', connections, timeoutMs, onConnectionLost: () => {} });
   };
 
   it('writes nothing and sees one state of the books', async () => {
     const prover = open();
     const count = sql<{ n: number }>`select count(*) as n from customers`;
-    await prover.read(async (tx) => {
+    await prover.read('user 1', async (tx) => {
       const before = (await count.execute(tx)).rows[0]?.n;
       await newAccount(service);
       expect((await count.execute(tx)).rows[0]?.n).toBe(before);
     });
-    await expect(prover.read((tx) => sql`delete from customers`.execute(tx))).rejects.toThrow(/read-only/);
+    await expect(prover.read('user 1', (tx) => sql`delete from customers`.execute(tx))).rejects.toThrow(
+      /read-only/,
+    );
     await prover.close();
   });
 
   it('run as many at a time as they may: another one waits, and gives up after a few seconds', async () => {
     const prover = open();
-    const slow = prover.read((tx) => sql`select pg_sleep(1)`.execute(tx));
-    await expect(prover.read(async () => 'then')).resolves.toBe('then');
+    const slow = prover.read('user 1', (tx) => sql`select pg_sleep(1)`.execute(tx));
+    await expect(prover.read('user 1', async () => 'then')).resolves.toBe('then');
     await slow;
-    const slower = prover.read((tx) => sql`select pg_sleep(5)`.execute(tx));
-    await expect(prover.read(async () => 'never')).rejects.toThrow(/timeout/);
+    const slower = prover.read('user 1', (tx) => sql`select pg_sleep(5)`.execute(tx));
+    await expect(prover.read('user 1', async () => 'never')).rejects.toThrow('slot for proofs is busy');
     await slower;
     await prover.close();
   });
 
   it('ends what takes too long, and all when it is closed', async () => {
     const impatient = open({ timeoutMs: 500 });
-    await expect(impatient.read((tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
-    await expect(impatient.read(async () => 'again')).resolves.toBe('again');
+    await expect(impatient.read('user 1', (tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
+    await expect(impatient.read('user 1', async () => 'again')).resolves.toBe('again');
     await impatient.close();
     const prover = open();
-    const broken = expect(prover.read((tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
+    const broken = expect(
+      prover.read('user 1', (tx) => sql`select pg_sleep(30)`.execute(tx)),
+    ).rejects.toThrow();
     await new Promise((resolve) => setTimeout(resolve, 200));
     const began = performance.now();
     await prover.close();
