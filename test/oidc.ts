@@ -112,7 +112,15 @@ export async function startForgedProvider(port = 0) {
   const own = await generateKeyPair('RS256');
   const other = await generateKeyPair('RS256');
   const jwk = { ...(await exportJWK(own.publicKey)), alg: 'RS256', use: 'sig', kid: 'forged' };
-  const state = { forgery: {} as Forgery, nonce: '', lastTokenRequest: new URLSearchParams() };
+  const state = {
+    forgery: {} as Forgery,
+    nonce: '',
+    lastTokenRequest: new URLSearchParams(),
+    /** Fields of the description that are replaced; undefined takes one out. */
+    description: {} as Record<string, unknown>,
+    /** Answers the requests for these paths instead. */
+    instead: {} as Record<string, (response: ServerResponse) => void>,
+  };
 
   async function idToken({ claims, without = [], sign = 'own key' }: Forgery): Promise<string> {
     const now = Math.floor(Date.now() / 1000);
@@ -141,7 +149,9 @@ export async function startForgedProvider(port = 0) {
   }
 
   server.on('request', async (request, response) => {
-    const path = request.url?.split('?', 1)[0];
+    const path = request.url?.split('?', 1)[0] ?? '';
+    const instead = state.instead[path];
+    if (instead) return instead(response.writeHead(200, { 'content-type': 'application/json' }));
     const send = (body: unknown, status = 200) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     if (path === '/.well-known/openid-configuration') {
@@ -152,6 +162,7 @@ export async function startForgedProvider(port = 0) {
         jwks_uri: `${issuer}/jwks`,
         response_types_supported: ['code'],
         id_token_signing_alg_values_supported: ['RS256', 'HS256', 'none'],
+        ...state.description,
       });
     }
     if (path === '/jwks') return send({ keys: [jwk] });

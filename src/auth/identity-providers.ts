@@ -6,9 +6,11 @@ import type { Identity } from './store.ts';
 
 /** Of every request to a provider. */
 const TIMEOUT_SECONDS = 5;
+/** Of every answer: many times the largest that providers send, which are sets of keys with their certificates. */
+const MAX_ANSWER_BYTES = 256 * 1024;
 /** How long a provider's own description is believed; its keys are read again when they change. */
 const DESCRIPTION_TTL_MS = 12 * 3_600_000;
-/** How long a provider that could not be reached is left alone. */
+/** How long a provider that could not be reached, or gave no useful description, is left alone. */
 const PAUSE_AFTER_FAILURE_MS = 2_000;
 const SCOPE = 'openid email profile';
 
@@ -62,17 +64,26 @@ export function createIdentityProviders(log: {
     return entry.client;
   }
 
-  function discover({ issuer, clientId, clientSecret }: IdentityProvider) {
+  async function discover({ issuer, clientId, clientSecret }: IdentityProvider) {
     const execute = [openid.enableNonRepudiationChecks];
     if (issuer.startsWith('http:')) execute.push(openid.allowInsecureRequests); // never in production: config.ts
-    return openid
-      .discovery(new URL(issuer), clientId, clientSecret, authenticate(clientSecret), {
-        timeout: TIMEOUT_SECONDS,
-        execute,
-      })
-      .catch((cause: unknown) => {
-        throw unavailable(cause, PAUSE_AFTER_FAILURE_MS / 1000);
-      });
+    try {
+      const client = await openid.discovery(
+        new URL(issuer),
+        clientId,
+        clientSecret,
+        authenticate(clientSecret),
+        {
+          timeout: TIMEOUT_SECONDS,
+          [openid.customFetch]: fetchBounded,
+          execute,
+        },
+      );
+      checkDescription({ ...client.serverMetadata() }, issuer);
+      return client;
+    } catch (cause) {
+      throw unavailable(cause, PAUSE_AFTER_FAILURE_MS / 1000);
+    }
   }
 
   return {
@@ -118,6 +129,47 @@ export function createIdentityProviders(log: {
       }
     },
   };
+}
+
+/**
+ * As fetch, for answers of a bounded size.
+ * @throws TypeError, as fetch does, for a larger one, and what `signal` says for one that takes too long to come in.
+ */
+async function fetchBounded(url: string, options: openid.CustomFetchOptions): Promise<Response> {
+  const response = await fetch(url, options as RequestInit);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop closes the connection.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new TypeError(`The answer of ${new URL(url).host} has more than ${MAX_ANSWER_BYTES} bytes.`);
+    chunks.push(chunk);
+  }
+  const { status, statusText, headers } = response;
+  return new Response(bytes > 0 ? Buffer.concat(chunks) : null, { status, statusText, headers });
+}
+
+const NEEDED_ADDRESSES = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'];
+const ADDRESSES = [...NEEDED_ADDRESSES, 'userinfo_endpoint'];
+
+/**
+ * The library finds what is wrong in a description only when it needs it, in the middle of a sign-in.
+ * @throws Error naming what is missing or unusable.
+ */
+function checkDescription(description: Record<string, unknown>, issuer: string): void {
+  const protocols = issuer.startsWith('http:') ? ['http:', 'https:'] : ['https:'];
+  const isUsable = (name: string) => {
+    const address = description[name];
+    if (address === undefined) return !NEEDED_ADDRESSES.includes(name);
+    return (
+      typeof address === 'string' && URL.canParse(address) && protocols.includes(new URL(address).protocol)
+    );
+  };
+  const wrong = ADDRESSES.filter((name) => !isUsable(name));
+  const { token_endpoint_auth_methods_supported: methods = [] } = description;
+  if (!Array.isArray(methods)) wrong.push('token_endpoint_auth_methods_supported');
+  if (wrong.length > 0) throw new Error(`The description of ${issuer} has no usable ${wrong.join(', ')}.`);
 }
 
 /** By HTTP Basic, which OpenID Connect makes the default, unless the provider takes the secret in the body alone. */

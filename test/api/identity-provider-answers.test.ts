@@ -1,0 +1,175 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Answer, createCaller, startInstance, useService } from '../harness.ts';
+import { createBrowser, providerSettings, startForgedProvider } from '../oidc.ts';
+
+/** What a provider's answers may do to the service: too large, too slow, or no description of a provider. */
+const service = useService();
+let provider: Awaited<ReturnType<typeof startForgedProvider>>;
+const closers: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  provider = await startForgedProvider();
+  closers.push(provider.close);
+});
+beforeEach(() => {
+  Object.assign(provider.state, { forgery: {}, description: {}, instead: {} });
+});
+afterAll(async () => {
+  for (const close of closers) await close();
+});
+
+/** An instance that has not asked the provider yet. */
+async function newInstance(issuer = provider.issuer): Promise<string> {
+  const { origin, close } = await startInstance(service, providerSettings('FORGED', issuer));
+  closers.unshift(close);
+  return origin;
+}
+
+function begin(origin: string): Promise<Answer> {
+  return createCaller(`${origin}/api`)('GET', '/auth/forged');
+}
+
+function expectUnavailable({ status, body, headers, text }: Answer): void {
+  expect(status, text).toBe(503);
+  expect(body).toMatchObject({ success: false, error: { code: 'INTERNAL_ERROR' } });
+  expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+}
+
+/** Begins a sign-in and ends it with whatever the provider says; how long the end took, in ms. */
+async function signIn(origin: string, { claims = {} } = {}) {
+  const browser = createBrowser();
+  const started = await browser.send(`${origin}/api/auth/forged`);
+  const { searchParams } = new URL(started.headers.get('location') ?? '');
+  provider.state.forgery = { claims, without: ['email'] };
+  provider.state.nonce = searchParams.get('nonce') ?? '';
+  const query = new URLSearchParams({ state: searchParams.get('state') ?? '', code: 'c' });
+  const began = performance.now();
+  const response = await browser.send(`${origin}/api/auth/forged/callback?${query}`);
+  const text = await response.text();
+  const answer = { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+  return { answer, ms: performance.now() - began };
+}
+
+/** 60 MB of JSON, as fast as they are taken. */
+function large(response: ServerResponse): void {
+  const chunk = `"${'x'.repeat(1_000_000)}",`;
+  let sent = 0;
+  response.write('{"keys":[');
+  const write = () => {
+    while (sent < 60 && !response.destroyed) {
+      sent += 1;
+      if (!response.write(chunk)) {
+        response.once('drain', write);
+        return;
+      }
+    }
+    if (!response.destroyed) response.end('1]}');
+  };
+  write();
+}
+
+/** A byte now and then. */
+function dripping(response: ServerResponse): void {
+  const timer = setInterval(() => response.write(' '), 100);
+  response.once('close', () => clearInterval(timer));
+}
+
+const DESCRIPTION = '/.well-known/openid-configuration';
+
+describe('an answer of the provider', () => {
+  it.each([
+    ['its description', DESCRIPTION],
+    ['its keys', '/jwks'],
+    ['its tokens', '/token'],
+    ['its user info', '/userinfo'],
+  ])('that has 60 MB is not read to its end: %s', async (_title, path) => {
+    const origin = await newInstance();
+    provider.state.description = { userinfo_endpoint: `${provider.issuer}/userinfo` };
+    provider.state.instead = { [path]: large };
+    const began = performance.now();
+    const answer = path === DESCRIPTION ? await begin(origin) : (await signIn(origin)).answer;
+    expectUnavailable(answer);
+    expect(performance.now() - began).toBeLessThan(1_500);
+  });
+
+  it.each([
+    ['its description', DESCRIPTION],
+    ['its keys', '/jwks'],
+    ['its tokens', '/token'],
+  ])('that comes in byte by byte is waited for five seconds: %s', async (_title, path) => {
+    const origin = await newInstance();
+    provider.state.instead = { [path]: dripping };
+    const began = performance.now();
+    expectUnavailable(path === DESCRIPTION ? await begin(origin) : (await signIn(origin)).answer);
+    expect(performance.now() - began).toBeLessThan(6_500);
+  });
+
+  it('is taken up to 256 KB', async () => {
+    const origin = await newInstance();
+    provider.state.description = { x_padding: 'x'.repeat(250_000) };
+    expect((await begin(origin)).status).toBe(302);
+  });
+});
+
+describe('a description', () => {
+  it.each<[string, Record<string, unknown>]>([
+    ['without an authorization endpoint', { authorization_endpoint: undefined }],
+    ['whose authorization endpoint is a script', { authorization_endpoint: 'javascript:alert(1)' }],
+    ['whose authorization endpoint is no address', { authorization_endpoint: '/authorize' }],
+    ['whose authorization endpoint is no text', { authorization_endpoint: ['https://a.example'] }],
+    ['without a token endpoint', { token_endpoint: undefined }],
+    ['whose token endpoint is a file', { token_endpoint: 'file:///etc/passwd' }],
+    ['without keys', { jwks_uri: undefined }],
+    ['whose keys are data', { jwks_uri: 'data:application/json,{"keys":[]}' }],
+    ['whose user info is a script', { userinfo_endpoint: 'javascript:alert(1)' }],
+    ['whose ways to authenticate are no list', { token_endpoint_auth_methods_supported: 5 }],
+    ['of another issuer', { issuer: 'https://other.example' }],
+    ['without an issuer', { issuer: undefined }],
+  ])('%s is answered by 503', async (_title, description) => {
+    const origin = await newInstance();
+    provider.state.description = description;
+    expectUnavailable(await begin(origin));
+  });
+
+  it('that was of no use is read again after two seconds', async () => {
+    const origin = await newInstance();
+    provider.state.description = { token_endpoint: undefined };
+    expectUnavailable(await begin(origin));
+    provider.state.description = {};
+    expectUnavailable(await begin(origin));
+    await delay(2_100);
+    expect((await begin(origin)).status).toBe(302);
+  });
+
+  it.each([
+    ['authorization_endpoint', 503],
+    ['token_endpoint', 503],
+    ['jwks_uri', 503],
+    ['userinfo_endpoint', 503],
+    ['end_session_endpoint', 302],
+  ])('of an https issuer has no http address: %s', async (name, status) => {
+    const issuer = 'https://provider.example';
+    const description = {
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      jwks_uri: `${issuer}/jwks`,
+      [name]: 'http://provider.example/plain',
+    };
+    const { fetch } = globalThis;
+    const spy = vi
+      .spyOn(globalThis, 'fetch')
+      .mockImplementation(async (input, init) =>
+        String(input).startsWith(issuer)
+          ? new Response(JSON.stringify(description), { headers: { 'content-type': 'application/json' } })
+          : fetch(input, init),
+      );
+    try {
+      expect((await begin(await newInstance(issuer))).status).toBe(status);
+    } finally {
+      spy.mockRestore();
+    }
+  });
+});
