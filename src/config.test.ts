@@ -63,10 +63,10 @@ describe('a value', () => {
       corsOrigins: ['https://a.example', 'https://b.example'],
       trustedProxies: ['10.0.0.0/8', '::1'],
     });
-    expect(config.webhookNetworks?.check('196.201.214.7')).toBe(true);
-    expect(config.webhookNetworks?.check('::ffff:196.201.214.7', 'ipv6')).toBe(true);
-    expect(config.webhookNetworks?.check('196.201.215.7')).toBe(false);
-    expect(config.webhookNetworks?.check('2001:db8::7', 'ipv6')).toBe(true);
+    expect(config.webhookNetworks?.has('196.201.214.7')).toBe(true);
+    expect(config.webhookNetworks?.has('::ffff:196.201.214.7')).toBe(true);
+    expect(config.webhookNetworks?.has('196.201.215.7')).toBe(false);
+    expect(config.webhookNetworks?.has('2001:db8::7')).toBe(true);
   });
 
   it.each([
@@ -92,7 +92,22 @@ describe('a value', () => {
     ['RATE_LIMIT_GENERAL', '1.5'],
     ['TRUST_PROXY', 'true'],
     ['TRUST_PROXY', '10.0.0.0/33'],
+    ['TRUST_PROXY', '0.0.0.0/0'],
+    ['TRUST_PROXY', '10.0.0.0/8,203.0.113.7/0'],
+    ['TRUST_PROXY', '0.0.0.0/00'],
+    ['TRUST_PROXY', '::/0'],
+    ['TRUST_PROXY', '2001:db8::/0'],
+    ['TRUST_PROXY', '::ffff:0:0/96'], // all of IPv4, as IPv6 has it
+    ['TRUST_PROXY', '::/8'],
     ['WEBHOOK_ALLOWED_IPS', '10.0.0.0/8/8'],
+    ['WEBHOOK_ALLOWED_IPS', '0.0.0.0/0'],
+    ['CORS_ORIGINS', '*'],
+    ['CORS_ORIGINS', 'https://a.example,*'],
+    ['CORS_ORIGINS', 'https://*.example'],
+    ['CORS_ORIGINS', 'https://a.example/'],
+    ['CORS_ORIGINS', 'https://a.example/path'],
+    ['CORS_ORIGINS', 'a.example'],
+    ['CORS_ORIGINS', 'null'],
     ['PAYBILL_NUMBERS', 'six'],
     ['PAYBILL_NUMBERS', ', '],
     ['TRUST_PROXY', ','],

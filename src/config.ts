@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
 import envSchema from 'env-schema';
 import { type Static, type TSchema, Type } from 'typebox';
 import { USER_ROLES } from './core/access.ts';
+import { createNetworks, type Networks } from './core/addresses.ts';
 import { isTimeZone } from './core/dates.ts';
 import { domainKey } from './core/email.ts';
 import { callingCode } from './core/phone.ts';
@@ -231,7 +232,7 @@ export interface Config extends Settings {
   readonly registration: { readonly open: boolean; readonly role: UserRole };
   /** CIDR list for Fastify; undefined trusts nobody. */
   readonly trustedProxies: string[] | undefined;
-  readonly webhookNetworks: BlockList | undefined;
+  readonly webhookNetworks: Networks | undefined;
   readonly paybillNumbers: readonly string[];
   readonly corsOrigins: readonly string[];
   readonly companyLogo: Logo | undefined;
@@ -252,14 +253,17 @@ export class ConfigError extends Error {
   }
 }
 
+const TRUST_REMEDY = 'name those of your proxies, as whoever is in it can write any client address';
+const WEBHOOK_REMEDY = 'leave it empty to take notifications from everywhere, and set WEBHOOK_SECRET';
+
 /** @throws ConfigError naming each wrong variable. */
 export function readConfig(environment: Record<string, string | undefined>, useDotenv = false): Config {
   const { settings, providerValues } = readSettings(environment, useDotenv);
   const production = settings.NODE_ENV === 'production';
   const problems: string[] = [];
 
-  const proxies = networks('TRUST_PROXY', settings.TRUST_PROXY, problems);
-  const webhook = networks('WEBHOOK_ALLOWED_IPS', settings.WEBHOOK_ALLOWED_IPS, problems);
+  const proxies = networks('TRUST_PROXY', TRUST_REMEDY, settings, problems);
+  const webhook = networks('WEBHOOK_ALLOWED_IPS', WEBHOOK_REMEDY, settings, problems);
   const paybillNumbers = commaList('PAYBILL_NUMBERS', settings.PAYBILL_NUMBERS, problems);
   const corsOrigins = origins('CORS_ORIGINS', settings.CORS_ORIGINS, problems);
   checkUrl('DATABASE_URL', settings.DATABASE_URL, ['postgres:', 'postgresql:'], problems);
@@ -307,7 +311,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
       role: settings.REGISTRATION_ROLE === '' ? 'manager' : settings.REGISTRATION_ROLE,
     },
     trustedProxies: proxies.length > 0 ? proxies : undefined,
-    webhookNetworks: webhook.length > 0 ? blockList(webhook) : undefined,
+    webhookNetworks: webhook.length > 0 ? createNetworks(webhook) : undefined,
     paybillNumbers,
     corsOrigins,
     companyLogo,
@@ -443,15 +447,21 @@ function commaList(name: string, text: string, problems: string[]): string[] {
 function origins(name: string, text: string, problems: string[]): string[] {
   const list = commaList(name, text, problems);
   const isOrigin = (item: string) => URL.canParse(item) && new URL(item).origin === item;
-  if (!list.every(isOrigin))
+  if (text.includes('*')) problems.push(`${name} must name each origin; * would let every web page call`);
+  else if (!list.every(isOrigin))
     problems.push(
       `${name} must be a list of origins such as https://app.example.com, by comma, without a path`,
     );
   return list;
 }
 
-function networks(name: string, text: string, problems: string[]): string[] {
-  const list = commaList(name, text, problems);
+function networks(
+  name: 'TRUST_PROXY' | 'WEBHOOK_ALLOWED_IPS',
+  remedy: string,
+  settings: Settings,
+  problems: string[],
+): string[] {
+  const list = commaList(name, settings[name], problems);
   for (const network of list) {
     const [address = '', bits, ...rest] = network.split('/');
     const family = isIP(address);
@@ -459,20 +469,22 @@ function networks(name: string, text: string, problems: string[]): string[] {
       bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32));
     if (family === 0 || !bitsFit || rest.length > 0) {
       problems.push(`${name} must be a list of networks such as 10.0.0.0/8, by comma`);
-      break;
+      return [];
     }
   }
+  if (list.some(holdsEveryone)) problems.push(`${name} must not hold a network of all addresses; ${remedy}`);
   return list;
 }
 
-function blockList(cidrs: string[]): BlockList {
-  const list = new BlockList();
-  for (const cidr of cidrs) {
-    const [address = '', bits] = cidr.split('/');
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    list.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family);
-  }
-  return list;
+/** The first and the last address of IPv4 and of IPv6. */
+const ENDS = [
+  ['0.0.0.0', '255.255.255.255'],
+  ['::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
+] as const;
+
+function holdsEveryone(network: string): boolean {
+  const networks = createNetworks([network]);
+  return ENDS.some((ends) => ends.every((address) => networks.has(address)));
 }
 
 function readLogo(path: string, problems: string[]): Logo | undefined {

@@ -12,13 +12,14 @@ import fastify, {
   LogController,
 } from 'fastify';
 import helmet from 'helmet';
+import { createNetworks } from './addresses.ts';
 import { answersOn, createConnectionServer } from './connections.ts';
 import { asUnavailable, sqlState } from './db.ts';
 import { ErrorBody } from './envelope.ts';
 import { AppError, type ErrorCode, type FieldProblem, invalid, invalidField, unavailable } from './errors.ts';
 import { parseQueryString } from './list-query.ts';
 import type { Log } from './log.ts';
-import { pathOf } from './path.ts';
+import { createPathLogger } from './path.ts';
 import { buildSerializer } from './serialization.ts';
 import { type Checked, type Company, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
 
@@ -52,6 +53,7 @@ export type HttpServer = ReturnType<typeof createHttpServer>;
 /** The HTTP rules of every route: ids, one log line, validation, errors in the envelope, headers. */
 export function createHttpServer(company: Company, log: Log) {
   const { config } = company;
+  const proxies = createNetworks(config.trustedProxies ?? []);
   /** Requests that go nowhere, with the reason. They are counted, logged and answered like any that no route is for. */
   const unroutable = new WeakMap<IncomingMessage, Error>();
   const app = fastify({
@@ -59,7 +61,7 @@ export function createHttpServer(company: Company, log: Log) {
     logController: new LogController({ disableRequestLogging: true }),
     requestIdHeader: false,
     genReqId: (request) => safeRequestId(request.headers['x-request-id']) ?? randomUUID(),
-    trustProxy: config.trustedProxies ?? false,
+    trustProxy: config.trustedProxies ? (address) => proxies.has(address) : false,
     bodyLimit: BODY_LIMIT_BYTES,
     serverFactory: (answer) => createConnectionServer(SERVER_OPTIONS, answer, log),
     return503OnClosing: false, // It knows no envelope; admission.ts does.
@@ -70,8 +72,8 @@ export function createHttpServer(company: Company, log: Log) {
       return problem ? NOWHERE : (request.url ?? NOWHERE);
     },
     // No hook has run for an address that the router cannot read: it is routed again, as one that cannot be routed.
-    frameworkErrors: (error, { raw }, reply) => {
-      unroutable.set(raw, error);
+    frameworkErrors: ({ statusCode }, { raw }, reply) => {
+      unroutable.set(raw, unreadableAddress(statusCode));
       app.routing(raw, reply.raw);
     },
     clientErrorHandler: answerUnreadable,
@@ -100,6 +102,7 @@ export function createHttpServer(company: Company, log: Log) {
   // Left alone, Node answers an Expect that it does not know outside the envelope; it may as well be ignored.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
+  const pathToLog = createPathLogger(app);
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
   // Once the request was counted, which is done on request, and before its body is read.
   app.addHook('preParsing', (request, _reply, _body, done) => done(unroutable.get(request.raw) ?? null));
@@ -107,7 +110,7 @@ export function createHttpServer(company: Company, log: Log) {
     request.log.info(
       {
         method: request.method,
-        path: pathOf(request.originalUrl),
+        path: pathToLog(request),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
         client: request.ip,
@@ -213,6 +216,15 @@ function problemOfHost({ rawHeaders, httpVersion }: IncomingMessage): AppError |
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
     ? undefined
     : invalidField('Host', 'must be sent as a header, once');
+}
+
+/** Fastify's own words repeat the whole address, whose query may hold secrets. */
+function unreadableAddress(status = 400): AppError {
+  const message =
+    status === 414
+      ? `A part of the path has more than ${MAX_PARAM_LENGTH} characters.`
+      : 'The path cannot be decoded: after each % it needs two hexadecimal digits, and together they must be UTF-8.';
+  return new AppError('VALIDATION_ERROR', message, { status });
 }
 
 /** The same as Node's own when a request takes too long. */

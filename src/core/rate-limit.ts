@@ -6,6 +6,7 @@ import {
   RateLimiterRedis,
   RateLimiterRes,
 } from 'rate-limiter-flexible';
+import { readAddress } from './addresses.ts';
 import { AppError } from './errors.ts';
 import { inTime, type SharedRedis } from './redis.ts';
 
@@ -108,12 +109,12 @@ export function createLimiter(
 
 /**
  * What an address is counted as. One line of a provider is given a whole /64 of IPv6, so that anyone may change
- * the rest at will; IPv4 that is mapped into IPv6 is the IPv4 that it is.
+ * the rest at will; IPv4 that is mapped into IPv6 is the IPv4 that it is. A port is no part of an address.
  */
-export function clientKey(address: string): string {
+export function clientKey(given: string): string {
+  const address = readAddress(given) ?? given;
   if (!isIPv6(address)) return address;
-  const [plain = ''] = address.split('%'); // a zone says where a link-local address is, not whose it is
-  const groups = groupsOf(plain);
+  const groups = groupsOf(address);
   const [, , , , , mapped = 0, high = 0, low = 0] = groups;
   if (mapped === 0xffff && groups.slice(0, 5).every((group) => group === 0)) {
     return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');

@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net';
 import type { FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { Type } from 'typebox';
 import type { Config } from '../config.ts';
@@ -243,10 +242,7 @@ function authenticateProvider(request: FastifyRequest, config: Config): void {
       throw new AppError('UNAUTHORIZED', 'Send the webhook secret as X-Webhook-Secret or as ?token=.');
     }
   }
-  if (
-    config.webhookNetworks &&
-    !config.webhookNetworks.check(request.ip, isIPv6(request.ip) ? 'ipv6' : 'ipv4')
-  ) {
+  if (config.webhookNetworks?.has(request.ip) === false) {
     throw new AppError('FORBIDDEN', 'This address may not post notifications.');
   }
 }

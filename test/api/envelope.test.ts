@@ -168,6 +168,18 @@ describe('a request that HTTP itself refuses', () => {
   });
 
   it.each([
+    ['cannot be decoded', '/customers/%zz', 400, /cannot be decoded/],
+    ['has a part that is too long', `/customers/${'1'.repeat(201)}`, 414, /more than 200 characters/],
+  ])('because its address %s names neither path nor query', async (_what, path, status, message) => {
+    const answer = await fetch(`${service.origin}/api${path}?token=hunter2`);
+    const text = await answer.text();
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(text)).toMatchObject({ success: false, error: { code: 'VALIDATION_ERROR' } });
+    expect(text).toMatch(message);
+    expect(text).not.toMatch(/hunter2|customers/);
+  });
+
+  it.each([
     ['has no Host', '/api/customers', ''],
     ['has two Hosts', '/api/customers', 'Host: a\r\nhost: b\r\n'],
     ['has none, at an address that needs no user', '/livez', ''],

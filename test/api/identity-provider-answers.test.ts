@@ -52,14 +52,16 @@ async function signIn(origin: string, { claims = {} } = {}) {
   return { answer, ms: performance.now() - began };
 }
 
+let sentMegabytes = 0;
+
 /** 60 MB of JSON, as fast as they are taken. */
 function large(response: ServerResponse): void {
   const chunk = `"${'x'.repeat(1_000_000)}",`;
-  let sent = 0;
+  sentMegabytes = 0;
   response.write('{"keys":[');
   const write = () => {
-    while (sent < 60 && !response.destroyed) {
-      sent += 1;
+    while (sentMegabytes < 60 && !response.destroyed) {
+      sentMegabytes += 1;
       if (!response.write(chunk)) {
         response.once('drain', write);
         return;
@@ -92,6 +94,7 @@ describe('an answer of the provider', () => {
     const answer = path === DESCRIPTION ? await begin(origin) : (await signIn(origin)).answer;
     expectUnavailable(answer);
     expect(performance.now() - began).toBeLessThan(1_500);
+    expect(sentMegabytes).toBeLessThan(30); // what the sockets' buffers take
   });
 
   it.each([

@@ -202,6 +202,18 @@ describe('without Redis', () => {
     expectRefused(await login(call, '198.51.100.77'));
   });
 
+  it('counts an address once, whatever ports a trusted proxy writes behind it', async () => {
+    const { call } = await limited({ TRUST_PROXY: '127.0.0.1', RATE_LIMIT_AUTH: '2' });
+    expect((await login(call, '198.51.100.7:40001')).status).toBe(401);
+    expect((await login(call, '198.51.100.7:40002')).status).toBe(401);
+    expectRefused(await login(call, '198.51.100.7:40003'));
+    expectRefused(await login(call, '198.51.100.7'));
+    expectRefused(await login(call, '198.51.100.7:40004, 127.0.0.1:8080'));
+    expect((await login(call, '[2001:db8::1]:40001')).status).toBe(401);
+    expect((await login(call, '[2001:db8::2]:40002')).status).toBe(401);
+    expectRefused(await login(call, '2001:db8::3'));
+  });
+
   it('nothing is limited where a limit is 0', async () => {
     const { call } = await limited({ RATE_LIMIT_AUTH: '0' });
     const statuses = await times(8, () => login(call));

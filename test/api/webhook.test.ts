@@ -1036,14 +1036,28 @@ describe('with a list of networks', () => {
   const from = (service: TestService, address: string, secret = 'sesame') =>
     notify(service, {}, { headers: { 'x-forwarded-for': address, 'x-webhook-secret': secret } });
 
-  it.each(['196.201.214.7', '::ffff:196.201.214.7', '2001:db8::1'])(
-    'takes notifications from %s',
-    async (address) => {
-      expect((await from(guarded, address)).status).toBe(200);
-    },
-  );
+  it.each([
+    '196.201.214.7',
+    '::ffff:196.201.214.7',
+    '2001:db8::1',
+    '196.201.214.7:49152',
+    '[2001:db8::1]:49152',
+    '203.0.113.9:1, 196.201.214.7:2',
+    '196.201.214.7:49152, 127.0.0.1:8080', // a second proxy, which is trusted, too
+  ])('takes notifications from %s', async (address) => {
+    expect((await from(guarded, address)).status).toBe(200);
+  });
 
-  it.each(['196.201.215.7', '2001:db9::1', '127.0.0.1'])('refuses notifications from %s', async (address) => {
+  it.each([
+    '196.201.215.7',
+    '2001:db9::1',
+    '127.0.0.1',
+    '196.201.215.7:49152',
+    '[2001:db9::1]:49152',
+    'unknown',
+    '196.201.214.7:x',
+    '196.201.214.7.example',
+  ])('refuses notifications from %s', async (address) => {
     const answer = await from(guarded, address);
     expect(answer.status).toBe(403);
     expect(answer.body.error.code).toBe('FORBIDDEN');
