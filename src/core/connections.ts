@@ -16,11 +16,14 @@ import type { Log } from './log.ts';
 
 /** Clients that pipeline send a few dozen requests at most; browsers and proxies send one. */
 const MOST_UNANSWERED = 64;
-const LOOK_INTERVAL_MS = 5_000;
-/** A connection whose unread answer has not moved for so many intervals is closed: after 15 to 20 seconds. */
-const MOST_SILENT_INTERVALS = 3;
-/** The same where the system does not show what a slow client takes: after about a minute. */
-const MOST_UNCERTAIN_INTERVALS = 12;
+const LOOK_INTERVAL_MS = 2_500;
+/**
+ * A connection whose unread answer has not moved for so many intervals is closed: after 25 to 28 seconds. The
+ * system of a client may take a third of a megabyte before it says so, which are 17 seconds at 20 kB a second.
+ */
+const MOST_SILENT_INTERVALS = 10;
+/** The same where the system does not show what a slow client takes: after a minute. */
+const MOST_UNCERTAIN_INTERVALS = 24;
 
 /** What is being answered on a connection. */
 interface Activity {
