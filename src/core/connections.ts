@@ -57,7 +57,10 @@ export function createConnectionServer(
     if (socket.destroyed) return;
     const activity = activities.get(socket) ?? begin(socket);
     if (activity.answers.size >= MOST_UNANSWERED) {
-      log.info(`Closed a connection with more than ${MOST_UNANSWERED} unanswered requests.`);
+      log.info(
+        { client: socket.remoteAddress },
+        `Closed a connection with more than ${MOST_UNANSWERED} unanswered requests.`,
+      );
       socket.destroy();
       return;
     }
@@ -79,7 +82,7 @@ export function createConnectionServer(
       const { isStalled, ...seen } = look(socket, activity, queues);
       Object.assign(activity, seen);
       if (!isStalled) continue;
-      log.info('Closed a connection whose client did not read its answer.');
+      log.info({ client: socket.remoteAddress }, 'Closed a connection whose client did not read its answer.');
       // Unlike an end, a reset is a failure also to a client that reads until the connection ends.
       socket.resetAndDestroy();
     }

@@ -12,7 +12,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import helmet from 'helmet';
-import { createNetworks } from './addresses.ts';
+import { createNetworks, readAddress } from './addresses.ts';
 import { answersOn, createConnectionServer } from './connections.ts';
 import { asUnavailable, sqlState } from './db.ts';
 import { ErrorBody } from './envelope.ts';
@@ -113,7 +113,7 @@ export function createHttpServer(company: Company, log: Log) {
         path: pathToLog(request),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
-        client: request.ip,
+        client: readAddress(request.ip),
         ...(request.actor && { userId: request.actor.userId }),
       },
       'request',

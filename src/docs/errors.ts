@@ -53,7 +53,7 @@ const ERRORS = {
   ],
   RateLimited: [
     limited({ exceeded: true, limit: 100, remaining: 0, resetSeconds: 42 }, 60),
-    'Too many requests: try again after Retry-After.',
+    'Too many requests, or too many answers that are unread or being made: try again after Retry-After.',
   ],
   InternalError: [
     new AppError('INTERNAL_ERROR', 'Something went wrong on our side.'),

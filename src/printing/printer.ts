@@ -7,10 +7,10 @@ import { createPrintQueue, PrintError } from './print-queue.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const PROGRAM = join(import.meta.dirname, `print-process${extname(import.meta.filename)}`);
-const PRINT_WAIT_MS = 5_000;
+const PRINT_WAIT_MS = 4_000;
 const PRINT_TIMEOUT_MS = 10_000;
 /** For the answer of a route that prints. */
-export const PRINTED_ANSWER_TIMEOUT_MS = PRINT_WAIT_MS + PRINT_TIMEOUT_MS + 5_000;
+export const PRINTED_ANSWER_TIMEOUT_MS = PRINT_WAIT_MS + PRINT_TIMEOUT_MS + 1_000;
 const LIMITS = {
   mostPerCaller: 20,
   mostWaiting: 100,

@@ -4270,7 +4270,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description RATE_LIMITED: Too many requests: try again after Retry-After. */
+        /** @description RATE_LIMITED: Too many requests, or too many answers that are unread or being made: try again after Retry-After. */
         RateLimited: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
