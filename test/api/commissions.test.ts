@@ -323,10 +323,11 @@ describe('the commission of an account', () => {
     const { id, total } = await calculated({ employeeId, period: '2025-09' });
     await paidOut(id);
     await service.call('PUT', `/accounts/${accountId}`, { status: 'cancelled', reason: 'returned' });
-    const { body } = await service.call('GET', `/commissions/payments?employeeId=${employeeId}`);
-    expect(body.data).toMatchObject([
-      { id, status: 'paid', total, lines: [{ accountId, accountStatus: 'cancelled', amount: total }] },
-    ]);
+    const { body } = await service.call('GET', `/commissions/payments/${id}`);
+    expect(body.data).toMatchObject({
+      ...{ id, status: 'paid', total },
+      lines: [{ accountId, accountStatus: 'cancelled', amount: total }],
+    });
     const salesData = [{ accountId, saleDate: '2025-10-01' }];
     expect((await calculate({ employeeId: other, period: '2025-10', salesData })).status).toBe(400);
   });
@@ -417,7 +418,8 @@ describe('an agent', () => {
     const token = await agentOf(own);
 
     const list = await service.call('GET', '/commissions/payments?sort=period:asc', undefined, { token });
-    expect(list.body).toMatchObject({ data: [march, april], pagination: { total: 2 } });
+    const [{ lines: _march, ...first }, { lines: _april, ...second }] = [march, april];
+    expect(list.body).toMatchObject({ data: [first, second], pagination: { total: 2 } });
     const one = await service.call('GET', `/commissions/payments/${march.id}`, undefined, { token });
     expect(one.body.data).toEqual(march);
 

@@ -23,6 +23,7 @@ async function done(method: string, path: string, body: unknown, headers = {}) {
   return answer.body.data;
 }
 
+const LONGEST_EMAIL = `${wide(240)}@example.com`;
 const ids: Record<string, number> = {};
 
 beforeAll(async () => {
@@ -44,7 +45,7 @@ beforeAll(async () => {
   const names = { firstName: long(100), lastName: long(100) };
   const customer = await newCustomer(service, {
     ...names,
-    email: `${long(240)}@example.com`,
+    email: LONGEST_EMAIL,
     nationalId: `${long(49)}1`,
   });
   ids.customer = customer.id;
@@ -62,11 +63,12 @@ beforeAll(async () => {
   const employee = await done('POST', '/employees', { name: long(200) });
   await done('POST', '/users', {
     ...names,
-    email: `${long(240)}@example.com`,
+    email: LONGEST_EMAIL,
     password: 'long enough',
     role: 'viewer',
     employeeId: employee.id,
   });
+  await done('POST', '/users/invitations', { email: `${wide(239)}@example.com`, role: 'viewer' });
   await done('POST', '/payplans', {
     name: long(200),
     deposit: 1,
@@ -155,6 +157,7 @@ const LISTS: Record<string, () => string> = {
   '/reconciliations/statements/{id}/lines': () => `/reconciliations/statements/${ids.statement}/lines`,
   '/reports/payments': () => '/reports/payments?startDate=2020-01-01&endDate=2030-01-01',
   '/users': () => '/users',
+  '/users/invitations': () => '/users/invitations',
 };
 
 describe('the largest page of a list', () => {

@@ -575,7 +575,7 @@ describe('long reads', () => {
     await expect(prover.read('user 1', async () => 'then')).resolves.toBe('then');
     await slow;
     const slower = prover.read('user 1', (tx) => sql`select pg_sleep(5)`.execute(tx));
-    await expect(prover.read('user 1', async () => 'never')).rejects.toThrow('slot for proofs is busy');
+    await expect(prover.read('user 2', async () => 'never')).rejects.toThrow('slot for proofs is busy');
     await slower;
     await prover.close();
   });
