@@ -20,15 +20,32 @@ const MOST_UNREAD_BYTES = 64 * 1024 * 1024;
 
 /**
  * Load shedding. Takes as many requests at once as can be answered soon, and keeps as many bytes of answers as memory has
- * room for. The rest is refused quickly, which under overload is worth more to everyone than a late answer.
+ * room for. The rest is refused quickly, which under overload is worth more to everyone than a late answer. Small answers,
+ * and those that tell of a change, are always given.
  */
 export function shedLoad(app: HttpServer): void {
-  limitCalls(app);
-  limitUnreadBytes(app);
+  const endCall = limitCalls(app);
+  const unread = createUnreadLimit();
+  app.addHook<unknown>('onSend', (request, reply, payload, done) => {
+    // The work is done. How long the client takes to read the answer is no reason to refuse others.
+    if (!(payload instanceof Stream)) endCall(reply);
+    const bytes = largeAnswer(request, payload);
+    // Of a connection that has ended no further event tells.
+    if (!bytes || request.raw.socket.destroyed) return done(null, payload);
+    const caller = callerOf(request);
+    const refusal = request.method === 'GET' ? unread.refusal(caller) : undefined;
+    if (refusal) return done(refusal);
+    unread.add(caller, bytes.length);
+    reply.raw.once('close', () => unread.add(caller, -bytes.length));
+    done(null, bytes); // Text takes up to three times its bytes until it is sent.
+  });
 }
 
-/** Refuses requests before anything is looked up. */
-function limitCalls(app: HttpServer): void {
+/**
+ * Refuses requests before anything is looked up.
+ * @returns what is called when a call is worked off; it is called by itself when its connection ends.
+ */
+function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   const calls = { inFlight: 0, most: MOST_IN_FLIGHT };
   const notifications = { inFlight: 0, most: MOST_NOTIFICATIONS_IN_FLIGHT };
   const releases = new WeakMap<FastifyReply, () => void>();
@@ -54,43 +71,30 @@ function limitCalls(app: HttpServer): void {
     releases.set(reply, release);
     reply.raw.once('close', release);
   });
-  // The work is done. How long the client takes to read the answer is no reason to refuse others.
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (!(payload instanceof Stream)) releases.get(reply)?.();
-    done();
-  });
+  return (reply) => releases.get(reply)?.();
 }
 
-/**
- * Counts the bytes of large answers until their clients have taken them. Beyond the limits a large answer to a read is
- * replaced by a refusal; an answer that tells of a change, or a small one, is always given.
- */
-function limitUnreadBytes(app: HttpServer): void {
-  let unread = 0;
-  const unreadBy = new Map<string, number>();
+/** Counts the bytes of large answers until their clients have taken them. */
+function createUnreadLimit() {
+  let all = 0;
+  const byCaller = new Map<string, number>();
 
-  function count(caller: string, bytes: number): void {
-    unread += bytes;
-    const own = (unreadBy.get(caller) ?? 0) + bytes;
-    if (own === 0) unreadBy.delete(caller);
-    else unreadBy.set(caller, own);
+  function add(caller: string, bytes: number): void {
+    all += bytes;
+    const own = (byCaller.get(caller) ?? 0) + bytes;
+    if (own === 0) byCaller.delete(caller);
+    else byCaller.set(caller, own);
   }
 
-  app.addHook<unknown>('onSend', (request, reply, payload, done) => {
-    const bytes = largeAnswer(request, payload);
-    if (!bytes) return done(null, payload);
-    const caller = callerOf(request);
-    if (request.method === 'GET') {
-      const own = unreadBy.get(caller) ?? 0;
-      if (own >= MOST_UNREAD_BYTES_OF_CALLER) return done(unreadByCaller(own));
-      if (unread >= MOST_UNREAD_BYTES)
-        return done(busy('Too many answers are being read. Try again shortly.'));
-    }
-    count(caller, bytes.length);
-    reply.raw.once('close', () => count(caller, -bytes.length));
-    // Text takes up to three times its bytes until it is sent.
-    done(null, bytes);
-  });
+  /** Why a caller gets no further large answer now. */
+  function refusal(caller: string): AppError | undefined {
+    const own = byCaller.get(caller) ?? 0;
+    if (own >= MOST_UNREAD_BYTES_OF_CALLER) return unreadByCaller(own);
+    if (all >= MOST_UNREAD_BYTES) return busy('Too many answers are being read. Try again shortly.');
+    return undefined;
+  }
+
+  return { add, refusal };
 }
 
 /** The bytes of an answer that are worth counting. A stream brings only as many as its client takes. */

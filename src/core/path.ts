@@ -21,6 +21,7 @@ export function createPathLogger(app: FastifyInstance): (request: FastifyRequest
       const parts = pathOf(originalUrl).split('/', MOST_PARTS);
       return parts.map((part) => (words.has(part) ? part : '…')).join('/');
     }
+    if (!pattern.includes(':')) return pattern;
     const given = (params ?? {}) as Record<string, unknown>;
     return pattern.replace(/:(\w+)/g, (name, key) => (isId(given[key]) ? String(given[key]) : name));
   };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { useService } from '../harness.ts';
+import { newAccount, useService } from '../harness.ts';
 
 /** What one connection may cost. Floods and slow readers: test/security/slow-readers.security.ts. */
 const service = useService();
@@ -72,5 +72,33 @@ describe('requests that are sent before earlier ones are answered', () => {
     }
     const answers = await Promise.all(Array.from({ length: 100 }, () => service.call('GET', '/products')));
     expect(answers.filter(({ status }) => status !== 200)).toEqual([]);
+  });
+});
+
+describe('a large answer whose client has gone', () => {
+  it('is not counted as unread', async () => {
+    const { id: accountId } = await newAccount(service);
+    const items = Array.from({ length: 200 }, () => ({
+      description: '😀'.repeat(500),
+      quantity: 1,
+      unitPrice: 1,
+    }));
+    const path = `/invoices/${(await service.call('POST', '/invoices', { accountId, items })).body.data.id}`;
+    const blocker = new pg.Client(service.connection);
+    await blocker.connect();
+    try {
+      await blocker.query('begin; lock table invoice_items in access exclusive mode');
+      // Together 24 MB, where 16 MB may be unread.
+      for (let n = 0; n < 60; n++) {
+        const socket = await open();
+        socket.write(request(`/api${path}`));
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        socket.resetAndDestroy();
+      }
+    } finally {
+      await blocker.end();
+    }
+    await expect.poll(() => service.parts.pool.waitingCount, { timeout: 10_000 }).toBe(0);
+    for (let n = 0; n < 50; n++) expect((await service.call('GET', path)).status).toBe(200);
   });
 });
