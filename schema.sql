@@ -74,11 +74,15 @@ create table accounts (
   written_off_minor bigint not null default 0,
   paid_month date,
   paid_month_minor bigint not null default 0,
-  next_due_date date,
   written_off_on date,
   reprieved_on date,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
+  next_due_date date generated always as (
+CASE
+    WHEN (status <> ALL (ARRAY['cancelled'::account_status, 'written_off'::account_status])) THEN next_due_date(frequency, activation_date, deposit_minor, instalment_minor, (deposit_minor + (instalment_minor * instalment_count)), paid_minor)
+    ELSE NULL::date
+END) stored,
   constraint accounts_check CHECK (((paid_month IS NOT NULL) OR (paid_month_minor = 0))),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),

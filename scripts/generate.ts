@@ -76,7 +76,10 @@ function generateTables(): string {
     'import type { Int8 } from "./int8.ts";',
     'import type { Moment } from "./moment.ts";',
   ].join('\n');
-  return text.replace(/^(import type \{ ColumnType \} from "kysely";)$/m, `$1\n${imports}`);
+  const rows =
+    '/** A row of a table as it is read. */\nexport type Row<Table extends keyof DB> = Selectable<DB[Table]>;\n';
+  const kysely = 'import type { ColumnType, Selectable } from "kysely";';
+  return `${text.replace(/^import type \{ ColumnType \} from "kysely";$/m, `${kysely}\n${imports}`)}\n${rows}`;
 }
 
 async function generateSchema(): Promise<string> {

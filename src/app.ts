@@ -33,6 +33,9 @@ import { invoiceRoutes } from './invoices/routes.ts';
 import { kycRoutes } from './kyc/routes.ts';
 import { payPlanRoutes } from './pay-plans/routes.ts';
 import { paymentMethodRoutes } from './payment-methods/routes.ts';
+import { notificationRoutes } from './payments/notifications/routes.ts';
+import { webhookRoutes } from './payments/notifications/webhook-routes.ts';
+import { openReceiptQueue } from './payments/receipt-commands.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { createPrinter } from './printing/printer.ts';
 import { productRoutes } from './products/routes.ts';
@@ -44,7 +47,6 @@ import { reportRoutes } from './reports/routes.ts';
 import { statementRoutes } from './statements/routes.ts';
 import { type SettableClock, testClockRoutes } from './test-clock/routes.ts';
 import { userRoutes } from './users/routes.ts';
-import { webhookRoutes } from './webhooks/routes.ts';
 
 const GUESSES_PER_EMAIL = 10;
 const GUESS_WINDOW_SECONDS = 15 * 60;
@@ -97,6 +99,7 @@ export function buildApp({
   const printer = createPrinter(config);
 
   const work = createProviderStatementWork(context, log);
+  const receipts = openReceiptQueue(context);
 
   const app = createHttpServer(context, log);
   shedLoad(app);
@@ -107,6 +110,7 @@ export function buildApp({
   });
   app.addHook('onClose', async () => printer.close());
   app.addHook('onClose', () => work.stop());
+  app.addHook('onClose', () => receipts.close());
   app.setNotFoundHandler((request) => {
     throw unknownAddress(request.method, request.url);
   });
@@ -127,7 +131,8 @@ export function buildApp({
     kycRoutes(api, context);
     accountRoutes(api, context);
     statementRoutes(api, context, printer);
-    paymentRoutes(api, context);
+    paymentRoutes(api, context, receipts);
+    notificationRoutes(api, context);
     creditRoutes(api, context);
     reconciliationRoutes(api, context);
     providerStatementRoutes(api, context, { copies, work });
@@ -140,7 +145,7 @@ export function buildApp({
     reportRoutes(api, context, { copies, summaries });
     proofRoutes(api, context, prover);
     auditRoutes(api, context);
-    webhookRoutes(api, context);
+    webhookRoutes(api, context, receipts);
     if (testClock) testClockRoutes(api, testClock);
   }
 

@@ -8,7 +8,7 @@ import {
 import type { Context } from './core/context.ts';
 import { deleteOldAnswers } from './core/idempotency.ts';
 import type { Log } from './core/log.ts';
-import { retryPendingNotifications } from './payments/inbox.ts';
+import { retryPendingNotifications } from './payments/notifications/commands.ts';
 import { resumeProviderStatements } from './provider-statements/work.ts';
 
 const INTERVAL_MS = 60_000;

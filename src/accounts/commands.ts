@@ -1,42 +1,27 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import { compareDates, type PlainDate } from '../core/dates.ts';
-import { inTransaction, type Statement, type Tx, together } from '../core/db.ts';
+import { inTransaction, type Tx } from '../core/db.ts';
 import { invalidField, notFound } from '../core/errors.ts';
-import { insertEntries, type LedgerLine, postToLedger } from '../core/ledger.ts';
-import type { Minor } from '../core/money.ts';
 import type { AccountStatus, LedgerEvent, StatusCause } from '../core/tables.ts';
 import { findEmployee } from '../employees/store.ts';
+import { type Posted, post, postAll } from '../ledger/commands.ts';
+import type { AccountRow, Posting, PostingRows } from '../ledger/rules.ts';
+import { lockAccounts } from '../ledger/store.ts';
 import { findPayPlanRow } from '../pay-plans/store.ts';
 import { findProduct } from '../products/store.ts';
-import {
-  type Booking,
-  bookCancellation,
-  bookWriteOff,
-  checkMove,
-  describeLateness,
-  isBeyondGrace,
-  isClosed,
-  isToComplete,
-  paidMonthAfter,
-} from './rules.ts';
-import { nextItem, type Terms, totalMinor } from './schedule.ts';
+import { checkMove, describeLateness, isBeyondGrace, isToComplete } from './rules.ts';
+import type { Terms } from './schedule.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
 import {
-  type AccountRow,
-  accountUpdate,
-  booksOf,
   findCause,
   findCompletion,
   insertAccount,
   insertStatusChange,
   latenessOf,
   laterMoneyDate,
-  lockAccount,
   lockAccountsToActivate,
   lockAccountsToSuspend,
-  paidMonthOf,
-  termsOf,
   updateAccount,
 } from './store.ts';
 
@@ -46,7 +31,6 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
   const terms = await termsFor(context, body, day);
   const employeeId = await employeeFor(context, actor, body);
   const status = compareDates(terms.activationDate, day) <= 0 ? 'active' : 'pending';
-  const total = totalMinor(terms);
   return inTransaction(context.db, async (tx) => {
     const account = await insertAccount(tx, {
       customerId: body.customerId,
@@ -55,18 +39,12 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
       employeeId,
       status,
       terms,
-      receivableMinor: total,
-      nextDueDate: nextItem(terms, 0n)?.date ?? null,
     });
-    await postToLedger(tx, {
+    const opened = await post(tx, new Map([[account.id, account]]), {
       event: 'account_opened',
-      accountId: account.id,
-      paymentId: null,
       valueDate: day,
-      lines: [
-        { ledgerAccount: 'receivable', amountMinor: total },
-        { ledgerAccount: 'sales', amountMinor: -total },
-      ],
+      movements: [{ accountId: account.id, movement: { kind: 'open' } }],
+      contra: [],
     });
     await insertStatusChange(tx, {
       accountId: account.id,
@@ -83,7 +61,7 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
       resourceId: account.id,
       after: { ...body, status },
     });
-    return account;
+    return opened.get(account.id) ?? account;
   });
 }
 
@@ -95,14 +73,14 @@ export async function changeAccount(
   body: AccountChanges,
 ): Promise<AccountRow> {
   return inTransaction(context.db, async (tx) => {
-    const account = await lockAccount(tx, id);
+    const account = (await lockAccounts(tx, [id])).get(id);
     if (!account) throw notFound('account', id);
     const { status: to, reason } = body;
     if (to === undefined) throw invalidField('status', 'is required: a reason explains a change of status');
     if (to === account.status) return account;
     checkMove(account.status, to, reason);
     const moved = await moveAccount(tx, context, actor, account, { to, reason: reason ?? null });
-    return completeIfPaid(tx, context, moved);
+    return followPayments(tx, context, moved);
   });
 }
 
@@ -120,9 +98,9 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
     const batch = await inTransaction(context.db, async (tx) => {
       const accounts = await lockAccountsToActivate(tx, today(context), batchSize);
       for (const account of accounts) {
-        const date = account.activation_date;
+        const { activation_date: date } = account;
         const active = await moveAccount(tx, context, SYSTEM, account, { to: 'active', reason: null, date });
-        await completeIfPaid(tx, context, active, await laterMoneyDate(tx, account.id, date));
+        await followPayments(tx, context, active, { date: await laterMoneyDate(tx, account.id, date) });
       }
       return accounts.length;
     });
@@ -163,59 +141,68 @@ export async function suspendLateAccounts(
   return suspended;
 }
 
-interface MoneyMove {
-  event: LedgerEvent;
-  paymentId: number | null;
-  creditMoveId?: number;
-  valueDate: PlainDate;
-  booking: Booking;
-  /** The ledger's line on the other side. */
-  contra: LedgerLine;
-}
-
 /**
- * Books money onto or off an account that the transaction has locked: the entries, and what follows for
- * the account.
- */
-export async function bookOnAccount(
-  tx: Tx,
-  context: Context,
-  account: AccountRow,
-  move: MoneyMove,
-): Promise<AccountRow> {
-  const { booking, contra, ...event } = move;
-  const entries = insertEntries({ ...event, accountId: account.id, lines: [contra, ...booking.lines] });
-  const settled = await settleAccount(tx, context, account, move, entries);
-  return settled.account;
-}
-
-/**
- * What follows for a locked account from entries: the balances, the first unpaid date, completion or its undoing,
- * and the end of a suspension for non-payment, together.
+ * Posts money events to accounts that the transaction has locked, and does what follows from what is paid then: an
+ * account completes or is no longer complete, and a suspension for non-payment ends.
  *
- * @param posting the statement that posts the entries, where that is still to be done.
- * @returns the account, and the rows that the statement returned.
+ * @returns for each posting why it was refused, and the accounts as they are now.
  */
-export async function settleAccount<Row>(
+export async function postAllToAccounts(
+  tx: Tx,
+  context: Context,
+  accounts: ReadonlyMap<number, AccountRow>,
+  postings: readonly Posting[],
+  further?: PostingRows,
+): Promise<Posted> {
+  const posted = await postAll(tx, accounts, postings, further);
+  for (const account of posted.accounts.values()) {
+    if (!mayMove(account, today(context))) continue;
+    const event = postings.findLast(({ movements }) =>
+      movements.some((one) => one.accountId === account.id),
+    )?.event;
+    const settled = await followPayments(tx, context, account, { event });
+    posted.accounts.set(account.id, settled);
+  }
+  return posted;
+}
+
+/** Posts one money event, as `postAllToAccounts`. @throws AppError where its account refuses it. */
+export async function postToAccounts(
+  tx: Tx,
+  context: Context,
+  accounts: ReadonlyMap<number, AccountRow>,
+  posting: Posting,
+): Promise<Posted['accounts']> {
+  const { refusals, accounts: changed } = await postAllToAccounts(tx, context, accounts, [posting]);
+  if (refusals[0]) throw refusals[0];
+  return changed;
+}
+
+/** Whether what is paid may ask for another status. */
+function mayMove(account: AccountRow, day: PlainDate): boolean {
+  const [paid, total] = [BigInt(account.paid_minor), BigInt(account.total_minor)];
+  return (
+    isToComplete(account.status, paid, total) ||
+    (account.status === 'completed' && paid < total) ||
+    (account.status === 'suspended' && !isBeyondGrace(latenessOf(account), day))
+  );
+}
+
+/**
+ * @param event the money event that changed what is paid, for the reason of a move.
+ * @param date the business day of a completion; default: today.
+ */
+async function followPayments(
   tx: Tx,
   context: Context,
   account: AccountRow,
-  { booking: { after }, event, valueDate }: Pick<MoneyMove, 'booking' | 'event' | 'valueDate'>,
-  ...posting: Statement<Row>[]
-): Promise<{ account: AccountRow; posted: Row[] }> {
-  const { status, reason, cause } = await statusAfter(tx, account, after.paidMinor, event);
-  const update = accountUpdate(tx, account.id, {
-    books: after,
-    paidMonth: paidMonthAfter(paidMonthOf(account), valueDate, after.paidMinor - BigInt(account.paid_minor)),
-    nextDueDate: nextDueDateOf(account, status, after.paidMinor),
-    ...(status !== account.status && { status, reason }),
-  });
-  const [[booked], posted = []] = await together<[AccountRow, ...Row[]]>(tx, update, ...posting);
-  if (!booked) throw new Error(`Account ${account.id} was locked and is gone.`);
-  if (status !== account.status) {
-    await recordMove(tx, context, SYSTEM, account, { to: status, reason, cause });
-  }
-  return { account: await reactivateIfPaid(tx, context, booked), posted };
+  { event, date = today(context) }: { event?: LedgerEvent | undefined; date?: PlainDate } = {},
+): Promise<AccountRow> {
+  const { status, reason, cause } = await statusAfter(tx, account, event);
+  if (status === account.status) return reactivateIfPaid(tx, context, account);
+  const moved = await updateAccount(tx, account.id, { status, reason });
+  await recordMove(tx, context, SYSTEM, account, { to: status, reason, cause, date });
+  return reactivateIfPaid(tx, context, moved);
 }
 
 async function termsFor(context: Context, body: NewAccount, day: PlainDate): Promise<Terms> {
@@ -265,21 +252,18 @@ async function moveAccount(
   move: StatusMove,
 ): Promise<AccountRow> {
   const { to, reason, date: day = today(context) } = move;
-  const booking = bookingOfMove(account, to);
-  if (booking) {
-    await postToLedger(tx, {
-      event: to === 'cancelled' ? 'account_cancelled' : 'account_written_off',
-      accountId: account.id,
-      paymentId: null,
+  const movement = MONEY_MOVES[to];
+  if (movement) {
+    await post(tx, new Map([[account.id, account]]), {
+      event: movement.event,
       valueDate: day,
-      lines: booking.lines,
+      movements: [{ accountId: account.id, movement: { kind: movement.kind } }],
+      contra: [],
     });
   }
   const moved = await updateAccount(tx, account.id, {
     status: to,
     reason,
-    nextDueDate: nextDueDateOf(account, to, BigInt(account.paid_minor)),
-    ...(booking && { books: booking.after }),
     ...(to === 'active' && actor.userId !== null && { reprievedOn: day }),
     ...(to === 'written_off' && { writtenOffOn: day }),
   });
@@ -287,24 +271,11 @@ async function moveAccount(
   return moved;
 }
 
-function bookingOfMove(account: AccountRow, to: AccountStatus): Booking | undefined {
-  if (to === 'cancelled') return bookCancellation(booksOf(account));
-  if (to === 'written_off') return bookWriteOff(booksOf(account));
-  return undefined;
-}
-
-async function completeIfPaid(
-  tx: Tx,
-  context: Context,
-  account: AccountRow,
-  date = today(context),
-): Promise<AccountRow> {
-  const { status, reason } = await statusAfter(tx, account, BigInt(account.paid_minor));
-  if (status === account.status) return account;
-  const completed = await updateAccount(tx, account.id, { status, reason });
-  await recordMove(tx, context, SYSTEM, account, { to: status, reason, date });
-  return completed;
-}
+/** The statuses that are a money event, too. */
+const MONEY_MOVES: { [S in AccountStatus]?: { event: LedgerEvent; kind: 'cancel' | 'write_off' } } = {
+  cancelled: { event: 'account_cancelled', kind: 'cancel' },
+  written_off: { event: 'account_written_off', kind: 'write_off' },
+};
 
 /** Ends a suspension that the lateness policy began, once the account is within its days of grace again. */
 async function reactivateIfPaid(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
@@ -316,8 +287,8 @@ async function reactivateIfPaid(tx: Tx, context: Context, account: AccountRow): 
 }
 
 /** The status that follows from what is paid: completed, or what it was before it was completed. */
-async function statusAfter(tx: Tx, account: AccountRow, paidMinor: Minor, event?: LedgerEvent) {
-  const total = BigInt(account.total_minor);
+async function statusAfter(tx: Tx, account: AccountRow, event?: LedgerEvent) {
+  const [paidMinor, total] = [BigInt(account.paid_minor), BigInt(account.total_minor)];
   if (isToComplete(account.status, paidMinor, total))
     return { status: 'completed' as const, reason: 'paid in full', cause: null };
   if (account.status === 'completed' && paidMinor < total) {
@@ -327,12 +298,6 @@ async function statusAfter(tx: Tx, account: AccountRow, paidMinor: Minor, event?
     return { status: status ?? 'active', reason, cause: cause ?? null };
   }
   return { status: account.status, reason: account.status_reason, cause: null };
-}
-
-/** The date of the first item that is not fully paid; null where nothing falls due any more. */
-function nextDueDateOf(account: AccountRow, status: AccountStatus, paidMinor: Minor): PlainDate | null {
-  if (isClosed(status)) return null;
-  return nextItem(termsOf(account), paidMinor)?.date ?? null;
 }
 
 async function recordMove(

@@ -5,6 +5,7 @@ import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { repeatable } from '../core/idempotency.ts';
+import type { AccountRow } from '../ledger/rules.ts';
 import { changeAccount, openAccount } from './commands.ts';
 import {
   Account,
@@ -14,7 +15,7 @@ import {
   StatusChange,
   statusChangeList,
 } from './schema.ts';
-import { type AccountRow, findAccountRow, listAccounts, listStatusChanges, toAccount } from './store.ts';
+import { findAccountRow, listAccounts, listStatusChanges, toAccount } from './store.ts';
 
 export function accountRoutes(api: Api, context: Context): void {
   const answer = (row: AccountRow) => toAccount(row, context.currency, today(context));

@@ -1,17 +1,16 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import { amountOf, type Context, type Currency, today } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { type Db, lookUp, type Tx, UNNAMED, violatedForeignKey } from '../core/db.ts';
 import { notFound } from '../core/errors.ts';
 import { fetchPage } from '../core/list-page.ts';
 import type { ListPlan } from '../core/list-query.ts';
-import type { Minor } from '../core/money.ts';
-import type { AccountStatus, Accounts, StatusCause } from '../core/tables.ts';
+import type { AccountStatus, StatusCause } from '../core/tables.ts';
+import type { AccountRow } from '../ledger/rules.ts';
+import { balanceOf } from '../ledger/rules.ts';
 import { formatAccountNumber, readAccountNumber } from './account-number.ts';
-import { type AccountBooks, balanceOf, isClosed, type Lateness, type PaidMonth } from './rules.ts';
+import { isClosed, type Lateness } from './rules.ts';
 import { position, type Terms } from './schedule.ts';
-
-export type AccountRow = Selectable<Accounts>;
 
 export interface NewAccountRow {
   customerId: number;
@@ -20,8 +19,6 @@ export interface NewAccountRow {
   employeeId: number | null;
   status: AccountStatus;
   terms: Terms;
-  receivableMinor: Minor;
-  nextDueDate: PlainDate | null;
 }
 
 /** @throws AppError NOT_FOUND naming the field that refers to nothing. */
@@ -42,8 +39,7 @@ export async function insertAccount(tx: Tx, account: NewAccountRow): Promise<Acc
         instalment_count: terms.instalmentCount,
         frequency: terms.frequency,
         grace_days: terms.graceDays,
-        receivable_minor: account.receivableMinor,
-        next_due_date: account.nextDueDate,
+        receivable_minor: 0, // Until the sale is posted.
       })
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -66,60 +62,31 @@ export async function findAccountRow(db: Db, id: number): Promise<AccountRow | u
   return row;
 }
 
-/**
- * The account's row lock comes before that of any of its payments. Like every lock of accounts, payments and
- * notifications it lets their keys be referred to, so that a new row elsewhere waits for none of them.
- */
-export async function lockAccount(tx: Tx, id: number): Promise<AccountRow | undefined> {
-  const { rows } = await accountLock(id).execute(tx);
-  return rows[0];
-}
-
-/** The statement of `lockAccount`, to be sent together with others. */
-export function accountLock(id: number): RawBuilder<AccountRow> {
-  return sql`select * from accounts where id = ${id} for no key update`;
-}
-
-export interface AccountUpdate {
-  books?: Omit<AccountBooks, 'status' | 'totalMinor'>;
-  paidMonth?: PaidMonth;
-  nextDueDate?: PlainDate | null;
-  status?: AccountStatus;
-  reason?: string | null;
+interface AccountUpdate {
+  status: AccountStatus;
+  reason: string | null;
   reprievedOn?: PlainDate;
   writtenOffOn?: PlainDate;
 }
 
 /** Writes to an account that the transaction has locked. */
-export function updateAccount(tx: Tx, id: number, update: AccountUpdate): Promise<AccountRow> {
-  return accountUpdate(tx, id, update).executeTakeFirstOrThrow();
-}
-
-/** The statement of `updateAccount`, to be sent together with others. */
-export function accountUpdate(
+export function updateAccount(
   tx: Tx,
   id: number,
-  { books, paidMonth, nextDueDate, status, reason, reprievedOn, writtenOffOn }: AccountUpdate,
-) {
+  { status, reason, reprievedOn, writtenOffOn }: AccountUpdate,
+): Promise<AccountRow> {
   return tx
     .updateTable('accounts')
     .set({
-      ...(books && {
-        paid_minor: books.paidMinor,
-        receivable_minor: books.receivableMinor,
-        credit_minor: books.creditMinor,
-        written_off_minor: books.writtenOffMinor,
-      }),
-      ...(paidMonth && { paid_month: paidMonth.month, paid_month_minor: paidMonth.minor }),
-      ...(nextDueDate !== undefined && { next_due_date: nextDueDate }),
-      ...(status !== undefined && { status }),
-      ...(reason !== undefined && { status_reason: reason }),
+      status,
+      status_reason: reason,
       ...(reprievedOn !== undefined && { reprieved_on: reprievedOn }),
       ...(writtenOffOn !== undefined && { written_off_on: writtenOffOn }),
       updated_at: sql`business_now()`,
     })
     .where('id', '=', id)
-    .returningAll();
+    .returningAll()
+    .executeTakeFirstOrThrow();
 }
 
 export interface StatusChangeRow {
@@ -309,21 +276,6 @@ export function termsOf(row: ShownAccountRow): Terms {
     graceDays: row.grace_days,
     activationDate: row.activation_date,
   };
-}
-
-export function booksOf(row: AccountRow): AccountBooks {
-  return {
-    status: row.status,
-    totalMinor: BigInt(row.total_minor),
-    paidMinor: BigInt(row.paid_minor),
-    receivableMinor: BigInt(row.receivable_minor),
-    creditMinor: BigInt(row.credit_minor),
-    writtenOffMinor: BigInt(row.written_off_minor),
-  };
-}
-
-export function paidMonthOf(row: AccountRow): PaidMonth {
-  return { month: row.paid_month, minor: BigInt(row.paid_month_minor) };
 }
 
 export function latenessOf(row: AccountRow): Lateness {

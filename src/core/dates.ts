@@ -25,7 +25,6 @@ interface Civil {
 }
 
 const DAY_MS = 86_400_000;
-const EAST_AFRICA_OFFSET_MS = 3 * 3_600_000;
 const EPOCH_DAY_OF_0000_01_01 = -719_528;
 const EPOCH_DAY_OF_9999_12_31 = 2_932_896;
 
@@ -164,12 +163,11 @@ export function parseTimestamp(text: string): Date | undefined {
 }
 
 /**
- * Reads the mobile-money provider's TransTime, yyyyMMddHHmmss in East Africa Time (UTC+3 all year) with no
- * zone in the text.
+ * Reads yyyyMMddHHmmss, a time of a place that is the same number of hours ahead of UTC all year.
  *
  * @returns undefined for any other text and for a time that does not exist (hour 24, second 60, 30 February).
  */
-export function parseEastAfricaTime(text: string): Date | undefined {
+export function parseCompactTime(text: string, hoursAhead: number): Date | undefined {
   if (!/^[0-9]{14}$/.test(text)) return undefined;
   const date = parsePlainDate(`${text.slice(0, 4)}-${text.slice(4, 6)}-${text.slice(6, 8)}`);
   const hour = Number(text.slice(8, 10));
@@ -177,7 +175,7 @@ export function parseEastAfricaTime(text: string): Date | undefined {
   const second = Number(text.slice(12, 14));
   if (date === undefined || hour > 23 || minute > 59 || second > 59) return undefined;
   const timeOfDayMs = ((hour * 60 + minute) * 60 + second) * 1000;
-  return new Date(epochDayOf(date) * DAY_MS + timeOfDayMs - EAST_AFRICA_OFFSET_MS);
+  return new Date(epochDayOf(date) * DAY_MS + timeOfDayMs - hoursAhead * 3_600_000);
 }
 
 function civilOf(date: PlainDate): Civil {

@@ -1,16 +1,19 @@
-import type { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   CompiledQuery,
-  type DialectAdapter,
+  type DatabaseConnection,
+  type Dialect,
+  DummyDriver,
   Kysely,
+  type KyselyPlugin,
   type PostgresCursor,
   PostgresDialect,
   type PostgresPoolClient,
   type PostgresQueryResult,
+  type QueryExecutor,
   type RawBuilder,
   sql,
-  type Transaction,
+  Transaction,
 } from 'kysely';
 import pg from 'pg';
 import { AppError, unavailable } from './errors.ts';
@@ -45,12 +48,6 @@ export interface DatabaseOptions {
   onConnectionLost(error: Error): void;
 }
 
-interface Database {
-  db: Db;
-  pool: pg.Pool;
-  close(): Promise<void>;
-}
-
 /** What PostgreSQL holds every request to, by the names of its settings. */
 export const SESSION_TIMEOUTS_MS = {
   statement_timeout: 5_000,
@@ -75,7 +72,47 @@ export const columnTypes: pg.CustomTypesConfig = {
   },
 };
 
-export function openDatabase(options: DatabaseOptions): Database {
+/** What requests work on: statements of their own take any free connection of the pool. */
+export class Database extends Kysely<DB> {
+  readonly dialect: Dialect;
+  readonly pool: pg.Pool;
+  /** Connections for quick reads that all requests share; undefined without named statements. */
+  readonly lookUps: LookUps | undefined;
+  /** Of each `select … from …` that lists have sent, how its rows are read from JSON. */
+  readonly rowReaders = new Map<string, Promise<(row: unknown) => unknown>>();
+
+  constructor(dialect: Dialect, pool: pg.Pool, lookUps?: LookUps, plugins: KyselyPlugin[] = []) {
+    super({ dialect, plugins });
+    this.dialect = dialect;
+    this.pool = pool;
+    this.lookUps = lookUps;
+  }
+
+  override withPlugin(plugin: KyselyPlugin): Database {
+    return new Database(this.dialect, this.pool, this.lookUps, [plugin]);
+  }
+}
+
+/**
+ * A transaction whose statements are pipelined: each is sent at once, without waiting for the answers of those before
+ * it, and they run in the order in which they were sent. `Promise.all` of several costs one round trip.
+ */
+class PipelinedTransaction extends Transaction<DB> {
+  readonly database: Database;
+
+  constructor(database: Database, executor: QueryExecutor, connection: DatabaseConnection) {
+    const { dialect } = database;
+    super({
+      config: { dialect },
+      dialect,
+      driver: new DummyDriver(), // Of a transaction nothing asks for it.
+      executor: executor.withConnectionProvider({ provideConnection: (use) => use(connection) }),
+    });
+    this.database = database;
+  }
+}
+
+export function openDatabase(options: DatabaseOptions) {
   const target =
     typeof options.connection === 'string' ? { connectionString: options.connection } : options.connection;
   const statementTimeoutMs = options.statementTimeoutMs ?? SESSION_TIMEOUTS_MS.statement_timeout;
@@ -87,7 +124,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...(!options.pooled && { ...SESSION_TIMEOUTS_MS, statement_timeout: statementTimeoutMs }),
     query_timeout: statementTimeoutMs + QUERY_TIMEOUT_MARGIN_MS,
     types: columnTypes,
-    pipeline: true, // for `together` and `sendLast`; whoever waits for each answer notices nothing of it
+    pipeline: true,
   };
   const pool = new pg.Pool({ ...settings, max: options.poolSize, idleTimeoutMillis: 30_000 });
   // Without these two listeners a restart of PostgreSQL would end the process: an `error` event
@@ -95,25 +132,16 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on('error', options.onConnectionLost);
   pool.on('connect', (client) => client.on('error', options.onConnectionLost));
   if (options.testClock) followClock(pool, options.testClock);
-
-  const db = new Kysely<DB>({
-    dialect: new PostgresDialect({ pool: guardedPool(pool, options.prepare) }),
-  });
-  const shared = options.prepare ? openLookUps(settings, options.onConnectionLost) : undefined;
-  if (shared) lookUps.set(db, shared);
-  pools.set(db.getExecutor().adapter, pool);
+  const lookUps = options.prepare ? openLookUps(settings, options.onConnectionLost) : undefined;
+  const dialect = new PostgresDialect({ pool: guardedPool(pool, options.prepare) });
   return {
-    db,
+    db: new Database(dialect, pool, lookUps),
     pool,
     close: async () => {
-      await Promise.all([pool.end(), shared?.close()]);
+      await Promise.all([pool.end(), lookUps?.close()]);
     },
   };
 }
-
-const lookUps = new WeakMap<Db, LookUps>();
-/** By what a database has in common with its transactions and whatever else is made from it. */
-const pools = new WeakMap<DialectAdapter, pg.Pool>();
 
 /**
  * Finds a few rows by their key, or in the order of an index. Outside a transaction the statement shares a connection
@@ -127,72 +155,37 @@ export async function lookUp<Row>(
   values: readonly unknown[],
   line: Line = 'rows',
 ): Promise<Row[]> {
-  const shared = lookUps.get(db);
-  if (shared) return shared.find<Row>(line, text, values);
+  if (db instanceof Database && db.lookUps) return db.lookUps.find<Row>(line, text, values);
   return (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 }
 
-/** What a `select … from …` gives: names and types, which Kysely does not tell. */
-export async function selectedColumns(db: Db, select: string): Promise<pg.FieldDef[]> {
-  const pool = pools.get(db.getExecutor().adapter);
-  if (!pool) throw new Error('Only what openDatabase has opened tells its columns.');
-  return (await pool.query(`${select} limit 0`)).fields;
+/** The database behind a handle that is itself, or a transaction of `inTransaction` or `inSnapshot`. */
+export function databaseOf(db: Db | Tx): Database {
+  if (db instanceof Database) return db;
+  if (db instanceof PipelinedTransaction) return db.database;
+  throw new Error('Only a database of openDatabase, or a transaction on it, is known here.');
 }
 
-/** What Kysely has built, before it is sent. */
-export interface Statement<Row> {
-  compile(db: Db): CompiledQuery<Row>;
-}
+/** The commit was sent and its answer lost: the work may be done or not. Whoever repeats it must ask first. */
+export class CommitUnknown extends Error {}
 
-/**
- * Sends statements of a transaction one behind the other and then waits for all their answers: one round trip
- * instead of one each. They run in their order, each seeing what was committed before it began.
- *
- * @returns the rows of each. @throws what the first of them failed with, once all have ended.
- */
-export async function together<Rows extends readonly unknown[]>(
-  tx: Tx,
-  ...statements: { [K in keyof Rows]: Statement<Rows[K]> }
-): Promise<{ [K in keyof Rows]: Rows[K][] }> {
-  const outcomes = await tx.getExecutor().provideConnection((connection) =>
-    Promise.allSettled(
-      // Kysely's own `execute` would wait for each.
-      statements.map((statement) => connection.executeQuery(statement.compile(tx))),
-    ),
-  );
-  return outcomes.map((outcome) => {
-    if (outcome.status === 'rejected') throw outcome.reason;
-    return outcome.value.rows;
-  }) as { [K in keyof Rows]: Rows[K][] };
-}
-
-/** Of the transactions that `inTransaction` runs: what was sent by `sendLast`. */
-const lastStatements = new WeakMap<Tx, { answer?: Promise<unknown> }>();
-
-/**
- * Sends the last statement of a transaction; the commit goes out behind it, without waiting for its answer. Should
- * PostgreSQL refuse it, it makes a rollback of that commit, and `inTransaction` throws what was refused. The statement
- * gives no rows and has texts and numbers alone, so that nothing but PostgreSQL can refuse it.
- */
-export async function sendLast(tx: Tx, statement: Statement<unknown>): Promise<void> {
-  const last = lastStatements.get(tx);
-  if (!last || last.answer) throw new Error('A transaction of inTransaction has one last statement.');
-  await tx.getExecutor().provideConnection(async (connection) => {
-    last.answer = connection.executeQuery(statement.compile(tx));
-    last.answer.catch(() => {}); // inTransaction throws it; should the commit fail before, it throws that
-  });
+/** Whether a transaction that failed has surely left no trace. */
+export function changedNothing(error: unknown): boolean {
+  return !(error instanceof CommitUnknown);
 }
 
 /**
  * Runs the work in one transaction and runs it again, at most three times, when it lost a race or
  * PostgreSQL broke a deadlock or a serialization cycle by undoing it; as often as there may be connections, when
  * their named statements have gone stale. Given a transaction, the work joins that one.
+ *
+ * @throws CommitUnknown when nobody can say whether the transaction was committed.
  */
 export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTx(db)) return work(db); // part of a larger transaction, which is the one to be run again
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runOnce(db, work);
+      return await runOnce(databaseOf(db), BEGIN, work);
     } catch (error) {
       if (attempt > (isStale(error) ? MOST_STALE_CONNECTIONS : 3) || !isRetryable(error)) {
         throw await withExistingId(db, error);
@@ -210,14 +203,41 @@ async function withExistingId(db: Db, error: unknown): Promise<unknown> {
   return error;
 }
 
-async function runOnce<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
-  const last: { answer?: Promise<unknown> } = {};
-  const result = await db.transaction().execute((tx) => {
-    lastStatements.set(tx, last);
-    return work(tx);
+const BEGIN = CompiledQuery.raw('begin; set local plan_cache_mode = force_generic_plan');
+const BEGIN_SNAPSHOT = CompiledQuery.raw('begin isolation level repeatable read read only');
+const COMMIT = CompiledQuery.raw('commit');
+const ROLLBACK = CompiledQuery.raw('rollback');
+
+/** @throws CommitUnknown when nobody can say whether the transaction was committed. */
+function runOnce<T>(
+  database: Database,
+  begin: CompiledQuery,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  return database.connection().execute(async (reserved) => {
+    const executor = reserved.getExecutor();
+    const connection = await executor.provideConnection(async (held) => held);
+    // Sent together with the first statements of the work; whatever follows one that fails fails, too.
+    const begun = connection.executeQuery(begin);
+    const working = work(new PipelinedTransaction(database, executor, connection));
+    let result: T;
+    try {
+      [, result] = await Promise.all([begun, working]);
+    } catch (error) {
+      await Promise.allSettled([begun, working]);
+      // What cannot be rolled back here ends with its connection, which is closed then.
+      await connection.executeQuery(ROLLBACK).catch(() => {});
+      throw error;
+    }
+    try {
+      await connection.executeQuery(COMMIT);
+    } catch (error) {
+      if (isLostConnection(error)) throw new CommitUnknown('the answer to a commit was lost', { cause: error });
+      await connection.executeQuery(ROLLBACK).catch(() => {});
+      throw error;
+    }
+    return result;
   });
-  await last.answer;
-  return result;
 }
 
 /**
@@ -236,7 +256,7 @@ export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => P
 
 /** Runs the work with a shorter time-out for each of its statements than the connection has: see `isTimeout`. */
 export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return db.transaction().execute(async (tx) => {
+  return runOnce(databaseOf(db), BEGIN, async (tx) => {
     await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
     return work(tx);
   });
@@ -253,7 +273,7 @@ export function isTimeout(error: unknown): boolean {
  */
 export async function inSnapshot<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTx(db)) return work(db);
-  return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work);
+  return runOnce(databaseOf(db), BEGIN_SNAPSHOT, work);
 }
 
 const DELETED_AT_ONCE = 5_000;
@@ -343,6 +363,7 @@ const UNAVAILABLE_MESSAGES = new Set([
 export function asUnavailable(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   if (error instanceof LostRace || isStale(error)) return unavailable(error, 1);
+  if (error instanceof CommitUnknown) return unavailable(error);
   const state = sqlState(error);
   if (state !== undefined) return UNAVAILABLE_STATES.test(state) ? unavailable(error) : undefined;
   return isLostConnection(error) ? unavailable(error) : undefined;
@@ -379,6 +400,14 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
   const nameOf = nameStatements('s');
   let broken = false;
 
+  /** Statements that are sent in one turn of the event loop go out in one packet. */
+  function holdUntilTick(): void {
+    const { stream } = client.connection;
+    if (stream.writableCorked > 0) return;
+    stream.cork();
+    process.nextTick(() => stream.uncork());
+  }
+
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   function query(text: unknown, values: readonly unknown[] = []): unknown {
@@ -386,7 +415,7 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
     // A query may have all its values written out; what only begins or ends a transaction is planned by nobody.
     const isPlanned = values.length > 0 || text.startsWith('select ');
     const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
-    holdUntilTick(client.connection.stream);
+    holdUntilTick();
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
       broken ||= !(error instanceof pg.DatabaseError) || isStale(error);
       throw error;
@@ -394,13 +423,6 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
   }
 
   return { query, release: () => client.release(broken) };
-}
-
-/** What is written before the next tick goes out in one packet: a transaction's statements that are sent together. */
-function holdUntilTick(stream: Writable): void {
-  if (stream.writableCorked > 0) return;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
 }
 
 /**

@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { sql } from 'kysely';
+import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Context } from './context.ts';
-import { type Db, deleteInBatches, inTransaction, sendLast, sqlState, type Tx } from './db.ts';
+import { type Db, deleteInBatches, inTransaction, sqlState, type Tx } from './db.ts';
 import { AppError, invalidField } from './errors.ts';
 import { actorOf } from './gate.ts';
+import type { IdempotencyKeys } from './tables.ts';
 
 /**
  * A POST that is safe to repeat: with an `Idempotency-Key`, the answer is stored in the transaction of
@@ -26,18 +27,101 @@ export async function repeatable<Answer>(
   reply: FastifyReply,
   work: (context: Context) => Promise<Answer>,
 ): Promise<Answer> {
-  if (!request.routeOptions.config.repeatable) throw new Error('This route does not declare repeatable.');
-  const key = readKey(request);
+  const key = idempotencyKeyOf(context, request);
   if (key === undefined) return work(context);
   return inTransaction(context.db, async (tx) => {
-    const claim = claimOf(context, request, key);
-    if (await insertClaim(tx, claim)) {
+    if (await insertKey(tx, key)) {
       const answer = await work({ ...context, db: tx });
-      await keepAnswer(tx, claim, reply.statusCode, answer);
+      await keepAnswer(tx, key, reply.statusCode, answer);
       return answer;
     }
-    return replay<Answer>(await getClaim(tx, claim), claim, reply);
+    const [stored] = await findAnswers(tx, [key]);
+    if (!stored) throw new Error('A committed key holds an answer.');
+    const kept = readAnswer(stored, key);
+    if (kept instanceof AppError) throw kept;
+    return replay<Answer>(reply, kept);
   });
+}
+
+/** The `Idempotency-Key` of a request, bound to who sent it, where to and with which body. */
+export interface IdempotencyKey {
+  userId: number;
+  path: string;
+  key: string;
+  bodyHash: Buffer;
+}
+
+/** An answer that was given under a key before. */
+export interface KeptAnswer {
+  status: number;
+  /** JSON text. */
+  answer: string;
+}
+
+/** @returns undefined where the request brings no key. @throws AppError VALIDATION_ERROR for one of a wrong length. */
+export function idempotencyKeyOf({ secret }: Context, request: FastifyRequest): IdempotencyKey | undefined {
+  if (!request.routeOptions.config.repeatable) throw new Error('This route does not declare repeatable.');
+  const key = readKey(request);
+  if (key === undefined) return undefined;
+  const { userId } = actorOf(request);
+  if (userId === null) throw new Error('A repeatable route needs a signed-in user.');
+  // Keyed, because a body may hold a password: a plain hash that is kept would let it be guessed.
+  const bodyHash = createHmac('sha256', secret).update(canonical(request.body)).digest();
+  return { userId, path: addressOf(request), key, bodyHash };
+}
+
+/** What names a key among all locks: whoever works under it holds this one. */
+export function lockNameOf({ userId, path, key }: IdempotencyKey): string {
+  return `idempotency key ${userId} ${path} ${key}`;
+}
+
+/** The row that keeps the answer to a key. */
+export function answerRow(
+  { userId, path, key, bodyHash }: IdempotencyKey,
+  status: number,
+  answer: unknown,
+): Insertable<IdempotencyKeys> {
+  return { user_id: userId, path, key, body_hash: bodyHash, status, answer: JSON.stringify(answer) };
+}
+
+/** The answers that are kept under keys, in their order; undefined for a key that is new. */
+export async function findAnswers(
+  tx: Tx,
+  keys: readonly IdempotencyKey[],
+): Promise<(StoredAnswer | undefined)[]> {
+  if (keys.length === 0) return [];
+  const { rows } = await sql<StoredAnswer & { at: number }>`
+    select given.at::int as at, k.body_hash, k.status, k.answer
+    from unnest(${keys.map(({ userId }) => userId)}::bigint[], ${keys.map(({ path }) => path)}::text[],
+      ${keys.map(({ key }) => key)}::text[]) with ordinality as given (user_id, path, key, at)
+    join idempotency_keys k on k.user_id = given.user_id and k.path = given.path and k.key = given.key`.execute(
+    tx,
+  );
+  const found = new Map(rows.map((row) => [row.at, row]));
+  return keys.map((_, at) => found.get(at + 1));
+}
+
+export type StoredAnswer = Pick<Selectable<IdempotencyKeys>, 'body_hash' | 'status' | 'answer'>;
+
+/** The answer to give again; an error (422) where the key was used with another body. */
+export function readAnswer(
+  { body_hash: hash, status, answer }: StoredAnswer,
+  key: IdempotencyKey,
+): KeptAnswer | AppError {
+  if (!hash.equals(key.bodyHash)) {
+    return new AppError('VALIDATION_ERROR', 'This Idempotency-Key was used with another body.', {
+      status: 422,
+      details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },
+    });
+  }
+  if (status === null || answer === null) throw new Error('A committed key holds an answer.');
+  return { status, answer };
+}
+
+/** Answers as the first time. */
+export function replay<Answer>(reply: FastifyReply, { status, answer }: KeptAnswer): Answer {
+  reply.status(status).header('idempotent-replayed', 'true');
+  return JSON.parse(answer) as Answer;
 }
 
 /** Deletes the answers that are old enough to be forgotten; the number of them. */
@@ -49,13 +133,6 @@ export function deleteOldAnswers(db: Db, now: Date, signal: AbortSignal): Promis
   });
 }
 
-interface Claim {
-  userId: number;
-  path: string;
-  key: string;
-  bodyHash: Buffer;
-}
-
 function readKey(request: FastifyRequest): string | undefined {
   const key = request.headers[HEADER];
   if (key === undefined) return undefined;
@@ -63,15 +140,6 @@ function readKey(request: FastifyRequest): string | undefined {
     throw invalidField('Idempotency-Key', `must have 1 to ${MAX_KEY_LENGTH} characters`);
   }
   return key;
-}
-
-function claimOf({ secret }: Context, request: FastifyRequest, key: string): Claim {
-  const { userId } = actorOf(request);
-  if (userId === null) throw new Error('A repeatable route needs a signed-in user.');
-  const path = addressOf(request);
-  // Keyed, because a body may hold a password: a plain hash that is kept would let it be guessed.
-  const bodyHash = createHmac('sha256', secret).update(canonical(request.body)).digest();
-  return { userId, path, key, bodyHash };
 }
 
 /**
@@ -95,7 +163,7 @@ function canonical(body: unknown): string {
 }
 
 /** Waits for whoever holds the key; false when that one has stored an answer. */
-async function insertClaim(tx: Tx, { userId, path, key, bodyHash }: Claim): Promise<boolean> {
+async function insertKey(tx: Tx, { userId, path, key, bodyHash }: IdempotencyKey): Promise<boolean> {
   const inserted = await tx
     .insertInto('idempotency_keys')
     .values({ user_id: userId, path, key, body_hash: bodyHash })
@@ -110,46 +178,20 @@ async function insertClaim(tx: Tx, { userId, path, key, bodyHash }: Claim): Prom
 
 async function keepAnswer(
   tx: Tx,
-  { userId, path, key }: Claim,
+  { userId, path, key }: IdempotencyKey,
   status: number,
   answer: unknown,
 ): Promise<void> {
-  await sendLast(
-    tx,
-    tx
-      .updateTable('idempotency_keys')
-      .set({ status, answer: JSON.stringify(answer) })
-      .where('user_id', '=', userId)
-      .where('path', '=', path)
-      .where('key', '=', key),
-  );
-}
-
-function getClaim(tx: Tx, { userId, path, key }: Claim) {
-  return tx
-    .selectFrom('idempotency_keys')
-    .select(['body_hash', 'status', 'answer'])
+  await tx
+    .updateTable('idempotency_keys')
+    .set({ status, answer: JSON.stringify(answer) })
     .where('user_id', '=', userId)
     .where('path', '=', path)
     .where('key', '=', key)
-    .executeTakeFirstOrThrow();
+    .execute();
 }
 
-type StoredClaim = Awaited<ReturnType<typeof getClaim>>;
-
-function replay<Answer>(stored: StoredClaim, { bodyHash }: Claim, reply: FastifyReply): Answer {
-  if (!stored.body_hash.equals(bodyHash)) {
-    throw new AppError('VALIDATION_ERROR', 'This Idempotency-Key was used with another body.', {
-      status: 422,
-      details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },
-    });
-  }
-  if (stored.status === null || stored.answer === null) throw new Error('A committed key holds an answer.');
-  reply.status(stored.status).header('idempotent-replayed', 'true');
-  return JSON.parse(stored.answer) as Answer;
-}
-
-function stillRunning(cause: unknown): AppError {
+export function stillRunning(cause: unknown): AppError {
   return new AppError('DUPLICATE_ENTRY', 'The first request with this Idempotency-Key is still running.', {
     details: { resource: 'request', field: 'Idempotency-Key' },
     retryAfterSeconds: 1,

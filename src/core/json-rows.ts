@@ -1,6 +1,6 @@
-import type { DialectAdapter, RawBuilder } from 'kysely';
+import type { RawBuilder } from 'kysely';
 import pg from 'pg';
-import { columnTypes, type Db, selectedColumns } from './db.ts';
+import { columnTypes, type Db, databaseOf } from './db.ts';
 import { exactInt8 } from './int8.ts';
 import { parseMoment } from './moment.ts';
 
@@ -13,20 +13,15 @@ import { parseMoment } from './moment.ts';
  */
 export type RowReader<Row> = (row: Row) => Row;
 
-/** By what a database has in common with its connections and transactions. */
-const readersOf = new WeakMap<DialectAdapter, Map<string, Promise<RowReader<unknown>>>>();
-
 /** The reader of what `select … from …` gives: PostgreSQL is asked once for the types. */
 export function readerOf<Row>(db: Db, select: RawBuilder<Row>): Promise<RowReader<Row>> {
-  const { adapter } = db.getExecutor();
-  const readers = readersOf.get(adapter) ?? new Map<string, Promise<RowReader<unknown>>>();
-  readersOf.set(adapter, readers);
+  const { pool, rowReaders } = databaseOf(db);
   const { sql: text } = select.compile(db);
-  const known = readers.get(text);
+  const known = rowReaders.get(text);
   if (known) return known as Promise<RowReader<Row>>;
-  const made = selectedColumns(db, text).then(readerOfColumns);
-  readers.set(text, made);
-  made.catch(() => readers.delete(text)); // The next call asks again.
+  const made = pool.query(`${text} limit 0`).then(({ fields }) => readerOfColumns(fields));
+  rowReaders.set(text, made);
+  made.catch(() => rowReaders.delete(text)); // The next call asks again.
   return made as Promise<RowReader<Row>>;
 }
 

@@ -13,5 +13,9 @@ export function newToken(): { token: string; hash: Buffer } {
 
 /** The SHA-256 of a token. It needs no salt, because nobody can guess 256 random bits. */
 export function hashToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+  return sha256(token);
+}
+
+export function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

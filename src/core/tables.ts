@@ -3,7 +3,7 @@
  * Please do not edit it manually.
  */
 
-import type { ColumnType } from "kysely";
+import type { ColumnType, Selectable } from "kysely";
 import type { PlainDate } from "./dates.ts";
 import type { Int8 } from "./int8.ts";
 import type { Moment } from "./moment.ts";
@@ -88,7 +88,7 @@ export interface Accounts {
   id: Generated<Int8>;
   instalment_count: number;
   instalment_minor: Int8;
-  next_due_date: PlainDate | null;
+  next_due_date: Generated<PlainDate | null>;
   paid_minor: Generated<Int8>;
   paid_month: PlainDate | null;
   paid_month_minor: Generated<Int8>;
@@ -558,3 +558,6 @@ export interface DB {
   settings: Settings;
   users: Users;
 }
+
+/** A row of a table as it is read. */
+export type Row<Table extends keyof DB> = Selectable<DB[Table]>;

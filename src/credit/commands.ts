@@ -1,12 +1,12 @@
-import { bookOnAccount, settleAccount } from '../accounts/commands.ts';
-import { bookCreditOut, bookMoneyIn } from '../accounts/rules.ts';
-import { type AccountRow, booksOf, lockAccount } from '../accounts/store.ts';
+import { postToAccounts } from '../accounts/commands.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import { inTransaction, type Tx } from '../core/db.ts';
 import { invalidField, notFound } from '../core/errors.ts';
-import { findPaymentMethodRow, getMobileMoneyId } from '../payment-methods/store.ts';
-import { checkRoom } from '../payments/booking.ts';
+import type { AccountRow } from '../ledger/rules.ts';
+import { accountFull, booksOf, checkCredit, hasRoomFor } from '../ledger/rules.ts';
+import { lockAccounts } from '../ledger/store.ts';
+import { findPaymentMethodRow, getMethodId, MOBILE_MONEY } from '../payment-methods/store.ts';
 import type { CreditRefund, CreditTransfer } from './schema.ts';
 import { type CreditMoveRow, insertCreditMove, type NewCreditMoveRow } from './store.ts';
 
@@ -22,9 +22,12 @@ export async function transferCredit(
   const amountMinor = readAmount(body.amount, context.currency);
   const valueDate = today(context);
   return inTransaction(context.db, async (tx) => {
-    const [giver, receiver] = await lockBoth(tx, id, toAccountId);
-    const given = bookCreditOut(booksOf(giver), amountMinor);
-    checkRoom(receiver, amountMinor, 'amount');
+    // Ids ascending, so that transfers both ways wait for each other in turn.
+    const accounts = await lockAccounts(tx, [id, toAccountId]);
+    const giver = existing(accounts, id, 'id');
+    const receiver = existing(accounts, toAccountId, 'toAccountId');
+    checkCredit(booksOf(giver), amountMinor);
+    if (!hasRoomFor(booksOf(receiver), amountMinor)) throw accountFull('amount');
     const move = await insertMove(tx, actor, {
       accountId: id,
       toAccountId,
@@ -34,15 +37,16 @@ export async function transferCredit(
       reason,
       valueDate,
     });
-    await bookOnAccount(tx, context, receiver, {
+    await postToAccounts(tx, context, accounts, {
       event: 'credit_transferred',
-      paymentId: null,
       creditMoveId: move.id,
       valueDate,
-      booking: bookMoneyIn(booksOf(receiver), amountMinor),
-      contra: { ledgerAccount: 'customer_credit', amountMinor, accountId: id },
+      movements: [
+        { accountId: toAccountId, movement: { kind: 'money_in', amountMinor } },
+        { accountId: id, movement: { kind: 'credit_out', amountMinor } },
+      ],
+      contra: [],
     });
-    await settleAccount(tx, context, giver, { booking: given, event: 'credit_transferred', valueDate });
     return move;
   });
 }
@@ -56,14 +60,13 @@ export async function refundCredit(
 ): Promise<CreditMoveRow> {
   const amountMinor = readAmount(body.amount, context.currency);
   const valueDate = today(context);
-  const paymentMethodId = body.paymentMethodId ?? (await getMobileMoneyId(context.db));
+  const paymentMethodId = body.paymentMethodId ?? (await getMethodId(context.db, MOBILE_MONEY));
   const method = await findPaymentMethodRow(context.db, paymentMethodId);
   if (!method) throw notFound('payment_method', paymentMethodId, 'paymentMethodId');
-  if (!method.active) throw invalidField('paymentMethodId', 'must be a payment method that is active');
+  if (!method.active) throw invalidField('paymentMethodId', 'must refer to an active payment method');
   return inTransaction(context.db, async (tx) => {
-    const account = await lockAccount(tx, id);
-    if (!account) throw notFound('account', id);
-    const booking = bookCreditOut(booksOf(account), amountMinor);
+    const accounts = await lockAccounts(tx, [id]);
+    checkCredit(booksOf(existing(accounts, id, 'id')), amountMinor);
     const move = await insertMove(tx, actor, {
       accountId: id,
       toAccountId: null,
@@ -73,29 +76,21 @@ export async function refundCredit(
       reason: body.reason,
       valueDate,
     });
-    await bookOnAccount(tx, context, account, {
+    await postToAccounts(tx, context, accounts, {
       event: 'credit_refunded',
-      paymentId: null,
       creditMoveId: move.id,
       valueDate,
-      booking,
-      contra: { ledgerAccount: 'clearing', amountMinor: -amountMinor, paymentMethodId },
+      movements: [{ accountId: id, movement: { kind: 'credit_out', amountMinor } }],
+      contra: [{ ledgerAccount: 'clearing', amountMinor: -amountMinor, paymentMethodId }],
     });
     return move;
   });
 }
 
-/** Accounts are locked by ids ascending, so that transfers both ways wait for each other in turn. */
-async function lockBoth(tx: Tx, id: number, toAccountId: number): Promise<[AccountRow, AccountRow]> {
-  const accounts = new Map<number, AccountRow>();
-  for (const accountId of [id, toAccountId].sort((a, b) => a - b)) {
-    const account = await lockAccount(tx, accountId);
-    if (account) accounts.set(accountId, account);
-  }
-  const [giver, receiver] = [accounts.get(id), accounts.get(toAccountId)];
-  if (!giver) throw notFound('account', id);
-  if (!receiver) throw notFound('account', toAccountId, 'toAccountId');
-  return [giver, receiver];
+function existing(accounts: ReadonlyMap<number, AccountRow>, id: number, field: string): AccountRow {
+  const account = accounts.get(id);
+  if (!account) throw notFound('account', id, field);
+  return account;
 }
 
 async function insertMove(

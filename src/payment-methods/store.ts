@@ -1,11 +1,11 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import { type Db, type Tx, violatedUnique } from '../core/db.ts';
 import { duplicate } from '../core/errors.ts';
 import { fetchPage } from '../core/list-page.ts';
 import type { ListPlan } from '../core/list-query.ts';
 import type { PaymentMethods } from '../core/tables.ts';
 
-type PaymentMethodRow = Selectable<PaymentMethods>;
+export type PaymentMethodRow = Selectable<PaymentMethods>;
 
 /** The code of the method that the provider's notifications are booked under. */
 export const MOBILE_MONEY = 'mobile_money';
@@ -47,28 +47,23 @@ export async function listPaymentMethods(db: Db, plan: ListPlan) {
   return { ...page, rows: page.rows.map(toPaymentMethod) };
 }
 
-export async function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethodRow | undefined> {
-  const { rows } = await paymentMethodWithId(id).execute(db);
-  return rows[0];
+export function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethodRow | undefined> {
+  return db.selectFrom('payment_methods').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** The statement of `findPaymentMethodRow`, to be sent together with others. */
-export function paymentMethodWithId(id: number): RawBuilder<PaymentMethodRow> {
-  return sql`select * from payment_methods where id = ${id}`;
+/** All of them: a company has a handful. */
+export function findPaymentMethods(db: Db): Promise<PaymentMethodRow[]> {
+  return db.selectFrom('payment_methods').selectAll().execute();
 }
 
-export async function getMobileMoneyId(db: Db): Promise<number> {
-  const { rows } = await mobileMoneyMethod().execute(db);
-  return idOf(rows);
-}
-
-/** The statement of `getMobileMoneyId`, to be sent together with others; `idOf` reads its answer. */
-export function mobileMoneyMethod(): RawBuilder<{ id: number }> {
-  return sql`select id from payment_methods where code = ${MOBILE_MONEY}`;
-}
-
-export function idOf([method]: { id: number }[]): number {
-  if (!method) throw new Error('The method of the provider’s payments is part of every catalogue.');
+/** The method of a code that every catalogue has. */
+export async function getMethodId(db: Db, code: string): Promise<number> {
+  const method = await db
+    .selectFrom('payment_methods')
+    .select('id')
+    .where('code', '=', code)
+    .executeTakeFirst();
+  if (!method) throw new Error(`The catalogue has no payment method ${code}.`);
   return method.id;
 }
 

@@ -1,97 +1,54 @@
-import { type AccountRow, accountLock, lockAccount } from '../accounts/store.ts';
-import { mayDo } from '../core/access.ts';
+import { postToAccounts } from '../accounts/commands.ts';
 import { audit } from '../core/audit.ts';
-import { type Actor, amountOf, type Context, readAmount, today } from '../core/context.ts';
-import { inTransaction, LostRace, type Tx, together } from '../core/db.ts';
-import { type AppError, duplicate, illegalMove, invalidField, notFound } from '../core/errors.ts';
-import type { Minor } from '../core/money.ts';
-import { paymentMethodWithId } from '../payment-methods/store.ts';
-import { bookAssignment, bookPayment, bookReversal, bookUnassignment, checkRoom } from './booking.ts';
-import { decideAgain, findAccountsOfUndecided, processNotification, takeOverTransaction } from './inbox.ts';
+import type { Batcher } from '../core/batching.ts';
+import { type Actor, type Context, readAmount, today } from '../core/context.ts';
+import { inTransaction, LostRace, type Tx } from '../core/db.ts';
+import { type AppError, illegalMove, notFound } from '../core/errors.ts';
+import type { KeptAnswer } from '../core/idempotency.ts';
+import type { LedgerEvent } from '../core/tables.ts';
+import type { AccountRow, LedgerLine, Movement } from '../ledger/rules.ts';
+import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
+import { lockAccounts } from '../ledger/store.ts';
+import { forgetAssignment, learnAssignment } from './matching/commands.ts';
+import { decideAgain, findAccountsOfUndecided } from './receipt-commands.ts';
+import type { KeepAnswer, Receipt, Recorded } from './receipt-plan-rules.ts';
+import type { PaymentRow } from './rules.ts';
+import type { NewPayment } from './schema.ts';
 import {
-  findNotification,
-  getNotification,
-  type KnownTransaction,
-  lockNotification,
-  type NotificationRow,
-  transactionNamed,
-} from './inbox-store.ts';
-import { forgetAssignment, learnAssignment } from './learning.ts';
-import type { NewPayment, Resolution } from './schema.ts';
-import {
-  findManualPayments,
   findPaymentRow,
   lockPayment,
   lockReference,
-  type PaymentRow,
-  referenceLock,
   setAssigned,
   setReversed,
   setUnassigned,
   unlinkFromProvider,
 } from './store.ts';
 
+/** Where receipts of many requests are posted in batches. */
+export type ReceiptQueue = Batcher<Receipt, Recorded>;
+
 /**
- * Records money that was received and whose account is known. A transaction that the provider has reported is recorded
- * already; only one whose payment was reversed can be recorded again, by those who may assign money.
+ * Records money that was received and whose account is known.
+ * @param keep the answer to keep under the key of the request; a repeat gets that answer.
  */
-export async function recordPayment(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
-  const { amountMinor, paymentDate, transactionRef } = readPayment(context, body);
-  return inTransaction(context.db, async (tx) => {
-    const { method, account, known } = await lockForPayment(tx, body, transactionRef);
-    if (!method) throw notFound('payment_method', body.paymentMethodId, 'paymentMethodId');
-    if (!method.active) throw invalidField('paymentMethodId', 'must refer to an active payment method');
-    if (!account) throw notFound('account', body.accountId, 'accountId');
-    checkRoom(account, amountMinor, 'amount');
-    if (known) checkRecordable(context, actor, known, amountMinor);
-    const record = () =>
-      bookPayment(tx, context, actor, account, {
-        amountMinor,
-        paymentMethodId: method.id,
-        transactionRef,
-        paymentDate,
-        source: 'manual',
-        matchMethod: null,
-        provider: null,
-      });
-    return known ? takeOverTransaction(tx, context, known, record) : record();
-  });
-}
-
-/** Locks the reference and then the account; `known` is what the provider has reported under the reference. */
-async function lockForPayment(tx: Tx, { paymentMethodId, accountId }: NewPayment, reference: string | null) {
-  const method = paymentMethodWithId(paymentMethodId);
-  if (reference === null) {
-    const [[found], [account]] = await together(tx, method, accountLock(accountId));
-    return { method: found, account };
-  }
-  const [[found], , [account], [known]] = await together(
-    tx,
-    method,
-    referenceLock(reference),
-    accountLock(accountId),
-    transactionNamed(reference),
-  );
-  return { method: found, account, known };
-}
-
-/** @throws AppError DUPLICATE_ENTRY, or VALIDATION_ERROR for an amount that the provider did not report. */
-function checkRecordable(
-  { currency }: Context,
+export async function recordPayment(
+  context: Context,
+  queue: Pick<ReceiptQueue, 'submit'>,
   actor: Actor,
-  known: KnownTransaction,
-  amountMinor: Minor,
-): void {
-  const mayRecordAgain =
-    known.outcome !== 'conflict' && known.isReversed && mayDo(actor.role, 'payments:assign');
-  if (!mayRecordAgain) throw duplicate('payment', 'transactionRef', known.paymentId);
-  if (BigInt(known.amountMinor) !== amountMinor) {
-    const reported = amountOf(known.amountMinor, currency);
-    throw invalidField(
-      'amount',
-      `must be ${reported}, the amount that the provider reported for this transaction`,
-    );
-  }
+  body: NewPayment,
+  keep?: KeepAnswer,
+): Promise<{ payment: PaymentRow } | { replay: KeptAnswer }> {
+  const manual = {
+    actor,
+    accountId: body.accountId,
+    amountMinor: readAmount(body.amount, context.currency),
+    paymentMethodId: body.paymentMethodId,
+    transactionRef: body.transactionRef?.trim() ?? null,
+    paymentDate: body.paymentDate ?? today(context),
+  };
+  const recorded = await queue.submit({ manual, ...(keep && { keep }) });
+  if ('payment' in recorded || 'replay' in recorded) return recorded;
+  throw new Error('A manual payment leads to a payment.');
 }
 
 /** Gives unmatched money to the account that it belongs to. */
@@ -102,15 +59,20 @@ export async function assignPayment(
   accountId: number,
 ): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
-    const account = await lockAccount(tx, accountId);
+    const accounts = await lockAccounts(tx, [accountId]);
     const payment = await lockPayment(tx, id);
     if (!payment) throw notFound('payment', id);
+    const account = accounts.get(accountId);
     if (!account) throw notFound('account', accountId, 'accountId');
     if (payment.status === 'matched' && payment.account_id === accountId) return payment;
     if (payment.status !== 'unmatched') throw refusedMove(payment, 'matched');
-    checkRoom(account, BigInt(payment.amount_minor), 'accountId');
+    const amountMinor = BigInt(payment.amount_minor);
+    if (!hasRoomFor(booksOf(account), amountMinor)) throw accountFull('accountId');
     const assigned = await setAssigned(tx, id, accountId);
-    await bookAssignment(tx, context, account, assigned);
+    await postToAccounts(tx, context, accounts, {
+      ...eventOf('payment_assigned', payment),
+      ...onAccount(account, { kind: 'money_in', amountMinor }, unmatched(amountMinor)),
+    });
     const isLearned = await learnAssignment(tx, context, actor, assigned);
     await audit(tx, actor, {
       action: 'payment.assign',
@@ -137,7 +99,11 @@ export async function unassignPayment(
     const { payment, account } = await lockPaymentAndAccount(tx, context, id);
     if (payment.status !== 'matched' || !account) throw refusedMove(payment, 'unmatched');
     const unassigned = await setUnassigned(tx, id);
-    await bookUnassignment(tx, context, account, payment);
+    const amountMinor = BigInt(payment.amount_minor);
+    await postToAccounts(tx, context, new Map([[account.id, account]]), {
+      ...eventOf('payment_unassigned', payment),
+      ...onAccount(account, { kind: 'money_out', amountMinor }, unmatched(-amountMinor)),
+    });
     await forgetAssignment(tx, context, payment);
     await audit(tx, actor, {
       action: 'payment.unassign',
@@ -163,95 +129,40 @@ export async function reversePayment(
   reason: string,
 ): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
-    const { payment, account } = await lockPaymentAndAccount(tx, context, id);
-    if (payment.status === 'reversed') throw refusedMove(payment, 'reversed');
-    const { reversed } = await reverseLocked(tx, context, actor, { payment, account, reason });
-    if (payment.transaction_ref !== null) await decideAgain(tx, context, payment.transaction_ref, id);
+    const locked = await lockPaymentAndAccount(tx, context, id);
+    if (locked.payment.status === 'reversed') throw refusedMove(locked.payment, 'reversed');
+    const reversed = await reverseLocked(tx, context, actor, { ...locked, reason });
+    const { transaction_ref: reference } = reversed;
+    if (reference !== null) await decideAgain(tx, context, reference, id);
     return reversed;
   });
 }
 
-/**
- * Says which payment a notification in conflict is: one of the manual payments under its reference, or none of them,
- * so that the notification is posted. The other manual payments are reversed in the same transaction.
- */
-export async function resolveConflict(
-  context: Context,
-  actor: Actor,
-  id: number,
-  { paymentId, reason }: Resolution,
-): Promise<NotificationRow> {
-  return inTransaction(context.db, async (tx) => {
-    const seen = await findNotification(tx, id);
-    if (!seen) throw notFound('notification', id);
-    if (seen.outcome !== 'conflict' || seen.trans_id === null) throw notInConflict(seen);
-    await lockReference(tx, seen.trans_id);
-    const manual = await findManualPayments(tx, seen.trans_id);
-    const { payments, accounts } = await lockPayments(
-      tx,
-      manual,
-      await findAccountsOfUndecided(tx, context, seen.trans_id),
-    );
-    const row = await lockNotification(tx, id);
-    if (row?.outcome !== 'conflict') throw notInConflict(row ?? seen);
-    checkResolution(context, row, payments, paymentId);
-    for (const payment of payments) {
-      if (payment.id === paymentId) continue;
-      const account = payment.account_id === null ? undefined : accounts.get(payment.account_id);
-      const { account: after } = await reverseLocked(tx, context, actor, { payment, account, reason });
-      if (after) accounts.set(after.id, after);
-    }
-    await processNotification(tx, context, row, paymentId);
-    await audit(tx, actor, {
-      action: 'notification.resolve',
-      resource: 'notification',
-      resourceId: id,
-      before: { outcome: 'conflict' },
-      after: { paymentId, reason },
-    });
-    return getNotification(tx, id);
-  });
-}
-
-function checkResolution(
-  { currency }: Context,
-  { amount_minor: reported }: NotificationRow,
-  payments: PaymentRow[],
-  paymentId: number | null,
-): void {
-  if (paymentId === null) return;
-  const accepted = payments.find((payment) => payment.id === paymentId);
-  if (!accepted) {
-    const ids = payments.map((payment) => payment.id).join(', ');
-    throw invalidField('paymentId', `must be null or a payment that conflicts with the notification: ${ids}`);
-  }
-  if (accepted.amount_minor !== reported) {
-    const amount = reported === null ? 'none' : amountOf(reported, currency);
-    throw invalidField('paymentId', `must refer to a payment of the reported amount, ${amount}`);
-  }
-}
-
-function notInConflict({ outcome, status }: NotificationRow): AppError {
-  return illegalMove('A notification', outcome ?? status, 'resolved', ['conflict']);
-}
-
-interface LockedPayment {
+interface Reversal {
   payment: PaymentRow;
   /** Of the payment; undefined when it is unmatched. */
   account: AccountRow | undefined;
   reason: string;
 }
 
-async function reverseLocked(
+/** Reverses a payment that the transaction has locked with its account. */
+export async function reverseLocked(
   tx: Tx,
   context: Context,
   actor: Actor,
-  { payment, account, reason }: LockedPayment,
-): Promise<{ reversed: PaymentRow; account: AccountRow | undefined }> {
-  const { id } = payment;
+  { payment, account, reason }: Reversal,
+): Promise<PaymentRow> {
+  const { id, payment_method_id: paymentMethodId } = payment;
   if (payment.source === 'manual' && payment.provider !== null) await unlinkFromProvider(tx, id);
   const reversed = await setReversed(tx, id, reason, context.clock.now());
-  const after = await bookReversal(tx, context, account, payment);
+  const amountMinor = BigInt(payment.amount_minor);
+  const clearing = { ledgerAccount: 'clearing' as const, amountMinor: -amountMinor, paymentMethodId };
+  await postToAccounts(tx, context, new Map(account && [[account.id, account]]), {
+    ...eventOf('payment_reversed', payment),
+    ...(account
+      ? onAccount(account, { kind: 'money_out', amountMinor }, clearing)
+      : { movements: [], contra: [clearing, unmatched(amountMinor)] }),
+  });
   await audit(tx, actor, {
     action: 'payment.reverse',
     resource: 'payment',
@@ -259,7 +170,20 @@ async function reverseLocked(
     before: { status: payment.status },
     after: { status: 'reversed', reason },
   });
-  return { reversed, account: after };
+  return reversed;
+}
+
+/** Whatever happens to a payment counts for the payment's own day. */
+function eventOf(event: LedgerEvent, { id, payment_date: valueDate }: PaymentRow) {
+  return { event, paymentId: id, valueDate };
+}
+
+function onAccount({ id: accountId }: AccountRow, movement: Movement, contra: LedgerLine) {
+  return { movements: [{ accountId, movement }], contra: [contra] };
+}
+
+function unmatched(amountMinor: bigint): LedgerLine {
+  return { ledgerAccount: 'unmatched', amountMinor };
 }
 
 /**
@@ -269,41 +193,31 @@ async function reverseLocked(
 async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
-  const { transaction_ref: reference, account_id: accountId } = seen;
+  const { transaction_ref: reference } = seen;
   if (reference !== null) await lockReference(tx, reference);
   const further = reference === null ? [] : await findAccountsOfUndecided(tx, context, reference, id);
-  const { payments, accounts } = await lockPayments(tx, [seen], further);
-  const [payment] = payments;
-  if (!payment) throw new Error('A payment is never deleted.');
-  return { payment, account: accountId === null ? undefined : accounts.get(accountId) };
+  const [locked] = await lockPayments(tx, [seen], further);
+  if (!locked) throw new Error('A payment is never deleted.');
+  return locked;
 }
 
 /** Locks the accounts that payments were seen on and further ones, and then the payments, ids ascending. */
-async function lockPayments(tx: Tx, seen: PaymentRow[], further: number[]) {
-  const ids = new Set([...seen.flatMap(({ account_id }) => account_id ?? []), ...further]);
-  const accounts = new Map<number, AccountRow>();
-  for (const accountId of [...ids].sort((a, b) => a - b)) {
-    const account = await lockAccount(tx, accountId);
-    if (account) accounts.set(accountId, account);
-  }
-  const payments: PaymentRow[] = [];
-  for (const { id, account_id } of seen) {
+export async function lockPayments(tx: Tx, seen: readonly PaymentRow[], further: readonly number[]) {
+  const accounts = await lockAccounts(tx, [
+    ...seen.flatMap(({ account_id }) => account_id ?? []),
+    ...further,
+  ]);
+  const locked: { payment: PaymentRow; account: AccountRow | undefined }[] = [];
+  for (const { id, account_id: accountId } of seen) {
     const payment = await lockPayment(tx, id);
-    if (payment?.account_id !== account_id) {
+    if (payment?.account_id !== accountId)
       throw new LostRace('the payment went to another account meanwhile');
-    }
-    payments.push(payment);
+    locked.push({ payment, account: accountId === null ? undefined : accounts.get(accountId) });
   }
-  return { payments, accounts };
+  return locked;
 }
 
 function refusedMove(payment: PaymentRow, to: string): AppError {
   const allowed = { reversed: [], matched: ['unmatched', 'reversed'], unmatched: ['matched', 'reversed'] };
   return illegalMove('A payment', payment.status, to, allowed[payment.status]);
-}
-
-function readPayment(context: Context, body: NewPayment) {
-  const paymentDate = body.paymentDate ?? today(context);
-  const amountMinor = readAmount(body.amount, context.currency);
-  return { amountMinor, paymentDate, transactionRef: body.transactionRef?.trim() ?? null };
 }

@@ -5,35 +5,32 @@ import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
 import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
-import { repeatable } from '../core/idempotency.ts';
+import { idempotencyKeyOf, repeatable, replay } from '../core/idempotency.ts';
 import {
   assignPayment,
+  type ReceiptQueue,
   recordPayment,
-  resolveConflict,
   reversePayment,
   unassignPayment,
 } from './commands.ts';
-import { findNotification, listNotifications, toNotification } from './inbox-store.ts';
+import { listUnmatched } from './matching/view.ts';
+import type { PaymentRow } from './rules.ts';
 import {
   AccountParams,
   Assignment,
-  ConflictParams,
   NewPayment,
-  Notification,
-  notificationList,
   Payment,
   paymentList,
-  Resolution,
   Reversal,
   ReversalParams,
   Unassignment,
   UnmatchedParams,
   UnmatchedPayment,
 } from './schema.ts';
-import { findPaymentRow, listPayments, toPayment } from './store.ts';
-import { listUnmatched } from './worklist.ts';
+import { findPaymentRow, listPayments } from './store.ts';
+import { paymentRecorded, paymentsFound, toPayment } from './view.ts';
 
-export function paymentRoutes(api: Api, context: Context): void {
+export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): void {
   const { db, currency } = context;
 
   api.get(
@@ -49,7 +46,7 @@ export function paymentRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const plan = paymentList.read(request.query, context);
-      return okList(await listPayments(db, currency, plan), 'Payments found.');
+      return paymentsFound(await listPayments(db, plan), currency);
     },
   );
 
@@ -68,12 +65,15 @@ export function paymentRoutes(api: Api, context: Context): void {
         response: { 201: Envelope(Payment, 'Payment recorded.') },
       },
     },
-    async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const payment = await recordPayment(once, actorOf(request), request.body);
-        reply.status(201);
-        return ok(toPayment(payment, currency), 'Payment recorded.');
-      }),
+    async (request, reply) => {
+      const key = idempotencyKeyOf(context, request);
+      const answerOf = (payment: PaymentRow) => paymentRecorded(payment, currency);
+      const keep = key && { key, status: 201, answerOf };
+      const recorded = await recordPayment(context, queue, actorOf(request), request.body, keep);
+      if ('replay' in recorded) return replay<ReturnType<typeof answerOf>>(reply, recorded.replay);
+      reply.status(201);
+      return answerOf(recorded.payment);
+    },
   );
 
   api.get(
@@ -110,7 +110,7 @@ export function paymentRoutes(api: Api, context: Context): void {
       const { accountId } = request.params;
       const plan = paymentList.read(request.query, context);
       if (!(await findAccountRow(db, accountId))) throw notFound('account', accountId, 'accountId');
-      return okList(await listPayments(db, currency, plan, accountId), 'Payments found.');
+      return paymentsFound(await listPayments(db, plan, accountId), currency);
     },
   );
 
@@ -132,70 +132,6 @@ export function paymentRoutes(api: Api, context: Context): void {
         await listUnmatched(context, request.log, paymentList.read(request.query, context)),
         'Unmatched payments found.',
       ),
-  );
-
-  api.get(
-    '/notifications',
-    {
-      config: { access: 'payers:read' },
-      schema: {
-        tags: ['Payments'],
-        summary: 'What the provider posted, and what each notification led to',
-        description:
-          'The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another ' +
-          'account, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. ' +
-          '`filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: ' +
-          'the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. ' +
-          '`filter[status]=pending`: will be retried.',
-        querystring: notificationList.query,
-        response: { 200: ListEnvelope(Notification, 'Notifications found.') },
-      },
-    },
-    async (request) => {
-      const plan = notificationList.read(request.query, context);
-      return okList(await listNotifications(db, currency, plan), 'Notifications found.');
-    },
-  );
-
-  api.get(
-    '/notifications/:id',
-    {
-      config: { access: 'payments:assign', errors: ['NOT_FOUND'] },
-      schema: {
-        tags: ['Payments'],
-        summary: 'One notification, with its whole body as the provider posted it',
-        params: IdParams,
-        response: { 200: Envelope(Notification, 'Notification found.') },
-      },
-    },
-    async (request) => {
-      const row = await findNotification(db, request.params.id);
-      if (!row) throw notFound('notification', request.params.id);
-      return ok(toNotification(row, currency), 'Notification found.');
-    },
-  );
-
-  api.post(
-    '/notifications/:id/resolve',
-    {
-      config: { access: 'payments:reverse', errors: ['NOT_FOUND'], repeatable: true },
-      schema: {
-        tags: ['Payments'],
-        summary: 'Resolve a notification in conflict',
-        description:
-          'Says which payment the transaction is: one of the manual payments with its reference and amount, which is linked and stays ' +
-          'on its account, or none of them (`paymentId: null`), so that the notification is posted. The other manual payments with ' +
-          'the reference are reversed in the same transaction.',
-        params: ConflictParams,
-        body: Resolution,
-        response: { 200: Envelope(Notification, 'Conflict resolved.') },
-      },
-    },
-    async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const resolved = await resolveConflict(once, actorOf(request), request.params.id, request.body);
-        return ok(toNotification(resolved, currency), 'Conflict resolved.');
-      }),
   );
 
   api.post(

@@ -1,4 +1,8 @@
 import { foldCase } from '../core/fold.ts';
+import type { Row } from '../core/tables.ts';
+
+export type PaymentRow = Row<'payments'>;
+export type NotificationRow = Row<'notifications'>;
 
 /**
  * A transaction's reference as it is compared: without white space and invisible characters, letters of any case and

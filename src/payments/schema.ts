@@ -11,13 +11,7 @@ import {
   Timestamp,
 } from '../core/fields.ts';
 import { column, defineList } from '../core/list-query.ts';
-import type {
-  MatchMethod,
-  NotificationOutcome,
-  NotificationStatus,
-  PaymentSource,
-  PaymentStatus,
-} from '../core/tables.ts';
+import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/tables.ts';
 import { referenceKey } from './rules.ts';
 
 export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const satisfies PaymentStatus[];
@@ -70,23 +64,8 @@ export const Assignment = Type.Object(
   { accountId: Id },
   { title: 'Assignment', examples: [{ accountId: 1 }] },
 );
-export const Resolution = Type.Object(
-  {
-    paymentId: Nullable({
-      ...Id,
-      description: 'The manual payment that is this transaction; null: none of them.',
-    }),
-    reason: Text(500),
-  },
-  {
-    title: 'Resolution',
-    examples: [{ paymentId: null, reason: 'The manual payment was entered on the wrong account' }],
-  },
-);
-export type Resolution = Static<typeof Resolution>;
 export const AccountParams = Type.Object({ accountId: { ...Id, examples: [1] } });
 export const ReversalParams = Type.Object({ id: { ...Id, examples: [2] } });
-export const ConflictParams = Type.Object({ id: { ...Id, examples: [3] } });
 export const UnmatchedParams = Type.Object({ id: { ...Id, examples: [3] } });
 
 const paymentProperties = {
@@ -197,67 +176,6 @@ export const UnmatchedPayment = Type.Object(
   },
 );
 
-const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const satisfies NotificationStatus[];
-const NOTIFICATION_OUTCOMES = [
-  'matched',
-  'unmatched',
-  'linked',
-  'conflict',
-  'differs',
-  'repeated',
-] as const satisfies NotificationOutcome[];
-
-/** Several times what the provider sends. What is posted may be thirty times as long, and a page has a hundred. */
-export const MAX_LISTED_BODY_LENGTH = 2_000;
-
-/** What the provider posted, and what it led to. */
-export const Notification = Type.Object(
-  {
-    id: Id,
-    status: Type.Enum([...NOTIFICATION_STATUSES]),
-    outcome: Nullable(Type.Enum([...NOTIFICATION_OUTCOMES])),
-    flags: Type.Array(Type.String()),
-    transactionRef: Nullable(Type.String()),
-    amount: Nullable(Money),
-    reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
-    payer: Nullable(Type.String({ description: 'The payer’s number as the provider sent it.' })),
-    businessShortCode: Nullable(Type.String()),
-    paymentId: Nullable(Type.Integer()),
-    conflictingPaymentId: Nullable(Type.Integer()),
-    failure: Nullable(Type.String({ description: 'Why it was rejected, or could not be processed yet.' })),
-    attempts: Type.Integer(),
-    rawBody: Type.String({
-      description: `As it was posted. A list shows the first ${MAX_LISTED_BODY_LENGTH} characters, followed by … where there are more.`,
-    }),
-    processedAt: Nullable(Timestamp),
-    createdAt: Timestamp,
-  },
-  {
-    title: 'Notification',
-    examples: [
-      {
-        id: 1,
-        status: 'processed',
-        outcome: 'matched',
-        flags: [],
-        transactionRef: 'SKB2XQ19ZT',
-        amount: 2400,
-        reference: 'ACC10000012',
-        payer: '254712345678',
-        businessShortCode: '600638',
-        paymentId: 2,
-        conflictingPaymentId: null,
-        failure: null,
-        attempts: 1,
-        rawBody:
-          '{"TransactionType":"Pay Bill","TransID":"SKB2XQ19ZT","TransTime":"20261102101530","TransAmount":"2400.00","BusinessShortCode":"600638","BillRefNumber":"ACC10000012","MSISDN":"254712345678"}',
-        processedAt: '2026-11-02T08:15:30.000Z',
-        createdAt: '2026-11-02T08:15:30.000Z',
-      },
-    ],
-  },
-);
-
 export const paymentList = defineList(
   {
     id: { kind: 'id', column: column('p.id') },
@@ -290,38 +208,6 @@ export const paymentList = defineList(
     reconciliationDate: { kind: 'date', column: column('p.reconciliation_date'), nullable: true },
     createdAt: { kind: 'timestamp', column: column('p.created_at') },
     updatedAt: { kind: 'timestamp', column: column('p.updated_at') },
-  },
-  {},
-);
-
-export const notificationList = defineList(
-  {
-    id: { kind: 'id', column: column('n.id') },
-    status: {
-      kind: 'enum',
-      column: column('n.status'),
-      values: NOTIFICATION_STATUSES,
-      sqlType: 'notification_status',
-    },
-    outcome: {
-      kind: 'enum',
-      column: column('n.outcome'),
-      values: NOTIFICATION_OUTCOMES,
-      sqlType: 'notification_outcome',
-      nullable: true,
-    },
-    flags: { kind: 'text', column: sql`array_to_string(n.flags, ',')` },
-    transactionRef: {
-      kind: 'text',
-      column: column('n.trans_id'),
-      nullable: true,
-      key: { column: column('n.trans_id'), of: referenceKey },
-    },
-    amount: { kind: 'money', column: column('n.amount_minor'), nullable: true },
-    reference: { kind: 'text', column: column('n.bill_ref'), nullable: true },
-    payer: { kind: 'text', column: column('n.payer'), nullable: true },
-    paymentId: { kind: 'id', column: column('n.payment_id'), nullable: true },
-    createdAt: { kind: 'timestamp', column: column('n.received_at') },
   },
   {},
 );

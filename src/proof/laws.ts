@@ -213,21 +213,6 @@ const creditMoves: Law = {
     where v.expected <> v.found`,
 };
 
-const nextDueDates: Law = {
-  name: 'next_due_dates',
-  says: 'The next due date of every account is that of the first item that is not fully paid.',
-  checked: sql`
-    select id, status, next_due_date,
-      case when status not in ('cancelled', 'written_off') then next_due_date(
-        frequency, activation_date, deposit_minor, instalment_minor, total_minor, paid_minor) end as expected
-    from accounts`,
-  figures: sql`select count(*) as looked_at from checked`,
-  breaches: sql`
-    select 'accounts', id, 'next_due_date', coalesce(expected::text, 'none'), coalesce(next_due_date::text, 'none'),
-      null::date
-    from checked where next_due_date is distinct from expected`,
-};
-
 const statuses: Law = {
   name: 'statuses',
   says: 'An account is completed exactly when it is paid in full, and every change of status is on record.',
@@ -542,7 +527,6 @@ export const LAWS: readonly Law[] = [
   balancesEqualLedger,
   balancesFollowPayments,
   creditMoves,
-  nextDueDates,
   statuses,
   transactionsOnce,
   referencesOnce,

@@ -3,7 +3,7 @@ import {
   businessDay,
   compareDates,
   type PlainDate,
-  parseEastAfricaTime,
+  parseCompactTime,
   parseTimestamp,
 } from '../core/dates.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../core/money.ts';
@@ -208,7 +208,7 @@ function readTime(text: string): Date | undefined {
     : /^\d{4}-\d{2}-\d{2}$/.test(date)
       ? date.replaceAll('-', '')
       : '';
-  return parseEastAfricaTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`);
+  return parseCompactTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`, 3);
 }
 
 /**

@@ -1,14 +1,14 @@
-import pLimit from 'p-limit';
 import { type Actor, type Context, SYSTEM } from '../core/context.ts';
 import { inTransaction, type Tx } from '../core/db.ts';
 import type { Log } from '../core/log.ts';
-import { minorToText } from '../core/money.ts';
-import { getMobileMoneyId } from '../payment-methods/store.ts';
-import { receiveNotification } from '../payments/inbox.ts';
+import { getMethodId } from '../payment-methods/store.ts';
+import { importReports } from '../payments/notifications/commands.ts';
+import { reportBy } from '../payments/notifications/rules.ts';
+import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
+import type { ReportedReceipt } from '../payments/receipt-rules.ts';
 import { makeBatch, resultOf } from '../reconciliations/commands.ts';
 import { lockPayments } from '../reconciliations/store.ts';
 import { findUser } from '../users/store.ts';
-import { PROVIDER, readNotification } from '../webhooks/notification.ts';
 import {
   compareLines,
   deleteMissingAtProvider,
@@ -32,9 +32,7 @@ import { findMissingLines, recordTakenIn } from './taking-in-store.ts';
 
 const LINES_A_STEP = 5_000;
 const PAYMENTS_A_STEP = 20_000;
-const TAKEN_IN_A_STEP = 100;
-/** Of a pool of eight, so that requests go on. */
-const TAKEN_IN_AT_ONCE = 3;
+const TAKEN_IN_A_STEP = 250;
 const RECONCILED_A_STEP = 10_000;
 const FLAGGED_A_STEP = 5_000;
 
@@ -147,12 +145,12 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
   const { id, status } = statement;
   if (status === 'received') return Boolean(await setStage(tx, id, 'matching'));
   if (status !== 'matching') return true;
-  const options = { provider: PROVIDER, timeZone: context.config.BUSINESS_TIMEZONE };
+  const options = { provider: STATEMENT_PROVIDER.name, timeZone: context.config.BUSINESS_TIMEZONE };
   // Before its first search: what is there is of an earlier comparison.
   if (statement.searched_to_date === null && (await deleteMissingAtProvider(tx, id, PAYMENTS_A_STEP)))
     return true;
   if (await compareLines(tx, statement, { ...options, limit: LINES_A_STEP })) return true;
-  const methodId = await getMobileMoneyId(tx);
+  const methodId = await getMethodId(tx, STATEMENT_PROVIDER.methodCode);
   if (await findMissingAtProvider(tx, statement, { ...options, methodId, limit: PAYMENTS_A_STEP }))
     return true;
   if (await flagReversedElsewhere(tx, id, FLAGGED_A_STEP)) return true;
@@ -170,53 +168,39 @@ async function takeInNext(context: Context, log: Log, statement: ProviderStateme
     });
     return;
   }
-  const few = pLimit(TAKEN_IN_AT_ONCE);
-  // Where one fails the others end first, so that none goes on beside what comes next.
-  const ends = await Promise.allSettled(
-    lines.map((line) => few(() => takeIn(context, log, statement, line))),
+  await importReports(
+    context,
+    log,
+    lines.map((line) => reportOfLine(context, statement, line)),
   );
-  for (const end of ends) if (end.status === 'rejected') throw end.reason;
-  await recordTakenIn(context.db, statement, PROVIDER, last.line_number);
+  await recordTakenIn(context.db, statement, STATEMENT_PROVIDER.name, last.line_number);
 }
 
-/**
- * A line is read as the notification that was lost, and goes the way that every notification goes: one payment
- * for each transaction, whoever tells of it and how often.
- */
-async function takeIn(
-  context: Context,
-  log: Log,
-  statement: ProviderStatementRow,
-  line: LineRow,
-): Promise<void> {
-  const { decimals } = context.currency;
-  const body = {
-    TransactionType: 'Pay Bill',
-    TransID: line.receipt,
-    TransTime: line.completed_at && providerTime(new Date(line.completed_at)),
-    TransAmount: line.amount_minor === null ? null : minorToText(BigInt(line.amount_minor), decimals),
-    BusinessShortCode: statement.short_code,
-    BillRefNumber: line.reference,
-    MSISDN: line.payer,
-    FirstName: line.payer_name,
-    StatementId: statement.id,
-    StatementLine: line.line_number,
+/** A line says what the notification would have said that was lost. */
+function reportOfLine({ config }: Context, statement: ProviderStatementRow, line: LineRow): ReportedReceipt {
+  const { receipt, amount_minor: amount, completed_at: completedAt } = line;
+  if (receipt === null || amount === null || completedAt === null) {
+    throw new Error(`Line ${line.line_number} was readable when it came in.`);
+  }
+  const facts = {
+    transId: receipt,
+    amountMinor: BigInt(amount),
+    time: completedAt,
+    businessShortCode: statement.short_code,
+    reference: line.reference,
+    payer: line.payer,
+    payerName: line.payer_name,
   };
-  const reading = readNotification(body, JSON.stringify(body), context.clock.now(), {
-    currency: context.currency,
-    timeZone: context.config.BUSINESS_TIMEZONE,
-    // A file that does not tell its short code is taken at the word of whoever uploaded it.
-    paybillNumbers: statement.short_code === null ? [] : context.config.paybillNumbers,
-  });
-  if ('problems' in reading) throw new Error(`Line ${line.line_number} was readable when it came in.`);
-  const imported = { source: 'import', providerStatementId: statement.id } as const;
-  await receiveNotification(context, log, { ...reading.notification, ...imported });
-}
-
-/** yyyyMMddHHmmss in East Africa Time, as notifications have it. */
-function providerTime(moment: Date): string {
-  const eastAfrica = new Date(moment.getTime() + 3 * 3_600_000);
-  return eastAfrica.toISOString().slice(0, 19).replace(/\D/g, '');
+  // A file that does not name its short code is taken at the word of whoever uploaded it.
+  const paybillNumbers = statement.short_code === null ? [] : config.paybillNumbers;
+  const said = { statementId: statement.id, line: line.line_number, ...facts, amountMinor: amount };
+  return {
+    ...reportBy(STATEMENT_PROVIDER, facts, { paybillNumbers }),
+    source: 'import',
+    providerStatementId: statement.id,
+    rawBody: JSON.stringify(said),
+    transTime: new Date(completedAt),
+  };
 }
 
 async function reconcileNext(tx: Tx, statement: ProviderStatementRow): Promise<boolean> {

@@ -1,7 +1,7 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
-import { type Db, type Tx, together } from '../core/db.ts';
+import type { Db, Tx } from '../core/db.ts';
 import { fetchPage } from '../core/list-page.ts';
 import type { ListPlan } from '../core/list-query.ts';
 import type { PaymentStatus, Reconciliations } from '../core/tables.ts';
@@ -59,7 +59,9 @@ export interface NewReconciliation {
 /** Makes the batch and stamps its payments, which the transaction has locked. */
 export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Promise<number> {
   const paymentIds = ascending(batch.paymentIds);
-  const insert = tx
+  // The foreign key looks the batch up for each payment: by its index, not by reading a few hundred batches whole.
+  await sql`set local enable_seqscan = off`.execute(tx);
+  const { id } = await tx
     .insertInto('reconciliations')
     .values({
       reconciliation_date: batch.date,
@@ -68,11 +70,8 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
       provider_statement_id: batch.providerStatementId,
       created_by: batch.createdBy,
     })
-    .returning('id');
-  // The foreign key looks the batch up for each payment: by its index, not by reading a few hundred batches whole.
-  const [[inserted]] = await together(tx, insert, sql`set local enable_seqscan = off`);
-  if (!inserted) throw new Error('An insert returns its row.');
-  const { id } = inserted;
+    .returning('id')
+    .executeTakeFirstOrThrow();
   await inParts(
     tx,
     paymentIds,

@@ -1,10 +1,11 @@
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import type { Position } from '../accounts/schedule.ts';
-import { type AccountRow, termsOf } from '../accounts/store.ts';
+import { termsOf } from '../accounts/store.ts';
 import { amountOf, type Currency } from '../core/context.ts';
 import { BYTE_ORDER_MARK, bare, csvLine } from '../core/csv.ts';
 import type { PlainDate } from '../core/dates.ts';
 import { type Minor, minorToText } from '../core/money.ts';
+import type { AccountRow } from '../ledger/rules.ts';
 import type { Quote } from './quote-rules.ts';
 import type { Figures, Row } from './rules.ts';
 import type { AccountStatement } from './store.ts';

@@ -1,4 +1,4 @@
-import { balanceOf, isClosed, isToComplete } from '../accounts/rules.ts';
+import { isClosed, isToComplete } from '../accounts/rules.ts';
 import {
   dueBy,
   itemMinor,
@@ -11,6 +11,7 @@ import {
 import { addDays, type PlainDate } from '../core/dates.ts';
 import { type Minor, minMinor } from '../core/money.ts';
 import type { AccountStatus } from '../core/tables.ts';
+import { balanceOf } from '../ledger/rules.ts';
 import { isActivated } from './rules.ts';
 
 /** What an account has, for a quote. */

@@ -1,6 +1,5 @@
 import { Type } from 'typebox';
-import { canTake } from '../accounts/rules.ts';
-import { booksOf, findAccountRow, termsOf } from '../accounts/store.ts';
+import { findAccountRow, termsOf } from '../accounts/store.ts';
 import type { Api } from '../core/api.ts';
 import { type Context, readAmount, today } from '../core/context.ts';
 import { compareDates } from '../core/dates.ts';
@@ -8,6 +7,7 @@ import { Envelope, ok } from '../core/envelope.ts';
 import { invalidField, notFound, unreachable } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { callerOf } from '../core/gate.ts';
+import { booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../printing/printer.ts';
 import { statementCsv, toQuote, toStatement } from './answers.ts';
 import { statementDocument } from './document.ts';
@@ -99,7 +99,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       const account = await findAccountRow(context.db, id);
       if (!account) throw notFound('account', id);
       const books = booksOf(account);
-      if (amountMinor !== null && !canTake(books, amountMinor))
+      if (amountMinor !== null && !hasRoomFor(books, amountMinor))
         throw invalidField('amount', 'is more than this account can still take');
       const quoted = { terms: termsOf(account), status: books.status, paidMinor: books.paidMinor };
       const quote = quoteOf(quoted, { date, amountMinor });

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { balanceOf, isToComplete } from '../accounts/rules.ts';
+import { isToComplete } from '../accounts/rules.ts';
 import { dueBy, position, type Terms, totalMinor } from '../accounts/schedule.ts';
 import { addDays, type PlainDate } from '../core/dates.ts';
 import { AppError } from '../core/errors.ts';
 import type { AccountStatus } from '../core/tables.ts';
+import { balanceOf } from '../ledger/rules.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import type { Money } from './coverage-rules.ts';
 import { quoteOf } from './quote-rules.ts';

@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
-import { type AccountRow, findAccountRow, termsOf } from '../accounts/store.ts';
+import { findAccountRow, termsOf } from '../accounts/store.ts';
 import { type Context, today } from '../core/context.ts';
 import { businessDay, compareDates, type PlainDate } from '../core/dates.ts';
 import { inSnapshot, type Tx } from '../core/db.ts';
 import { AppError, notFound } from '../core/errors.ts';
 import type { LedgerEvent } from '../core/tables.ts';
+import type { AccountRow } from '../ledger/rules.ts';
 import type { Money } from './coverage-rules.ts';
 import {
   type AccountEvent,

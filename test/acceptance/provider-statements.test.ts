@@ -13,7 +13,7 @@ import {
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 90_000 });
 cleanUpAfterwards();
 
-const LINES = 350;
+const LINES = 5_000;
 
 let environment: Record<string, string>;
 let service: RunningService;

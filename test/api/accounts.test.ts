@@ -430,9 +430,9 @@ describe('pending accounts', () => {
     await sql`
       with opened as (
         insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
-          instalment_minor, instalment_count, frequency, grace_days, receivable_minor, next_due_date)
+          instalment_minor, instalment_count, frequency, grace_days, receivable_minor)
         select customer_id, product_id, payplan_id, activation_date, status, deposit_minor, instalment_minor,
-          instalment_count, frequency, grace_days, receivable_minor, next_due_date
+          instalment_count, frequency, grace_days, receivable_minor
         from accounts, generate_series(1, 250) where id = ${account.id}
         returning id, receivable_minor),
       told as (

@@ -120,10 +120,13 @@ describe('DUPLICATE_ENTRY', () => {
 
   it('costs what is recorded no statement', async () => {
     const { id: accountId } = await newAccount(service);
-    const sent = await statementsOf(() => pay(service, accountId, 5, { transactionRef: 'quick' }));
-    expect(sent.filter(({ text }) => /select id from payments/.test(text))).toEqual([]);
+    const first = await pay(service, accountId, 5, { transactionRef: 'quick' });
     const repeated = { accountId, amount: 5, paymentMethodId: 2, transactionRef: 'quick' };
-    const refused = await statementsOf(() => service.call('POST', '/payments', repeated));
-    expect(refused.filter(({ text }) => /select id from payments/.test(text))).toHaveLength(1);
+    const sent = await statementsOf(() => pay(service, accountId, 5, { transactionRef: 'other' }));
+    const refused = await statementsOf(async () => {
+      const answer = await service.call('POST', '/payments', repeated);
+      expect(detailsOf(answer)).toMatchObject({ id: first.id });
+    });
+    expect(refused.length).toBeLessThanOrEqual(sent.length);
   });
 });

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Context } from '../../src/core/context.ts';
 import { openDatabase } from '../../src/core/db.ts';
 import { createLog } from '../../src/core/log.ts';
 import { runMinuteJobs, type Step, startMinuteJobs } from '../../src/jobs.ts';
@@ -191,7 +192,7 @@ describe('the minute jobs', () => {
       prepare: true,
       onConnectionLost: () => {},
     });
-    const done = vi.fn(async ({ db }: { db: typeof smallest.db }) => {
+    const done = vi.fn(async ({ db }: Pick<Context, 'db'>) => {
       await sql`select 1`.execute(db);
       return 1;
     });

@@ -165,9 +165,9 @@ describe('the lateness policy', () => {
     const account = await newPolicyAccount();
     await sql`
       insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
-        instalment_minor, instalment_count, frequency, grace_days, receivable_minor, next_due_date)
+        instalment_minor, instalment_count, frequency, grace_days, receivable_minor)
       select customer_id, product_id, payplan_id, activation_date, status, deposit_minor, instalment_minor,
-        instalment_count, frequency, grace_days, total_minor, activation_date
+        instalment_count, frequency, grace_days, total_minor
       from accounts, generate_series(1, 450) where id = ${account.id}`.execute(service.context.db);
     await sql`
       with opened as (

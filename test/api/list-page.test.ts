@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { inTransaction } from '../../src/core/db.ts';
 import { fetchPage, type ListSource } from '../../src/core/list-page.ts';
 import type { ListPlan } from '../../src/core/list-query.ts';
 import { statementsOf, useService } from '../harness.ts';
@@ -26,20 +27,16 @@ describe('rows that come as JSON', () => {
     ) as t(n, int8, int4, int2, bool, text, varchar, date, moment, status, jsonb, json, texts, nothing, later, bytes)`;
 
   it.each(['UTC', 'Asia/Kolkata'])('are what their columns would give, in a session of %s', async (zone) => {
-    await service.context.db.connection().execute(async (connection) => {
-      await sql.raw(`set timezone = '${zone}'`).execute(connection);
-      try {
-        const columns = await SELECT.execute(connection);
-        const page = await fetchPage(connection, planOf(1, 20), rowsOf(SELECT));
-        expect(columns.rows).toHaveLength(2);
-        expect(page.rows).toEqual(columns.rows);
-        expect(page.rows[0]).toMatchObject({
-          int8: 9_007_199_254_740_991,
-          moment: '2026-02-28T23:59:59.999Z',
-        });
-      } finally {
-        await sql`reset timezone`.execute(connection);
-      }
+    await inTransaction(service.context.db, async (tx) => {
+      await sql.raw(`set local timezone = '${zone}'`).execute(tx);
+      const columns = await SELECT.execute(tx);
+      const page = await fetchPage(tx, planOf(1, 20), rowsOf(SELECT));
+      expect(columns.rows).toHaveLength(2);
+      expect(page.rows).toEqual(columns.rows);
+      expect(page.rows[0]).toMatchObject({
+        int8: 9_007_199_254_740_991,
+        moment: '2026-02-28T23:59:59.999Z',
+      });
     });
   });
 

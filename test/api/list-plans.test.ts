@@ -13,7 +13,8 @@ import { invoiceList } from '../../src/invoices/schema.ts';
 import { kycList } from '../../src/kyc/schema.ts';
 import { payPlanList } from '../../src/pay-plans/schema.ts';
 import { paymentMethodList } from '../../src/payment-methods/schema.ts';
-import { notificationList, paymentList } from '../../src/payments/schema.ts';
+import { notificationList } from '../../src/payments/notifications/schema.ts';
+import { paymentList } from '../../src/payments/schema.ts';
 import { configurationList, productList } from '../../src/products/schema.ts';
 import { providerStatementLineList, providerStatementList } from '../../src/provider-statements/schema.ts';
 import { reconciliationList } from '../../src/reconciliations/schema.ts';
@@ -95,11 +96,11 @@ describe('among 50,000 accounts', () => {
     const { customerId } = await newAccount(service);
     await sql`
       insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
-        instalment_minor, instalment_count, frequency, grace_days, receivable_minor, next_due_date, created_at)
-      select ${customerId}, 1, 2, ${TODAY}::date - 400,
+        instalment_minor, instalment_count, frequency, grace_days, receivable_minor, paid_minor, created_at)
+      select ${customerId}, 1, 2, ${TODAY}::date + 13 - (n / 100 % 55),
         (case when n % 50 = 0 then 'pending' else 'active' end)::account_status,
         0, 1000, 100, 'weekly', 7, 100000,
-        case when n % 10 <> 0 then ${TODAY}::date + 20 - (n / 100 % 55) end,
+        case when n % 10 <> 0 then 0 else 100000 end,
         now() - make_interval(mins => n)
       from generate_series(1, ${ROWS}) as n`.execute(db);
     await sql`vacuum analyze accounts`.execute(db);
@@ -225,7 +226,7 @@ describe('among 50,000 accounts', () => {
     ] as const) {
       const { id } = await newAccount(service, { customerId: customer.id });
       await sql`
-        update accounts set status = ${status}, next_due_date = ${today(service.context)}::date - ${days}::integer
+        update accounts set status = ${status}, activation_date = ${today(service.context)}::date - ${days ?? 0}::integer
         where id = ${id}`.execute(service.context.db);
     }
     // The formula that the rows' own figure has, as position in schedule.ts says it.

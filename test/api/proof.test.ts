@@ -356,16 +356,6 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     { commission_shares: ['accounts', ':account'] },
   ],
   [
-    'a next due date is wrong',
-    'update accounts set next_due_date = next_due_date + 7 where id = :account',
-    { next_due_dates: ['accounts', ':account'] },
-  ],
-  [
-    'a paid account has a next due date',
-    `update accounts set next_due_date = '2026-11-30' where id = :completed`,
-    { next_due_dates: ['accounts', ':completed'] },
-  ],
-  [
     'a status is changed without a record',
     `update accounts set status = 'suspended' where id = :account`,
     { statuses: ['accounts', ':account'] },

@@ -641,8 +641,8 @@ describe('what is missing in the books', () => {
     });
     const notes = await service.call('GET', `/notifications?filter[transactionRef]=${stranger}`);
     expect(JSON.parse(notes.body.data[0].rawBody)).toMatchObject({
-      FirstName: 'OTIENO',
-      StatementId: statement.id,
+      payerName: 'OTIENO',
+      statementId: statement.id,
     });
 
     // Saying it again finds nothing to do.

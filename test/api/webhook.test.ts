@@ -909,7 +909,7 @@ describe('a notification whose processing fails', () => {
       expect.objectContaining({
         status: 'pending',
         outcome: null,
-        failure: expect.stringContaining('lock timeout'),
+        failure: expect.stringContaining('locked by other work'),
       }),
     ]);
     expect((await accountNow(service, account.id)).paid).toBe(0);

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type KyselyPlugin, RawNode, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { lockAccount } from '../../src/accounts/store.ts';
 import { SYSTEM, today } from '../../src/core/context.ts';
 import { createLog } from '../../src/core/log.ts';
+import { lockAccounts } from '../../src/ledger/store.ts';
 import { unassignPayment } from '../../src/payments/commands.ts';
-import { insertLearned } from '../../src/payments/matching-store.ts';
+import { insertLearned } from '../../src/payments/matching/store.ts';
+import { listUnmatched } from '../../src/payments/matching/view.ts';
 import { paymentList } from '../../src/payments/schema.ts';
 import { lockPayment } from '../../src/payments/store.ts';
-import { listUnmatched } from '../../src/payments/worklist.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,
@@ -215,7 +215,7 @@ describe('what staff assigned', () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     const payment = await send('busy', stranger());
     await service.context.db.transaction().execute(async (working) => {
-      await lockAccount(working, other.id);
+      await lockAccounts(working, [other.id]);
       await lockPayment(working, payment.id);
       await service.context.db.transaction().execute(async (tx) => {
         await sql`set local lock_timeout = '200ms'`.execute(tx);

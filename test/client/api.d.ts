@@ -650,70 +650,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/notifications": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What the provider posted, and what each notification led to
-         * @description The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another account, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. `filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. `filter[status]=pending`: will be retried.
-         *
-         *     Needs the permission `payers:read`: admin, manager, finance.
-         */
-        get: operations["getNotifications"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/notifications/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * One notification, with its whole body as the provider posted it
-         * @description Needs the permission `payments:assign`: admin, manager, finance.
-         */
-        get: operations["getNotificationsById"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/notifications/{id}/resolve": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Resolve a notification in conflict
-         * @description Says which payment the transaction is: one of the manual payments with its reference and amount, which is linked and stays on its account, or none of them (`paymentId: null`), so that the notification is posted. The other manual payments with the reference are reversed in the same transaction.
-         *
-         *     Needs the permission `payments:reverse`: admin, manager, finance.
-         */
-        post: operations["postNotificationsByIdResolve"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/payments/{id}/assign": {
         parameters: {
             query?: never;
@@ -774,6 +710,70 @@ export interface paths {
          *     Needs the permission `payments:reverse`: admin, manager, finance.
          */
         post: operations["postPaymentsByIdReverse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the provider posted, and what each notification led to
+         * @description The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another account, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. `filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. `filter[status]=pending`: will be retried.
+         *
+         *     Needs the permission `payers:read`: admin, manager, finance.
+         */
+        get: operations["getNotifications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One notification, with its whole body as the provider posted it
+         * @description Needs the permission `payments:assign`: admin, manager, finance.
+         */
+        get: operations["getNotificationsById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notifications/{id}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resolve a notification in conflict
+         * @description Says which payment the transaction is: one of the manual payments with its reference and amount, which is linked and stays on its account, or none of them (`paymentId: null`), so that the notification is posted. The other manual payments with the reference are reversed in the same transaction.
+         *
+         *     Needs the permission `payments:reverse`: admin, manager, finance.
+         */
+        post: operations["postNotificationsByIdResolve"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2215,7 +2215,7 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: {
-                /** @description matched, unmatched, linked (to a payment entered by hand), conflict, differs (from an earlier notification of the transaction), repeated, pending */
+                /** @description matched, unmatched, linked (to a manual payment), conflict, differs (from an earlier notification of the transaction), repeated, pending */
                 outcome: string;
                 paymentId: number | null;
             };
@@ -7535,6 +7535,249 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    postPaymentsByIdAssign: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 3 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "accountId": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["Assignment"];
+            };
+        };
+        responses: {
+            /** @description Payment assigned. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "amount": 400,
+                     *         "currency": "KES",
+                     *         "paymentMethodId": 2,
+                     *         "transactionRef": "RECEIPT-0001",
+                     *         "paymentDate": "2026-11-02",
+                     *         "status": "matched",
+                     *         "source": "manual",
+                     *         "matchMethod": null,
+                     *         "matchReason": null,
+                     *         "reconciliationId": null,
+                     *         "reconciliationDate": null,
+                     *         "reversedAt": null,
+                     *         "reversalReason": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Payment assigned."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Payment"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postPaymentsByIdUnassign: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 3 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The payer meant another account"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Unassignment"];
+            };
+        };
+        responses: {
+            /** @description Payment unassigned. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "amount": 400,
+                     *         "currency": "KES",
+                     *         "paymentMethodId": 2,
+                     *         "transactionRef": "RECEIPT-0001",
+                     *         "paymentDate": "2026-11-02",
+                     *         "status": "matched",
+                     *         "source": "manual",
+                     *         "matchMethod": null,
+                     *         "matchReason": null,
+                     *         "reconciliationId": null,
+                     *         "reconciliationDate": null,
+                     *         "reversedAt": null,
+                     *         "reversalReason": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Payment unassigned."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Payment"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["KeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postPaymentsByIdReverse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @example 2 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Entered twice"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Reversal"];
+            };
+        };
+        responses: {
+            /** @description Payment reversed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "id": 1,
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "amount": 400,
+                     *         "currency": "KES",
+                     *         "paymentMethodId": 2,
+                     *         "transactionRef": "RECEIPT-0001",
+                     *         "paymentDate": "2026-11-02",
+                     *         "status": "matched",
+                     *         "source": "manual",
+                     *         "matchMethod": null,
+                     *         "matchReason": null,
+                     *         "reconciliationId": null,
+                     *         "reconciliationDate": null,
+                     *         "reversedAt": null,
+                     *         "reversalReason": null,
+                     *         "createdAt": "2026-11-02T08:15:30.000Z",
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *       },
+                     *       "message": "Payment reversed."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Payment"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["DuplicateEntryOrKeyInUse"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            422: components["responses"]["KeyReused"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     getNotifications: {
         parameters: {
             query?: {
@@ -7798,249 +8041,6 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["KeyInUse"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["UnsupportedType"];
-            422: components["responses"]["KeyReused"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    postPaymentsByIdAssign: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
-                "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                /** @example 3 */
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "accountId": 1
-                 *     }
-                 */
-                "application/json": components["schemas"]["Assignment"];
-            };
-        };
-        responses: {
-            /** @description Payment assigned. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": 1,
-                     *         "accountId": 1,
-                     *         "accountNumber": "ACC10000012",
-                     *         "amount": 400,
-                     *         "currency": "KES",
-                     *         "paymentMethodId": 2,
-                     *         "transactionRef": "RECEIPT-0001",
-                     *         "paymentDate": "2026-11-02",
-                     *         "status": "matched",
-                     *         "source": "manual",
-                     *         "matchMethod": null,
-                     *         "matchReason": null,
-                     *         "reconciliationId": null,
-                     *         "reconciliationDate": null,
-                     *         "reversedAt": null,
-                     *         "reversalReason": null,
-                     *         "createdAt": "2026-11-02T08:15:30.000Z",
-                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
-                     *       },
-                     *       "message": "Payment assigned."
-                     *     }
-                     */
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: true;
-                        data: components["schemas"]["Payment"];
-                        message: string;
-                    };
-                };
-            };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["KeyInUse"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["UnsupportedType"];
-            422: components["responses"]["KeyReused"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    postPaymentsByIdUnassign: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
-                "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                /** @example 3 */
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "reason": "The payer meant another account"
-                 *     }
-                 */
-                "application/json": components["schemas"]["Unassignment"];
-            };
-        };
-        responses: {
-            /** @description Payment unassigned. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": 1,
-                     *         "accountId": 1,
-                     *         "accountNumber": "ACC10000012",
-                     *         "amount": 400,
-                     *         "currency": "KES",
-                     *         "paymentMethodId": 2,
-                     *         "transactionRef": "RECEIPT-0001",
-                     *         "paymentDate": "2026-11-02",
-                     *         "status": "matched",
-                     *         "source": "manual",
-                     *         "matchMethod": null,
-                     *         "matchReason": null,
-                     *         "reconciliationId": null,
-                     *         "reconciliationDate": null,
-                     *         "reversedAt": null,
-                     *         "reversalReason": null,
-                     *         "createdAt": "2026-11-02T08:15:30.000Z",
-                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
-                     *       },
-                     *       "message": "Payment unassigned."
-                     *     }
-                     */
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: true;
-                        data: components["schemas"]["Payment"];
-                        message: string;
-                    };
-                };
-            };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["KeyInUse"];
-            413: components["responses"]["BodyTooLarge"];
-            415: components["responses"]["UnsupportedType"];
-            422: components["responses"]["KeyReused"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["InternalError"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    postPaymentsByIdReverse: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
-                "X-Request-Id"?: string;
-                /** @description Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed. */
-                "Idempotency-Key"?: string;
-            };
-            path: {
-                /** @example 2 */
-                id: number;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "reason": "Entered twice"
-                 *     }
-                 */
-                "application/json": components["schemas"]["Reversal"];
-            };
-        };
-        responses: {
-            /** @description Payment reversed. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "success": true,
-                     *       "data": {
-                     *         "id": 1,
-                     *         "accountId": 1,
-                     *         "accountNumber": "ACC10000012",
-                     *         "amount": 400,
-                     *         "currency": "KES",
-                     *         "paymentMethodId": 2,
-                     *         "transactionRef": "RECEIPT-0001",
-                     *         "paymentDate": "2026-11-02",
-                     *         "status": "matched",
-                     *         "source": "manual",
-                     *         "matchMethod": null,
-                     *         "matchReason": null,
-                     *         "reconciliationId": null,
-                     *         "reconciliationDate": null,
-                     *         "reversedAt": null,
-                     *         "reversalReason": null,
-                     *         "createdAt": "2026-11-02T08:15:30.000Z",
-                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
-                     *       },
-                     *       "message": "Payment reversed."
-                     *     }
-                     */
-                    "application/json": {
-                        /** @enum {boolean} */
-                        success: true;
-                        data: components["schemas"]["Payment"];
-                        message: string;
-                    };
-                };
-            };
-            400: components["responses"]["ValidationError"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["DuplicateEntryOrKeyInUse"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
             422: components["responses"]["KeyReused"];

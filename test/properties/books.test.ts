@@ -10,18 +10,14 @@ import {
   suspendLateAccounts,
 } from '../../src/accounts/commands.ts';
 import { nextItem, position, type Terms } from '../../src/accounts/schedule.ts';
-import { type AccountRow, findAccountRow, toAccount } from '../../src/accounts/store.ts';
+import { findAccountRow, toAccount } from '../../src/accounts/store.ts';
+import type { Context } from '../../src/core/context.ts';
 import { addDays } from '../../src/core/dates.ts';
 import { refundCredit, transferCredit } from '../../src/credit/commands.ts';
-import {
-  assignPayment,
-  recordPayment,
-  resolveConflict,
-  reversePayment,
-  unassignPayment,
-} from '../../src/payments/commands.ts';
-import { receiveNotification } from '../../src/payments/inbox.ts';
-import type { ReadNotification } from '../../src/payments/inbox-store.ts';
+import type { AccountRow } from '../../src/ledger/rules.ts';
+import { assignPayment, reversePayment, unassignPayment } from '../../src/payments/commands.ts';
+import { receiveNotification, resolveConflict } from '../../src/payments/notifications/commands.ts';
+import type { ReportedReceipt } from '../../src/payments/receipt-rules.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
 import { toStatement } from '../../src/statements/answers.ts';
 import { makeStatement } from '../../src/statements/store.ts';
@@ -125,7 +121,7 @@ class Journal {
   readonly payments = new Map<number, Standing>();
   readonly moves: { from: number; to: number | null; amountMinor: bigint }[] = [];
   /** What the provider sent last. */
-  told: ReadNotification | undefined;
+  told: ReportedReceipt | undefined;
   private lastPayment = 0;
 
   constructor(run: Case, accounts: Sold[]) {
@@ -218,6 +214,11 @@ const count = (what: string) => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
 
+async function receive(context: Context, run: Case, told: ReportedReceipt) {
+  const receipt = await receiveNotification(context, stage.log, run.queue, told);
+  return 'outcome' in receipt ? receipt : expect.fail('This provider accepts all money.');
+}
+
 async function take(journal: Journal, next: Step): Promise<void> {
   const { run, accounts, payments } = journal;
   const at = (n: number) => accounts[n] ?? expect.fail();
@@ -236,7 +237,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
       case 'enter': {
         const recorded = await run.attempt(
           (context, actor) =>
-            recordPayment(context, actor, {
+            run.record(context, actor, {
               accountId: at(next.account).id,
               amount: next.amountMinor / 100,
               paymentMethodId: 'method' in next ? next.method : 2,
@@ -253,9 +254,12 @@ async function take(journal: Journal, next: Step): Promise<void> {
         const { id: accountId } = at(next.account);
         const billRef = next.named ? formatAccountNumber(accountId) : `house ${next.account}`;
         const rawBody = JSON.stringify({ ...next, billRef, day: run.day });
-        const told: ReadNotification = {
+        const told: ReportedReceipt = {
           provider: 'mobilemoney',
+          methodCode: 'mobile_money',
+          mustMatch: false,
           source: 'webhook',
+          providerStatementId: null,
           rawBody,
           transId: next.reference,
           contentHash: createHash('sha256').update(rawBody).digest(),
@@ -267,9 +271,11 @@ async function take(journal: Journal, next: Step): Promise<void> {
           payer: `25470000000${next.account}`,
           payerName: null,
           flags: [],
+          stored: null,
+          acceptedPaymentId: null,
         };
         journal.told = told;
-        const receipt = await run.attempt((context) => receiveNotification(context, stage.log, told));
+        const receipt = await run.attempt((context) => receive(context, run, told));
         expect(receipt?.outcome).not.toBe('pending');
         count(`notification ${receipt?.outcome}`);
         const booked = await journal.noteNew();
@@ -280,7 +286,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
       case 'send again': {
         const { told } = journal;
         if (!told) return undefined;
-        const receipt = await run.attempt((context) => receiveNotification(context, stage.log, told));
+        const receipt = await run.attempt((context) => receive(context, run, told));
         expect(receipt?.outcome).toBe('repeated');
         expect(await journal.noteNew()).toEqual([]);
         return receipt;
@@ -291,7 +297,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
         const { total_minor: total, paid_minor: paid } = await rowOf(run, accountId);
         const amount = (Math.max(0, total - paid) + next.amountMinor) / 100;
         const given = await run.attempt((context, actor) =>
-          recordPayment(context, actor, { accountId, amount, paymentMethodId: 2 }),
+          run.record(context, actor, { accountId, amount, paymentMethodId: 2 }),
         );
         await journal.noteNew();
         const body = { amount: next.amountMinor / 100, reason: 'tried' };
@@ -446,8 +452,7 @@ async function openTwin(run: Case, original: AccountRow, { plan, terms }: Sold):
   const { id } = await sell(run, plan, offset);
   const move = (status: 'active' | 'suspended' | 'written_off' | 'cancelled') =>
     changeAccount(context, actor, id, { status, reason: 'as the other' });
-  const pay = (amount: number) =>
-    recordPayment(context, actor, { accountId: id, amount, paymentMethodId: 2 });
+  const pay = (amount: number) => run.record(context, actor, { accountId: id, amount, paymentMethodId: 2 });
   const { paid } = toAccount(original, context.currency, run.day);
   if (original.status !== 'pending' && original.status !== 'cancelled') await move('active');
   if (paid < 0) {
@@ -473,7 +478,7 @@ async function openTwin(run: Case, original: AccountRow, { plan, terms }: Sold):
 async function cancelledTwin(run: Case, { plan }: Sold, offset: number, paid: number): Promise<number> {
   const { id } = await sell(run, plan, offset);
   await changeAccount(run.context, stage.actor, id, { status: 'cancelled', reason: 'as the other' });
-  await recordPayment(run.context, stage.actor, { accountId: id, amount: paid, paymentMethodId: 2 });
+  await run.record(run.context, stage.actor, { accountId: id, amount: paid, paymentMethodId: 2 });
   return id;
 }
 

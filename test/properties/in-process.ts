@@ -4,6 +4,11 @@ import { addDays, type PlainDate } from '../../src/core/dates.ts';
 import type { Tx } from '../../src/core/db.ts';
 import { AppError } from '../../src/core/errors.ts';
 import { createLog, type Log } from '../../src/core/log.ts';
+import { recordPayment } from '../../src/payments/commands.ts';
+import { postReceipts } from '../../src/payments/receipt-commands.ts';
+import type { Receipt, Recorded } from '../../src/payments/receipt-plan-rules.ts';
+import type { PaymentRow } from '../../src/payments/rules.ts';
+import type { NewPayment } from '../../src/payments/schema.ts';
 import { newCustomer, type TestService } from '../harness.ts';
 
 /** How many cases of each property: `npm run test:properties` asks for a thousand. */
@@ -75,6 +80,22 @@ export class Case {
     this.tx = tx;
     const clock = { now: () => new Date(`${this.day}T09:00:00Z`) };
     this.context = { ...stage.context, db: tx, clock };
+  }
+
+  /** Posts receipts one at a time, in the case's transaction. */
+  readonly queue = {
+    submit: async (receipt: Receipt): Promise<Recorded> => {
+      const [result] = await postReceipts(this.tx, this.context, [receipt]);
+      if (result && 'outcome' in result) return result.outcome;
+      throw result && 'error' in result ? result.error : new Error('Nobody else holds anything.');
+    },
+  };
+
+  /** Records money as staff do. */
+  async record(context: Context, actor: Actor, body: NewPayment): Promise<PaymentRow> {
+    const recorded = await recordPayment(context, this.queue, actor, body);
+    if ('payment' in recorded) return recorded.payment;
+    throw new Error('Without a key there is no replay.');
   }
 
   wait(days: number): void {

@@ -7,10 +7,11 @@ import {
   openAccount,
   suspendLateAccounts,
 } from '../../src/accounts/commands.ts';
-import { type AccountRow, findAccountRow, termsOf, toAccount } from '../../src/accounts/store.ts';
+import { findAccountRow, termsOf, toAccount } from '../../src/accounts/store.ts';
 import { addDays } from '../../src/core/dates.ts';
 import { refundCredit } from '../../src/credit/commands.ts';
-import { recordPayment, reversePayment } from '../../src/payments/commands.ts';
+import type { AccountRow } from '../../src/ledger/rules.ts';
+import { reversePayment } from '../../src/payments/commands.ts';
 import { reportPayments } from '../../src/reports/payments-store.ts';
 import { summarizeAccounts } from '../../src/reports/summary-store.ts';
 import type { Cover } from '../../src/statements/coverage-rules.ts';
@@ -94,7 +95,7 @@ async function live(
         for (const part of partsOf(payments.length, next.amountMinor)) {
           const paymentDate = addDays(run.day, -next.daysAgo);
           const body = { accountId: id, amount: part / 100, paymentMethodId: 2, paymentDate };
-          ids.push((await recordPayment(run.context, stage.actor, body)).id);
+          ids.push((await run.record(run.context, stage.actor, body)).id);
         }
         payments.push(ids);
         break;

@@ -1,5 +1,6 @@
-import type { PlainDate } from '../core/dates.ts';
-import { foldForSearch } from '../customers/rules.ts';
+import type { PlainDate } from '../../core/dates.ts';
+import { foldForSearch } from '../../customers/rules.ts';
+import type { CONFIDENCES } from '../schema.ts';
 import {
   type Candidate,
   fitsMask,
@@ -7,8 +8,7 @@ import {
   learnedReason,
   type MaskedNumber,
   REASON,
-} from './matching.ts';
-import type { CONFIDENCES } from './schema.ts';
+} from './rules.ts';
 
 /**
  * Which accounts unmatched money may be meant for. What was typed, whose phone paid and what the payer is

@@ -1,9 +1,15 @@
-import { type Actor, type Context, today } from '../core/context.ts';
-import type { Db, Tx } from '../core/db.ts';
-import { findNotificationOf } from './inbox-store.ts';
-import { decideByReading, readReference } from './matching.ts';
-import { deleteLearned, deleteLearnedFrom, findCandidates, insertLearned } from './matching-store.ts';
-import type { PaymentRow } from './store.ts';
+import { type Actor, type Context, today } from '../../core/context.ts';
+import type { Db, Tx } from '../../core/db.ts';
+import { OTHER_SHORT_CODE } from '../receipt-rules.ts';
+import type { PaymentRow } from '../rules.ts';
+import { decideByReading, readReference } from './rules.ts';
+import {
+  deleteLearned,
+  deleteLearnedFrom,
+  findCandidates,
+  findNotificationOf,
+  insertLearned,
+} from './store.ts';
 
 /**
  * Remembers where staff assigned the reference of a payer, so that the next payment finds its way by itself.
@@ -45,7 +51,7 @@ export async function forgetAssignment(tx: Tx, context: Context, payment: Paymen
 /** What was typed and who paid, where both are known exactly; what came for another short code teaches nothing. */
 async function findSent(db: Db, { config }: Context, paymentId: number) {
   const notification = await findNotificationOf(db, paymentId);
-  if (!notification || notification.flags.includes('other_short_code')) return undefined;
+  if (!notification || notification.flags.includes(OTHER_SHORT_CODE)) return undefined;
   const readings = readReference(notification.bill_ref, notification.payer, config.PHONE_REGION);
   const { typedKey, payerSha256 } = readings;
   return typedKey !== null && payerSha256 !== null ? { readings, typedKey, payerSha256 } : undefined;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatAccountNumber } from '../accounts/account-number.ts';
-import type { PlainDate } from '../core/dates.ts';
+import { formatAccountNumber } from '../../accounts/account-number.ts';
+import type { PlainDate } from '../../core/dates.ts';
 import {
   type Candidate,
   decideMatch,
@@ -11,7 +11,7 @@ import {
   readMasked,
   readPayer,
   readReference,
-} from './matching.ts';
+} from './rules.ts';
 
 const sha256 = (digits: string) => createHash('sha256').update(digits).digest();
 

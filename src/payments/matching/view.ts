@@ -1,10 +1,10 @@
-import { formatAccountNumber, nearAccountNumbers } from '../accounts/account-number.ts';
-import type { Context } from '../core/context.ts';
-import { type Db, isTimeout, withTimeout } from '../core/db.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import type { Log } from '../core/log.ts';
-import { listUnmatchedRows } from './inbox-store.ts';
-import { readMasked, readReference } from './matching.ts';
+import { formatAccountNumber, nearAccountNumbers } from '../../accounts/account-number.ts';
+import type { Context } from '../../core/context.ts';
+import { type Db, isTimeout, withTimeout } from '../../core/db.ts';
+import type { ListPlan } from '../../core/list-query.ts';
+import type { Log } from '../../core/log.ts';
+import { toPayment } from '../view.ts';
+import { readMasked, readReference } from './rules.ts';
 import {
   findByMasks,
   findByNames,
@@ -12,8 +12,8 @@ import {
   findHolders,
   findOpenAccounts,
   findRelatives,
-} from './matching-store.ts';
-import { toPayment } from './store.ts';
+  listUnmatchedRows,
+} from './store.ts';
 import {
   type Clue,
   clueOfCandidate,
@@ -22,7 +22,7 @@ import {
   nameWords,
   rankSuggestions,
   type Suggestion,
-} from './suggestions.ts';
+} from './suggestion-rules.ts';
 
 /** A search by name costs more the more customers there are; in batches, what is found in time is kept. */
 const NAMES_AT_ONCE = 10;

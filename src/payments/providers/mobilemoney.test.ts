@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Reading, readNotification } from './notification.ts';
+import { readReport } from '../notifications/rules.ts';
+import { mobilemoney } from './mobilemoney.ts';
 
 const RULES = { currency: { code: 'KES', decimals: 2 }, timeZone: 'Africa/Nairobi', paybillNumbers: [] };
 const RECEIVED = new Date('2026-03-02T09:00:00Z');
@@ -14,14 +15,17 @@ const SENT = {
   MSISDN: '254712345678',
 };
 
-function read(body: unknown, rules: Partial<typeof RULES & { paybillNumbers: string[] }> = {}): Reading {
-  return readNotification(body, JSON.stringify(body), RECEIVED, { ...RULES, ...rules });
+function read(body: unknown, rules: Partial<typeof RULES & { paybillNumbers: string[] }> = {}) {
+  const rawBody = JSON.stringify(body) ?? '';
+  const sent = mobilemoney.read(Buffer.from(rawBody));
+  if (!sent) return { problems: [{ path: 'body' }] };
+  return readReport(mobilemoney, sent, rawBody, RECEIVED, { ...RULES, ...rules });
 }
 
 function accepted(body: unknown, rules = {}) {
   const reading = read(body, rules);
   if ('problems' in reading) throw new Error(JSON.stringify(reading.problems));
-  return reading.notification;
+  return reading.report;
 }
 
 function refused(body: unknown): string[] {

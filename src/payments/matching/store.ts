@@ -1,16 +1,12 @@
 import { type RawBuilder, sql } from 'kysely';
-import { formatAccountNumber } from '../accounts/account-number.ts';
-import { OPEN_STATUSES } from '../accounts/rules.ts';
-import type { PlainDate } from '../core/dates.ts';
-import { type Db, type Tx, UNNAMED } from '../core/db.ts';
-import {
-  type Candidate,
-  decideMatch,
-  MASK_END_LENGTH,
-  type MaskedNumber,
-  type Match,
-  type Readings,
-} from './matching.ts';
+import { formatAccountNumber } from '../../accounts/account-number.ts';
+import { OPEN_STATUSES } from '../../accounts/rules.ts';
+import type { PlainDate } from '../../core/dates.ts';
+import { type Db, type Tx, UNNAMED } from '../../core/db.ts';
+import { fetchPage } from '../../core/list-page.ts';
+import type { ListPlan } from '../../core/list-query.ts';
+import type { NotificationRow, PaymentRow } from '../rules.ts';
+import { type Candidate, MASK_END_LENGTH, type MaskedNumber, type Readings } from './rules.ts';
 
 /** Of one reading; a customer with more accounts is found all the same. */
 const MAX_CANDIDATES = 20;
@@ -21,21 +17,10 @@ const MAX_LEARNED = 5;
 
 const IS_OPEN = sql<boolean>`a.status = any(${[...OPEN_STATUSES]}::account_status[])`;
 
-/** What a payer meant by a reference. The inbox reads the candidates with other things, and decides by the same rule. */
-export async function findMatch(db: Db, readings: Readings): Promise<Match> {
-  const { rows } = await candidatesOf([readings]).execute(db);
-  return decideMatch(rows, readings.referenceIsEmpty);
-}
-
 /** For each of the readings all accounts that they point to, with the method of each. */
-export async function findCandidates(db: Db, readings: Readings[]): Promise<Candidate[][]> {
-  const { rows } = await candidatesOf(readings).execute(db);
-  return grouped(rows, readings.length);
-}
-
-/** The statement of `findCandidates`, to be sent together with others. */
-export function candidatesOf(readings: Readings[]): RawBuilder<At<Candidate>> {
-  return sql`
+export async function findCandidates(db: Db, readings: readonly Readings[]): Promise<Candidate[][]> {
+  if (readings.length === 0) return [];
+  const { rows } = await sql<At<Candidate>>`
     select r.at::int as at, found.*
     from unnest(
       ${readings.map(({ accountId }) => accountId)}::bigint[],
@@ -68,7 +53,8 @@ export function candidatesOf(readings: Readings[]): RawBuilder<At<Candidate>> {
           where payer_sha256 = r.payer_sha256 and typed_key = r.typed_key order by id desc limit 1
         ) l join accounts a on a.id = l.account_id
         where ${IS_OPEN}
-    ) found`;
+    ) found`.execute(db);
+  return grouped(rows, readings.length);
 }
 
 /** Those of the accounts that exist and on which a payment may still be expected. */
@@ -263,4 +249,27 @@ function grouped<Row>(rows: At<Row>[], count: number): Row[][] {
   const groups: Row[][] = Array.from({ length: count }, () => []);
   for (const row of rows) groups[row.at - 1]?.push(row);
   return groups;
+}
+
+/** The outcomes of the notification that a payment came with, or that was linked to it. */
+const IS_OWN = sql<boolean>`n.outcome in ('matched', 'unmatched', 'linked')`;
+
+/** What the payer of a payment sent; undefined where the provider has not reported it. */
+export async function findNotificationOf(db: Db, paymentId: number): Promise<NotificationRow | undefined> {
+  const { rows } = await sql<NotificationRow>`
+    select n.* from notifications n where n.payment_id = ${paymentId} and ${IS_OWN}`.execute(db);
+  return rows[0];
+}
+
+type Sent = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'> & { flags: string[] | null };
+
+/** Unmatched payments with what their payers sent. */
+export function listUnmatchedRows(db: Db, plan: ListPlan) {
+  return fetchPage<PaymentRow & Sent>(db, plan, {
+    select: sql`
+      select p.*, n.bill_ref, n.payer, n.payer_name, n.flags
+      from payments p left join notifications n on n.payment_id = p.id and ${IS_OWN}`,
+    from: sql`from payments p`,
+    where: [sql<boolean>`p.status = 'unmatched'`],
+  });
 }

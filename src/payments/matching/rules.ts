@@ -1,9 +1,9 @@
-import { readAccountNumber } from '../accounts/account-number.ts';
-import type { PlainDate } from '../core/dates.ts';
-import { foldCase } from '../core/fold.ts';
-import { callingCode, phoneSha256, readPhone } from '../core/phone.ts';
-import type { MatchMethod } from '../core/tables.ts';
-import { nationalIdKey } from '../customers/rules.ts';
+import { readAccountNumber } from '../../accounts/account-number.ts';
+import type { PlainDate } from '../../core/dates.ts';
+import { foldCase } from '../../core/fold.ts';
+import { callingCode, phoneSha256, readPhone } from '../../core/phone.ts';
+import type { MatchMethod } from '../../core/tables.ts';
+import { nationalIdKey } from '../../customers/rules.ts';
 
 /**
  * Whose account a payer meant. A reference is read in every way that it can be read; the account is
@@ -65,6 +65,8 @@ export type Match =
   | { accountId: number; method: LadderMethod }
   | { accountId: number; method: 'learned'; assignedOn: PlainDate }
   | { accountId: null; candidates: Candidate[] };
+
+export const NO_MATCH: Match = { accountId: null, candidates: [] };
 
 const MAX_REFERENCE_LENGTH = 100;
 const MIN_NATIONAL_ID_LENGTH = 5;

@@ -1,0 +1,103 @@
+import { sql } from 'kysely';
+import { AUDIT_COLUMNS } from '../core/audit.ts';
+import type { PlainDate } from '../core/dates.ts';
+import type { Tx } from '../core/db.ts';
+import { insertRows } from '../core/rows.ts';
+import type { DB, LedgerAccount, LedgerEvent } from '../core/tables.ts';
+import type { AccountRow, NewBooks, PostingRows } from './rules.ts';
+
+/**
+ * Locks accounts, ids ascending, and waits for whoever holds one. An account's lock comes after that of a payment
+ * reference and before those of its payments. It lets the key be referred to, so that a new row elsewhere never waits.
+ */
+export async function lockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
+  const { rows } = await sql<AccountRow>`
+    select * from accounts where id = any(${[...ids]}::bigint[]) order by id for no key update`.execute(tx);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** As `lockAccounts`, but leaves out the accounts that somebody else holds instead of waiting for them. */
+export async function tryLockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
+  const { rows } = await sql<AccountRow>`
+    select * from accounts where id = any(${[...ids]}::bigint[]) order by id for no key update skip locked`.execute(
+    tx,
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Of the ids those that are accounts. */
+export async function findExistingAccounts(tx: Tx, ids: readonly number[]): Promise<Set<number>> {
+  const { rows } = await sql<{ id: number }>`
+    select id from accounts where id = any(${[...ids]}::bigint[])`.execute(tx);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** An entry of a posting that is being written; the event's id is given by the statement. */
+export interface NewEntry {
+  /** The posting that it belongs to, counted from 1. */
+  posting: number;
+  event: LedgerEvent;
+  account_id: number | null;
+  payment_id: number | null;
+  credit_move_id: number | null;
+  value_date: PlainDate;
+  ledger_account: LedgerAccount;
+  amount_minor: number;
+  payment_method_id: number | null;
+}
+
+/** Tables whose rows are written with postings, and the columns that they are written in. */
+const WRITTEN = {
+  payments: [
+    ...['id', 'account_id', 'amount_minor', 'payment_method_id', 'transaction_ref', 'reference_key'],
+    ...['payment_date', 'status', 'source', 'match_method', 'match_reason', 'provider', 'provider_trans_id'],
+    ...['created_by', 'created_at', 'updated_at'],
+  ],
+  notifications: [
+    ...[
+      'provider',
+      'source',
+      'provider_statement_id',
+      'raw_body',
+      'trans_id',
+      'content_hash',
+      'amount_minor',
+      'trans_time',
+    ],
+    ...['business_short_code', 'bill_ref', 'payer', 'payer_name', 'flags', 'status', 'outcome', 'payment_id'],
+    ...['conflict_payment_id', 'failure', 'attempts', 'processed_at'],
+  ],
+  audit_entries: AUDIT_COLUMNS,
+  idempotency_keys: ['user_id', 'path', 'key', 'body_hash', 'status', 'answer'],
+} as const satisfies { [T in keyof PostingRows]-?: readonly (keyof DB[T])[] };
+
+/** Writes postings by one statement: their rows, their entries, and the books of their accounts, which it returns. */
+export async function writePostings(
+  tx: Tx,
+  postings: { count: number; entries: NewEntry[]; books: NewBooks[]; rows: PostingRows },
+): Promise<AccountRow[]> {
+  const { count, entries, books, rows } = postings;
+  const { rows: accounts } = await sql<AccountRow>`
+    with payments_added as (${insertRows('payments', WRITTEN.payments, rows.payments)}),
+    notifications_added as (${insertRows('notifications', WRITTEN.notifications, rows.notifications)}),
+    audited as (${insertRows('audit_entries', WRITTEN.audit_entries, rows.audit_entries)}),
+    answers_kept as (${insertRows('idempotency_keys', WRITTEN.idempotency_keys, rows.idempotency_keys)}),
+    events as (select posting, nextval('ledger_event_ids') as id from generate_series(1, ${count}::int) as posting),
+    entries_added as (
+      insert into ledger_entries (event_id, event, account_id, payment_id, credit_move_id, value_date, ledger_account,
+        amount_minor, payment_method_id)
+      select events.id, e.event, e.account_id, e.payment_id, e.credit_move_id, e.value_date, e.ledger_account,
+        e.amount_minor, e.payment_method_id
+      from json_to_recordset(${JSON.stringify(entries)}::json) as e (posting int, event ledger_event,
+        account_id bigint, payment_id bigint, credit_move_id bigint, value_date date, ledger_account ledger_account,
+        amount_minor bigint, payment_method_id bigint)
+      join events on events.posting = e.posting
+      order by e.posting)
+    update accounts a set paid_minor = b.paid_minor, receivable_minor = b.receivable_minor,
+      credit_minor = b.credit_minor, written_off_minor = b.written_off_minor, paid_month = b.paid_month,
+      paid_month_minor = b.paid_month_minor, updated_at = business_now()
+    from json_populate_recordset(null::accounts, ${JSON.stringify(books)}::json) b
+    where a.id = b.id
+    returning a.*`.execute(tx);
+  return accounts;
+}

@@ -1,0 +1,79 @@
+import type { Api } from '../../core/api.ts';
+import type { Context } from '../../core/context.ts';
+import { Envelope, ListEnvelope, ok } from '../../core/envelope.ts';
+import { notFound } from '../../core/errors.ts';
+import { IdParams } from '../../core/fields.ts';
+import { actorOf } from '../../core/gate.ts';
+import { repeatable } from '../../core/idempotency.ts';
+import { resolveConflict } from './commands.ts';
+import { ConflictParams, Notification, notificationList, Resolution } from './schema.ts';
+import { findNotification, listNotifications } from './store.ts';
+import { notificationsFound, toNotification } from './view.ts';
+
+export function notificationRoutes(api: Api, context: Context): void {
+  const { db, currency } = context;
+
+  api.get(
+    '/notifications',
+    {
+      config: { access: 'payers:read' },
+      schema: {
+        tags: ['Payments'],
+        summary: 'What the provider posted, and what each notification led to',
+        description:
+          'The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another ' +
+          'account, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. ' +
+          '`filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: ' +
+          'the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. ' +
+          '`filter[status]=pending`: will be retried.',
+        querystring: notificationList.query,
+        response: { 200: ListEnvelope(Notification, 'Notifications found.') },
+      },
+    },
+    async (request) => {
+      const plan = notificationList.read(request.query, context);
+      return notificationsFound(await listNotifications(db, plan), currency);
+    },
+  );
+
+  api.get(
+    '/notifications/:id',
+    {
+      config: { access: 'payments:assign', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Payments'],
+        summary: 'One notification, with its whole body as the provider posted it',
+        params: IdParams,
+        response: { 200: Envelope(Notification, 'Notification found.') },
+      },
+    },
+    async (request) => {
+      const row = await findNotification(db, request.params.id);
+      if (!row) throw notFound('notification', request.params.id);
+      return ok(toNotification(row, currency), 'Notification found.');
+    },
+  );
+
+  api.post(
+    '/notifications/:id/resolve',
+    {
+      config: { access: 'payments:reverse', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags: ['Payments'],
+        summary: 'Resolve a notification in conflict',
+        description:
+          'Says which payment the transaction is: one of the manual payments with its reference and amount, which is linked and stays ' +
+          'on its account, or none of them (`paymentId: null`), so that the notification is posted. The other manual payments with ' +
+          'the reference are reversed in the same transaction.',
+        params: ConflictParams,
+        body: Resolution,
+        response: { 200: Envelope(Notification, 'Conflict resolved.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) => {
+        const resolved = await resolveConflict(once, actorOf(request), request.params.id, request.body);
+        return ok(toNotification(resolved, currency), 'Conflict resolved.');
+      }),
+  );
+}

@@ -1,0 +1,115 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../../core/db.ts';
+import type { Page } from '../../core/envelope.ts';
+import { fetchPage } from '../../core/list-page.ts';
+import type { ListPlan } from '../../core/list-query.ts';
+import type { ReportedReceipt } from '../receipt-rules.ts';
+import type { NotificationRow } from '../rules.ts';
+import { MAX_LISTED_BODY_LENGTH } from './schema.ts';
+
+/**
+ * Stores a report that could not be processed, to be tried again. One that is stored already, because its processing
+ * succeeded after all, stays as it is.
+ */
+export async function insertPending(db: Db, report: ReportedReceipt, failure: string): Promise<void> {
+  await db
+    .insertInto('notifications')
+    .values({
+      provider: report.provider,
+      source: report.source,
+      provider_statement_id: report.providerStatementId,
+      raw_body: report.rawBody,
+      trans_id: report.transId,
+      content_hash: report.contentHash,
+      amount_minor: report.amountMinor,
+      trans_time: report.transTime,
+      business_short_code: report.businessShortCode,
+      bill_ref: report.billRef,
+      payer: report.payer,
+      payer_name: report.payerName,
+      flags: report.flags,
+      status: 'pending',
+      failure,
+    })
+    .onConflict((conflict) => conflict.constraint('notifications_content_unique').doNothing())
+    .execute();
+}
+
+export async function insertRejected(
+  db: Db,
+  provider: string,
+  rawBody: string,
+  failure: string,
+): Promise<void> {
+  await db
+    .insertInto('notifications')
+    .values({ provider, raw_body: rawBody, status: 'rejected', failure, processed_at: sql`business_now()` })
+    .execute();
+}
+
+export async function findPendingIds(db: Db, limit: number): Promise<number[]> {
+  const rows = await db
+    .selectFrom('notifications')
+    .select('id')
+    .where(sql<boolean>`status = 'pending'`) // Written out, so that the partial index serves any plan.
+    .orderBy('attempts')
+    .orderBy('id')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.id);
+}
+
+/** Locks those of the notifications that are still pending and that nobody else works on. */
+export function lockPending(tx: Tx, ids: readonly number[]): Promise<NotificationRow[]> {
+  return tx
+    .selectFrom('notifications')
+    .selectAll()
+    .where(sql<boolean>`id = any(${[...ids]}::bigint[])`)
+    .where('status', '=', 'pending')
+    .orderBy('id')
+    .forNoKeyUpdate()
+    .skipLocked()
+    .execute();
+}
+
+export async function recordFailure(db: Db, id: number, failure: string): Promise<void> {
+  await db
+    .updateTable('notifications')
+    .set({ failure, attempts: sql`attempts + 1` })
+    .where('id', '=', id)
+    .where('status', '=', 'pending')
+    .execute();
+}
+
+export function lockNotification(tx: Tx, id: number): Promise<NotificationRow | undefined> {
+  return tx.selectFrom('notifications').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+}
+
+export function findNotification(db: Db, id: number): Promise<NotificationRow | undefined> {
+  return db.selectFrom('notifications').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+export function getNotification(db: Db, id: number): Promise<NotificationRow> {
+  return db.selectFrom('notifications').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/** What a list shows of a notification. */
+export type ListedNotification = Omit<
+  NotificationRow,
+  'provider' | 'source' | 'content_hash' | 'payer_name' | 'trans_time' | 'provider_statement_id'
+>;
+
+const LISTED_BODY = sql.lit(MAX_LISTED_BODY_LENGTH);
+
+export function listNotifications(db: Db, plan: ListPlan): Promise<Page<ListedNotification>> {
+  return fetchPage<ListedNotification>(db, plan, {
+    select: sql`
+      select n.id, n.status, n.outcome, n.flags, n.trans_id, n.amount_minor, n.bill_ref, n.payer,
+        n.business_short_code, n.payment_id, n.conflict_payment_id, n.failure, n.attempts, n.processed_at,
+        n.received_at,
+        case when length(n.raw_body) > ${LISTED_BODY} then left(n.raw_body, ${LISTED_BODY}) || '…'
+          else n.raw_body end as raw_body
+      from notifications n`,
+    from: sql`from notifications n`,
+  });
+}

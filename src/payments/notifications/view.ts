@@ -1,0 +1,32 @@
+import { amountOf, type Currency } from '../../core/context.ts';
+import { okList, type Page } from '../../core/envelope.ts';
+import type { ListedNotification } from './store.ts';
+
+export function notificationsFound(page: Page<ListedNotification>, currency: Currency) {
+  const rows = page.rows.map((row) => toNotification(row, currency));
+  return okList({ ...page, rows }, 'Notifications found.');
+}
+
+const WILL_BE_TRIED_AGAIN = 'It could not be processed yet and is tried again every minute.';
+
+export function toNotification(row: ListedNotification, currency: Currency) {
+  return {
+    id: row.id,
+    status: row.status,
+    outcome: row.outcome,
+    flags: row.flags,
+    transactionRef: row.trans_id,
+    amount: row.amount_minor === null ? null : amountOf(row.amount_minor, currency),
+    reference: row.bill_ref,
+    payer: row.payer,
+    businessShortCode: row.business_short_code,
+    paymentId: row.payment_id,
+    conflictingPaymentId: row.conflict_payment_id,
+    // What went wrong inside is for those who run the service; the caller learns what comes of it.
+    failure: row.status === 'pending' && row.failure !== null ? WILL_BE_TRIED_AGAIN : row.failure,
+    attempts: row.attempts,
+    rawBody: row.raw_body,
+    processedAt: row.processed_at,
+    createdAt: row.received_at,
+  };
+}

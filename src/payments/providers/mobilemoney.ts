@@ -1,0 +1,202 @@
+import { Type } from 'typebox';
+import { parseCompactTime } from '../../core/dates.ts';
+import { ok } from '../../core/envelope.ts';
+import { invalid, unavailable } from '../../core/errors.ts';
+import { Nullable } from '../../core/fields.ts';
+import { authenticateCaller } from './authentication.ts';
+import type { PaymentProvider, SentPayment } from './provider.ts';
+import { parseJsonObject, textOf } from './texts.ts';
+
+// Safaricom's M-PESA C2B API (Daraja): validation and confirmation of payments to a paybill number.
+// https://developer.safaricom.co.ke/APIs/CustomerToBusinessRegisterURL
+
+/** What its gateway reads of an answer: 0 accepts at both addresses; its codes of refusals are texts. */
+const ACCEPTED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
+const REFUSED = {
+  wrong_account: { ResultCode: 'C2B00012', ResultDesc: 'Invalid Account Number' },
+  wrong_amount: { ResultCode: 'C2B00013', ResultDesc: 'Invalid Amount' },
+  wrong_short_code: { ResultCode: 'C2B00015', ResultDesc: 'Invalid Shortcode' },
+} as const;
+const RESULTS = { accepted: ACCEPTED, ...REFUSED };
+/** Hours ahead of UTC, all year; its times name no zone. */
+const EAST_AFRICA_TIME = 3;
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** What the provider promises to send. */
+const NotificationBody = Type.Object(
+  {
+    TransactionType: Type.Optional(Type.String()),
+    TransID: Type.String({ description: 'The provider’s id of the transaction.' }),
+    TransTime: Type.Optional(Type.String({ description: 'yyyyMMddHHmmss, UTC+3' })),
+    TransAmount: Type.String({ description: 'A decimal above 0.' }),
+    BusinessShortCode: Type.Optional(Type.String()),
+    BillRefNumber: Type.Optional(Type.String({ description: 'The account that the payer typed.' })),
+    MSISDN: Type.Optional(Type.String({ description: 'The payer’s number: plain, masked or hashed.' })),
+  },
+  {
+    additionalProperties: true,
+    title: 'ProviderNotification',
+    examples: [
+      {
+        TransactionType: 'Pay Bill',
+        TransID: 'SKB2XQ19ZT',
+        TransTime: '20261102101530',
+        TransAmount: '2400.00',
+        BusinessShortCode: '600638',
+        BillRefNumber: 'ACC10000012',
+        MSISDN: '254712345678',
+      },
+      {
+        TransactionType: 'Pay Bill',
+        TransID: 'SKB7MD40PL',
+        TransTime: '20261102102244',
+        TransAmount: '800.00',
+        BusinessShortCode: '600638',
+        BillRefNumber: 'SOLAR',
+        MSISDN: '254701000000',
+      },
+      {
+        TransactionType: 'Pay Bill',
+        TransID: 'RECEIPT-0001',
+        TransTime: '20261102102500',
+        TransAmount: '450.00',
+        BusinessShortCode: '600638',
+        BillRefNumber: 'ACC10000012',
+        MSISDN: '254712345678',
+      },
+    ],
+  },
+);
+
+/** The envelope plus what the provider's gateway reads. */
+const Acknowledgement = Type.Object(
+  {
+    success: Type.Literal(true),
+    data: Type.Object({
+      outcome: Type.String({
+        description:
+          'matched, unmatched, linked (to a manual payment), conflict, differs (from an earlier notification of the transaction), repeated, pending',
+      }),
+      paymentId: Nullable(Type.Integer()),
+    }),
+    message: Type.String(),
+    ResultCode: Type.Literal(ACCEPTED.ResultCode),
+    ResultDesc: Type.String(),
+  },
+  {
+    title: 'Acknowledgement',
+    description: 'Notification accepted.',
+    examples: [
+      {
+        success: true,
+        data: { outcome: 'matched', paymentId: 2 },
+        message: 'Notification accepted.',
+        ...ACCEPTED,
+      },
+    ],
+  },
+);
+
+const Validation = Type.Object(
+  {
+    success: Type.Literal(true),
+    data: Type.Object({
+      accepted: Type.Boolean(),
+      accountNumber: Nullable(Type.String({ description: 'The account that would be paid.' })),
+    }),
+    message: Type.String(),
+    ResultCode: Type.Union([
+      Type.Literal(ACCEPTED.ResultCode),
+      Type.Enum(Object.values(REFUSED).map(({ ResultCode }) => ResultCode)),
+    ]),
+    ResultDesc: Type.String(),
+  },
+  {
+    title: 'PaymentValidation',
+    description: 'Payment validated.',
+    examples: [
+      {
+        success: true,
+        data: { accepted: true, accountNumber: 'ACC10000012' },
+        message: 'Payment validated.',
+        ...ACCEPTED,
+      },
+      {
+        success: true,
+        data: { accepted: false, accountNumber: null },
+        message: 'Payment validated.',
+        ...REFUSED.wrong_account,
+      },
+    ],
+  },
+);
+
+export const mobilemoney: PaymentProvider = {
+  name: 'mobilemoney',
+  methodCode: 'mobile_money',
+  fieldNames: { transactionId: 'TransID', amount: 'TransAmount' },
+  acceptsUnmatched: true,
+  format: 'a JSON object',
+  authenticate: authenticateCaller,
+  read: readCall,
+  readTime: (text) => parseCompactTime(text, EAST_AFRICA_TIME),
+  accept: (_sent, receipt) => ({
+    contentType: JSON_TYPE,
+    body: { ...ok(receipt, 'Notification accepted.'), ...ACCEPTED },
+  }),
+  refuse(_sent, refusal) {
+    // Whatever can be read is accepted, because the money has moved already.
+    if (refusal.reason === 'unreadable') throw invalid(refusal.problems);
+    throw unavailable(new Error(`a notification was refused: ${refusal.reason}`));
+  },
+  validation: {
+    // The provider waits for some seconds; a service that answers later than this might as well be down.
+    deadlineMs: 1_500,
+    answer: (verdict, accountNumber) => ({
+      contentType: JSON_TYPE,
+      body: {
+        ...ok({ accepted: verdict === 'accepted', accountNumber }, 'Payment validated.'),
+        ...RESULTS[verdict],
+      },
+    }),
+    description: {
+      summary: 'The mobile-money provider asks whether a payment may be made, before the money moves',
+      description:
+        'Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled ' +
+        'accounts. 0 accepts, as in the answer to a notification; C2B00012 is a wrong account, C2B00013 a wrong amount, ' +
+        'C2B00015 another short code. Nothing is stored. On a fault the answer is 503 within 2 seconds, and the provider does ' +
+        'what is registered there.',
+      body: NotificationBody,
+      answer: { contentType: 'application/json', schema: Validation },
+    },
+  },
+  description: {
+    summary: 'The mobile-money provider says that a customer has paid',
+    description:
+      'Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.',
+    body: NotificationBody,
+    answer: { contentType: 'application/json', schema: Acknowledgement },
+  },
+};
+
+function readCall(body: Buffer): SentPayment | undefined {
+  const fields = parseJsonObject(body);
+  return (
+    fields && {
+      transactionId: textOf(fields, 'TransID', body.toString('utf8')),
+      amount: textOf(fields, 'TransAmount'),
+      time: textOf(fields, 'TransTime'),
+      businessShortCode: textOf(fields, 'BusinessShortCode'),
+      reference: textOf(fields, 'BillRefNumber'),
+      payer: textOf(fields, 'MSISDN'),
+      payerName: nameOf(fields),
+    }
+  );
+}
+
+/** The payer's name, of which the provider may send a part or nothing. */
+function nameOf(fields: Record<string, unknown>): string | null {
+  const parts = ['FirstName', 'MiddleName', 'LastName'].map((name) => textOf(fields, name));
+  const name = parts.filter((part) => part !== null).join(' ');
+  return name === '' ? null : name;
+}

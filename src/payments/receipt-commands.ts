@@ -1,0 +1,427 @@
+import { postAllToAccounts } from '../accounts/commands.ts';
+import { audit } from '../core/audit.ts';
+import { type Batcher, createBatcher, type ItemResult } from '../core/batching.ts';
+import type { Context } from '../core/context.ts';
+import { changedNothing, inTransaction, LostRace, type Tx, violatedUnique } from '../core/db.ts';
+import { type AppError, unavailable } from '../core/errors.ts';
+import {
+  findAnswers,
+  type IdempotencyKey,
+  lockNameOf,
+  readAnswer,
+  stillRunning,
+} from '../core/idempotency.ts';
+import type { AccountRow, Posting, PostingRows } from '../ledger/rules.ts';
+import { findExistingAccounts, tryLockAccounts } from '../ledger/store.ts';
+import { findPaymentMethods } from '../payment-methods/store.ts';
+import { decideMatch, NO_MATCH, type Readings, readReference } from './matching/rules.ts';
+import { findCandidates } from './matching/store.ts';
+import {
+  type Facts,
+  type LinkPlan,
+  type PaymentPlan,
+  type Plan,
+  paymentRowOf,
+  planManual,
+  planReport,
+  postedOutcome,
+  postingOf,
+  type Receipt,
+  type Recorded,
+  reporterOf,
+  rowsOf,
+  withoutAccount,
+} from './receipt-plan-rules.ts';
+import {
+  NOTHING_KNOWN,
+  OTHER_METHOD,
+  OTHER_SHORT_CODE,
+  type Outcome,
+  REPEATED_AFTER_REVERSAL,
+  type ReportedReceipt,
+} from './receipt-rules.ts';
+import {
+  addFlag,
+  claim,
+  findTransactions,
+  findUndecided,
+  lockUndecided,
+  nextPaymentIds,
+  recordOutcome,
+  reportOf,
+  tryLockPayments,
+} from './receipt-store.ts';
+import { type NotificationRow, referenceKey } from './rules.ts';
+import { linkToProvider, referenceLockName, unlinkFromProvider } from './store.ts';
+
+/**
+ * Posts money that was received: any number of receipts at once, whoever reports them.
+ *
+ * 1. claim  the references and idempotency keys, and read what is known of them
+ * 2. lock   the accounts
+ * 3. decide what each receipt leads to
+ * 4. write  payments, entries, books, notifications, audit rows and kept answers, by one statement
+ *
+ * It waits for nobody: a receipt whose reference, key or account somebody else holds is `held`, to be posted again later.
+ * Each receipt has its own result; one that is refused does not touch the others.
+ */
+export async function postReceipts(
+  tx: Tx,
+  context: Context,
+  receipts: readonly Receipt[],
+): Promise<ItemResult<Recorded>[]> {
+  const items = receipts.map((receipt) => itemOf(context, receipt));
+  const [facts, ids] = await Promise.all([claimAndRead(tx, items), nextPaymentIds(tx, items.length)]);
+  const plans = items.map((item, at) => planOf(context, item, facts[at]));
+  await lockMovedPayments(tx, items, plans);
+  return write(tx, context, accountsOf(facts), plans, ids);
+}
+
+interface Item {
+  receipt: Receipt;
+  /** Names of advisory locks. */
+  locks: string[];
+  /** As `referenceKey` gives it. */
+  reference: string | null;
+  idempotencyKey: IdempotencyKey | null;
+  /** What the payer may have meant; null for a manual payment and for money of another short code. */
+  readings: Readings | null;
+  /** The account that the receipt itself names, which nearly all money goes to. */
+  namedAccountId: number | null;
+}
+
+function itemOf({ config }: Context, receipt: Receipt): Item {
+  if ('manual' in receipt) {
+    const { transactionRef, accountId } = receipt.manual;
+    const reference = transactionRef === null ? null : referenceKey(transactionRef);
+    const idempotencyKey = receipt.keep?.key ?? null;
+    const locks = [
+      ...(reference === null ? [] : [referenceLockName(reference)]),
+      ...(idempotencyKey === null ? [] : [lockNameOf(idempotencyKey)]),
+    ];
+    return { receipt, locks, reference, idempotencyKey, readings: null, namedAccountId: accountId };
+  }
+  const { report } = receipt;
+  const isOurs = !report.flags.includes(OTHER_SHORT_CODE);
+  const readings = isOurs ? readReference(report.billRef, report.payer, config.PHONE_REGION) : null;
+  return {
+    receipt,
+    locks: [referenceLockName(report.transId)],
+    reference: report.transId,
+    idempotencyKey: null,
+    readings,
+    namedAccountId: readings?.accountId ?? null,
+  };
+}
+
+/** Of an item: undefined where somebody else holds what it needs. */
+type FoundFacts = Facts | undefined;
+
+/**
+ * Claims what the items need, reads what is known of it as of then, and locks their accounts. Of items that share a
+ * reference or a key only the first gets it: the others see later what it has led to.
+ */
+async function claimAndRead(tx: Tx, items: readonly Item[]): Promise<FoundFacts[]> {
+  const keyed = items.filter(({ idempotencyKey }) => idempotencyKey !== null);
+  const read = items.filter(({ readings }) => readings !== null);
+  const named = idsOf(items.map(({ namedAccountId }) => namedAccountId));
+  const [claims, answers, transactions, methods, candidates, accounts] = await Promise.all([
+    claim(
+      tx,
+      items.map(({ locks }) => locks),
+    ),
+    findAnswers(
+      tx,
+      keyed.flatMap(({ idempotencyKey }) => idempotencyKey ?? []),
+    ),
+    findTransactions(
+      tx,
+      items.flatMap(({ reference }) => reference ?? []),
+    ),
+    findPaymentMethods(tx),
+    findCandidates(
+      tx,
+      read.flatMap(({ readings }) => readings ?? []),
+    ),
+    tryLockAccounts(tx, named),
+  ]);
+  const matches = new Map(
+    read.map((item, at) => [
+      item,
+      decideMatch(candidates[at] ?? [], item.readings?.referenceIsEmpty ?? false),
+    ]),
+  );
+  const matched = idsOf([...matches.values()].map(({ accountId }) => accountId));
+  const further = matched.filter((id) => !named.includes(id));
+  if (further.length > 0) {
+    for (const [id, account] of await tryLockAccounts(tx, further)) accounts.set(id, account);
+  }
+  const missing = [...named, ...further].filter((id) => !accounts.has(id));
+  const heldAccounts = missing.length > 0 ? await findExistingAccounts(tx, missing) : new Set<number>();
+
+  const taken = new Set<string>();
+  return items.map((item, at) => {
+    const isShared = item.locks.some((lock) => taken.has(lock));
+    for (const lock of item.locks) taken.add(lock);
+    const match = matches.get(item) ?? NO_MATCH;
+    const accountId = 'manual' in item.receipt ? item.receipt.manual.accountId : match.accountId;
+    if (!claims[at] || isShared || (accountId !== null && heldAccounts.has(accountId))) return undefined;
+    const answer = item.idempotencyKey && answers[keyed.indexOf(item)];
+    return {
+      known: transactions.get(item.reference ?? '') ?? NOTHING_KNOWN,
+      methods,
+      match,
+      account: accountId === null ? undefined : accounts.get(accountId),
+      ...(answer && item.idempotencyKey && { answer: readAnswer(answer, item.idempotencyKey) }),
+    };
+  });
+}
+
+function idsOf(ids: readonly (number | null)[]): number[] {
+  return [...new Set(ids.flatMap((id) => id ?? []))];
+}
+
+function accountsOf(facts: readonly FoundFacts[]): Map<number, AccountRow> {
+  return new Map(facts.flatMap((found) => (found?.account ? [[found.account.id, found.account]] : [])));
+}
+
+function planOf({ config, currency }: Context, item: Item, facts: FoundFacts): Plan {
+  if (!facts) return held(item);
+  const { receipt } = item;
+  return 'manual' in receipt
+    ? planManual(receipt.manual, receipt.keep, facts, currency)
+    : planReport(receipt.report, facts, config.BUSINESS_TIMEZONE);
+}
+
+function held({ idempotencyKey }: Item): Plan {
+  const cause = new Error('the reference, the key or the account is locked by other work');
+  return { kind: 'result', result: { held: idempotencyKey ? stillRunning(cause) : unavailable(cause, 1) } };
+}
+
+/** Locks the payments that transactions are moved from or to; plans whose payment somebody else holds wait, in place. */
+async function lockMovedPayments(tx: Tx, items: readonly Item[], plans: Plan[]): Promise<void> {
+  const ids = plans.flatMap((plan) => movedPaymentOf(plan) ?? []);
+  if (ids.length === 0) return;
+  const locked = await tryLockPayments(tx, ids);
+  for (const [at, item] of items.entries()) {
+    const id = plans[at] && movedPaymentOf(plans[at]);
+    if (id !== undefined && !locked.has(id)) plans[at] = held(item);
+  }
+}
+
+function movedPaymentOf(plan: Plan): number | undefined {
+  if (plan.kind === 'link') return plan.payment.id;
+  return plan.kind === 'payment' ? plan.takesOver?.from.id : undefined;
+}
+
+/**
+ * Writes what is planned. Nearly all of it is one statement; links and decisions about stored reports have their own.
+ *
+ * @param ids for each plan one that its payment may have.
+ */
+async function write(
+  tx: Tx,
+  context: Context,
+  accounts: ReadonlyMap<number, AccountRow>,
+  plans: readonly Plan[],
+  ids: readonly number[],
+): Promise<ItemResult<Recorded>[]> {
+  const now = context.clock.now();
+  const postings = new Map<Plan, Posting>();
+  const notes: NonNullable<PostingRows['notifications']> = [];
+  for (const [at, plan] of plans.entries()) {
+    if (plan.kind === 'payment') {
+      if (plan.takesOver) await unlinkFromProvider(tx, plan.takesOver.from.id);
+      postings.set(plan, postingOf(plan, idAt(ids, at), now));
+    } else if (plan.kind === 'note' || plan.kind === 'link') {
+      notes.push(...(rowsOf(plan.report, plan.outcome, now).notifications ?? []));
+    }
+  }
+  const toPost = [...postings.values()];
+  const { refusals } =
+    toPost.length + notes.length > 0
+      ? await postAllToAccounts(tx, context, accounts, toPost, { notifications: notes })
+      : { refusals: [] };
+  const results: ItemResult<Recorded>[] = [];
+  for (const [at, plan] of plans.entries()) {
+    const posting = postings.get(plan);
+    const refusal = posting && refusals[toPost.indexOf(posting)];
+    results.push(await finish(tx, context, plan, { id: idAt(ids, at), refusal, now }));
+  }
+  return results;
+}
+
+function idAt(ids: readonly number[], at: number): number {
+  const id = ids[at];
+  if (id === undefined) throw new Error('There is an id for each plan.');
+  return id;
+}
+
+/** What became of a plan's payment. */
+interface Written {
+  id: number;
+  refusal: AppError | undefined;
+  now: Date;
+}
+
+/** What is left to do for a plan after the one statement, and its result. */
+async function finish(
+  tx: Tx,
+  context: Context,
+  plan: Plan,
+  { id, refusal, now }: Written,
+): Promise<ItemResult<Recorded>> {
+  switch (plan.kind) {
+    case 'result':
+      return plan.result;
+    case 'repeat':
+      if (plan.isReversed) await addFlag(tx, plan.report, REPEATED_AFTER_REVERSAL);
+      return { outcome: { outcome: 'repeated', paymentId: plan.paymentId } };
+    case 'note':
+      return recorded(tx, plan.report, plan.outcome);
+    case 'link':
+      await link(tx, plan);
+      return recorded(tx, plan.report, plan.outcome);
+    case 'payment':
+      if (!refusal) return finishPayment(tx, plan, id, now);
+      // The account has filled up within the batch.
+      if (!plan.report) return { error: refusal };
+      if (plan.report.mustMatch) return { outcome: { refusal: 'wrong_amount' } };
+      return writeOne(tx, context, withoutAccount(plan), id);
+  }
+}
+
+async function writeOne(tx: Tx, context: Context, plan: Plan, id: number): Promise<ItemResult<Recorded>> {
+  const [result] = await write(tx, context, new Map(), [plan], [id]);
+  if (!result) throw new Error('One plan has one result.');
+  return result;
+}
+
+async function finishPayment(
+  tx: Tx,
+  { payment, report, flags, takesOver }: PaymentPlan,
+  id: number,
+  now: Date,
+): Promise<ItemResult<Recorded>> {
+  if (report) return recorded(tx, report, postedOutcome(payment, id, flags));
+  if (takesOver) {
+    const isOtherMethod = takesOver.from.payment_method_id !== payment.paymentMethodId;
+    await recordOutcome(tx, takesOver.notification.id, {
+      outcome: 'linked',
+      paymentId: id,
+      conflictPaymentId: null,
+      flags: isOtherMethod ? [OTHER_METHOD] : [],
+    });
+  }
+  return { outcome: { payment: paymentRowOf(payment, id, now) } };
+}
+
+/** Says of a stored report what it led to; one that is new was written so already. */
+async function recorded(
+  tx: Tx,
+  { stored }: ReportedReceipt,
+  outcome: Outcome,
+): Promise<ItemResult<Recorded>> {
+  if (stored) await recordOutcome(tx, stored.id, outcome);
+  return { outcome: { outcome: outcome.outcome, paymentId: outcome.paymentId } };
+}
+
+/**
+ * The manual payment is the transaction. One that staff have taken off its account stays in the worklist, where what the
+ * payer sent counts now: it may name the very account that they took it off.
+ */
+async function link(tx: Tx, { report, payment }: LinkPlan): Promise<void> {
+  const { provider: name, transId } = report;
+  await linkToProvider(tx, payment.id, { name, transId });
+  await audit(tx, reporterOf(report), {
+    action: 'payment.link',
+    resource: 'payment',
+    resourceId: payment.id,
+    before: { matchMethod: payment.match_method },
+    after: { matchMethod: 'hand_entry', transId },
+  });
+}
+
+/**
+ * Decides again about the notifications that a change of a manual payment concerns: those that conflict with payments
+ * recorded under the reference, and the one that was linked to a payment that is reversed now.
+ */
+export async function decideAgain(
+  tx: Tx,
+  context: Context,
+  reference: string,
+  reversedId?: number,
+): Promise<void> {
+  for (const row of await lockUndecided(tx, reference, reversedId)) await decideStored(tx, context, row);
+}
+
+/**
+ * Decides about one stored notification whose reference, accounts and payments the transaction has locked.
+ * @param acceptedPaymentId the manual payment that staff say is the transaction.
+ */
+export async function decideStored(
+  tx: Tx,
+  context: Context,
+  row: NotificationRow,
+  acceptedPaymentId: number | null = null,
+): Promise<void> {
+  const [result] = await postReceipts(tx, context, [{ report: { ...reportOf(row), acceptedPaymentId } }]);
+  if (!result || 'held' in result) throw new LostRace('somebody else holds an account of the notification');
+  if ('error' in result) throw result.error;
+}
+
+/** The accounts that deciding again about a reference may post to. */
+export async function findAccountsOfUndecided(
+  tx: Tx,
+  context: Context,
+  reference: string,
+  reversedId?: number,
+): Promise<number[]> {
+  const rows = await findUndecided(tx, reference, reversedId);
+  const items = rows.map((row) => itemOf(context, { report: reportOf(row) }));
+  const readings = items.flatMap((item) => item.readings ?? []);
+  const candidates = await findCandidates(tx, readings);
+  return readings.flatMap(
+    ({ referenceIsEmpty }, at) => decideMatch(candidates[at] ?? [], referenceIsEmpty).accountId ?? [],
+  );
+}
+
+const LARGEST_BATCH = 100;
+/** One batch is at work in PostgreSQL while the next one is read or committed. */
+const BATCHES_IN_FLIGHT = 2;
+/** More than the server admits requests. */
+const MOST_RECEIPTS = 1_000;
+/** Below the time in which a request is answered. */
+const PATIENCE_MS = 4_000;
+
+/** Posts the receipts of many requests in batches, each as soon as an earlier one has made room. */
+export function openReceiptQueue(context: Context): Batcher<Receipt, Recorded> {
+  return createBatcher({
+    run: (receipts) => postInTransaction(context, receipts),
+    keysOf: (receipt) => keysOf(context, receipt),
+    changedNothing,
+    largestBatch: LARGEST_BATCH,
+    mostInFlight: BATCHES_IN_FLIGHT,
+    mostItems: MOST_RECEIPTS,
+    patienceMs: PATIENCE_MS,
+  });
+}
+
+/** Receipts that share one of these are never in two batches at once, where the later one would only be held. */
+function keysOf(context: Context, receipt: Receipt): string[] {
+  const { locks, namedAccountId } = itemOf(context, receipt);
+  return namedAccountId === null ? locks : [...locks, `account ${namedAccountId}`];
+}
+
+export async function postInTransaction(
+  context: Context,
+  receipts: readonly Receipt[],
+): Promise<ItemResult<Recorded>[]> {
+  try {
+    return await inTransaction(context.db, (tx) => postReceipts(tx, context, receipts));
+  } catch (error) {
+    // Another version of the service may post under the same reference or key without its lock.
+    if (receipts.length === 1 && violatedUnique(error)) return [{ held: unavailable(error, 1) }];
+    throw error;
+  }
+}

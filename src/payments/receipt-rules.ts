@@ -1,0 +1,227 @@
+import { mayDo } from '../core/access.ts';
+import { type Actor, amountOf, type Currency } from '../core/context.ts';
+import type { PlainDate } from '../core/dates.ts';
+import { type AppError, duplicate, invalidField } from '../core/errors.ts';
+import type { Minor } from '../core/money.ts';
+import type { NotificationOutcome, PaymentSource, UserRole } from '../core/tables.ts';
+import type { Match } from './matching/rules.ts';
+import type { PaymentRow } from './rules.ts';
+
+// What a report of received money leads to, given what is known of its transaction. A provider transaction is paid once:
+// it belongs to the payment that holds its id.
+
+/** A payment that staff record by hand. */
+export interface ManualReceipt {
+  actor: Actor;
+  accountId: number;
+  amountMinor: Minor;
+  paymentMethodId: number;
+  transactionRef: string | null;
+  paymentDate: PlainDate;
+}
+
+/** What a provider reports: by a notification, or by a line of its statement. */
+export interface ReportedReceipt {
+  provider: string;
+  /** The code of the payment method that the provider's payments have. */
+  methodCode: string;
+  /** It is refused where it does not find its account: the payer gets the money back. */
+  mustMatch: boolean;
+  source: PaymentSource;
+  /** Of an import: the provider's statement that it came from. */
+  providerStatementId: number | null;
+  /** Word for word. */
+  rawBody: string;
+  /** As `referenceKey` gives it. */
+  transId: string;
+  amountMinor: Minor;
+  /** Equal for two reports of a transaction exactly when they say the same. */
+  contentHash: Buffer;
+  transTime: Date;
+  businessShortCode: string | null;
+  /** What the payer typed. */
+  billRef: string | null;
+  /** The payer's number as the provider sent it. */
+  payer: string | null;
+  payerName: string | null;
+  flags: string[];
+  /** Its row, when it is stored already: it is processed again, or somebody decides about it. */
+  stored: { id: number; outcome: NotificationOutcome | null } | null;
+  /** The manual payment that staff say is the transaction, whatever account it is on. */
+  acceptedPaymentId: number | null;
+}
+
+/** A payment recorded by hand, with the role that the person who recorded it has today; null for the system. */
+export type KnownPayment = PaymentRow & { recorder_role: UserRole | null };
+
+export interface KnownNotification {
+  id: number;
+  provider: string;
+  trans_id: string;
+  status: 'pending' | 'processed' | 'rejected';
+  outcome: NotificationOutcome | null;
+  content_hash: Buffer | null;
+  amount_minor: number;
+  payment_id: number | null;
+  conflict_payment_id: number | null;
+}
+
+/** All that the books hold under one reference: payments that stand or belong to a provider, and notifications. */
+export interface KnownTransaction {
+  payments: KnownPayment[];
+  notifications: KnownNotification[];
+}
+
+export const NOTHING_KNOWN: KnownTransaction = { payments: [], notifications: [] };
+
+/** The money went to a short code that is none of the business's own. */
+export const OTHER_SHORT_CODE = 'other_short_code';
+/** The provider reports a transaction again whose payment was reversed. */
+export const REPEATED_AFTER_REVERSAL = 'repeated_after_reversal';
+/** The notification names another account than the payment that was recorded by hand. */
+export const OTHER_ACCOUNT = 'other_account';
+export const OTHER_METHOD = 'other_method';
+export const ACCOUNT_FULL = 'account_full';
+const DIFFERS_FROM_FIRST = 'differs_from_first';
+/** Flags that follow from the decision, as opposed to those of the reading. A further decision sets them again. */
+const DECIDED_FLAGS: ReadonlySet<string> = new Set([
+  ...[DIFFERS_FROM_FIRST, OTHER_ACCOUNT, OTHER_METHOD, ACCOUNT_FULL, REPEATED_AFTER_REVERSAL],
+]);
+
+/** The outcomes of a notification that has, or claims, the payment of its transaction. */
+const CLAIMS: ReadonlySet<NotificationOutcome | null> = new Set([
+  ...(['matched', 'unmatched', 'linked', 'conflict'] as const),
+]);
+
+/** What recording a payment by hand leads to: it is refused, recorded, or takes a reversed transaction over. */
+export type ManualDecision =
+  | { kind: 'refuse'; error: AppError }
+  | { kind: 'record' }
+  | { kind: 'take_over'; notification: KnownNotification; from: PaymentRow };
+
+/**
+ * A transaction that a provider has reported is recorded already. Only one whose payment was reversed can be recorded
+ * again, by those who may assign money, with the reported amount.
+ */
+export function decideManual(
+  { actor, amountMinor, paymentMethodId }: ManualReceipt,
+  { payments, notifications }: KnownTransaction,
+  currency: Currency,
+): ManualDecision {
+  const taken = payments.find(
+    ({ status, provider, payment_method_id: method }) =>
+      status !== 'reversed' && (provider !== null || method === paymentMethodId),
+  );
+  if (taken) return { kind: 'refuse', error: duplicate('payment', 'transactionRef', taken.id) };
+  const notification = notifications.find(({ outcome }) => CLAIMS.has(outcome));
+  if (!notification) return { kind: 'record' };
+  const { payment_id: paymentId, conflict_payment_id: conflictId } = notification;
+  const from = payments.find(({ id, status }) => id === paymentId && status === 'reversed');
+  if (!from || !mayDo(actor.role, 'payments:assign')) {
+    return {
+      kind: 'refuse',
+      error: duplicate('payment', 'transactionRef', paymentId ?? conflictId ?? undefined),
+    };
+  }
+  if (BigInt(notification.amount_minor) !== amountMinor) {
+    const reported = amountOf(notification.amount_minor, currency);
+    const message = `must be ${reported}, the amount that the provider reported for this transaction`;
+    return { kind: 'refuse', error: invalidField('amount', message) };
+  }
+  return { kind: 'take_over', notification, from };
+}
+
+/** What a report has led to. */
+export interface Outcome {
+  outcome: NotificationOutcome;
+  paymentId: number | null;
+  conflictPaymentId: number | null;
+  flags: string[];
+}
+
+/** What a report leads to. Only `post` adds a payment; `flags` are those of the notification. */
+export type ReportDecision =
+  | { kind: 'repeat'; paymentId: number | null; isReversed: boolean }
+  | {
+      kind: 'note';
+      outcome: 'repeated' | 'differs' | 'conflict';
+      flags: string[];
+      paymentId: number | null;
+      conflictPaymentId: number | null;
+    }
+  | { kind: 'link'; payment: KnownPayment; flags: string[] }
+  | { kind: 'post'; flags: string[] };
+
+/** @param methodId the method that the provider's payments have. */
+export function decideReport(
+  receipt: ReportedReceipt,
+  { payments, notifications }: KnownTransaction,
+  match: Match,
+  methodId: number,
+): ReportDecision {
+  const { provider, transId, amountMinor, stored, acceptedPaymentId } = receipt;
+  const own = notifications.filter(
+    (known) => known.provider === provider && known.trans_id === transId && known.id !== stored?.id,
+  );
+  const booked = payments.find((known) => known.provider === provider && known.provider_trans_id === transId);
+  if (!stored && own.some(({ content_hash: hash }) => hash?.equals(receipt.contentHash))) {
+    return { kind: 'repeat', paymentId: booked?.id ?? null, isReversed: booked?.status === 'reversed' };
+  }
+  const flags = receipt.flags.filter((flag) => !DECIDED_FLAGS.has(flag));
+  if (booked?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
+  const note = (outcome: 'repeated' | 'differs' | 'conflict', conflictPaymentId: number | null = null) => ({
+    kind: 'note' as const,
+    outcome,
+    flags,
+    paymentId: booked?.id ?? null,
+    conflictPaymentId,
+  });
+  if (booked && saysTheSame(receipt, booked)) return note('repeated');
+  const isFirst = stored === null || stored.outcome === null;
+  if (booked || (isFirst && own.some((known) => precedes(known, stored?.id)))) {
+    flags.push(DIFFERS_FROM_FIRST);
+    return note('differs');
+  }
+
+  const manual = payments
+    .filter((known) => known.provider === null && known.status !== 'reversed')
+    .sort((a, b) => Number(hasAmount(b, amountMinor)) - Number(hasAmount(a, amountMinor)) || a.id - b.id);
+  const [payment, another] = manual;
+  if (!payment) return { kind: 'post', flags };
+  const namesOther = isOnAnotherAccount(payment, match);
+  if (namesOther) flags.push(OTHER_ACCOUNT);
+  const conflicting = another ?? (hasAmount(payment, amountMinor) ? undefined : payment);
+  if (conflicting) return note('conflict', conflicting.id);
+  if (namesOther && payment.id !== acceptedPaymentId && !isAuthoritative(payment)) {
+    return note('conflict', payment.id);
+  }
+  if (payment.payment_method_id !== methodId) flags.push(OTHER_METHOD);
+  return { kind: 'link', payment, flags };
+}
+
+function hasAmount({ amount_minor: amount }: PaymentRow, amountMinor: Minor): boolean {
+  return BigInt(amount) === amountMinor;
+}
+
+/** A statement and a notification spell the payer and the time differently; the amount decides. */
+function saysTheSame({ source, amountMinor }: ReportedReceipt, booked: PaymentRow): boolean {
+  const oneIsOfTheStatement = source === 'import' || booked.source === 'import';
+  return oneIsOfTheStatement && hasAmount(booked, amountMinor);
+}
+
+/** Whether another notification of the transaction counts before this one: it led to something, or is to be tried first. */
+function precedes({ id, status, outcome }: KnownNotification, storedId = Number.POSITIVE_INFINITY): boolean {
+  return status === 'processed' ? outcome !== 'differs' : status === 'pending' && id < storedId;
+}
+
+export function isOnAnotherAccount(payment: PaymentRow, { accountId }: Match): boolean {
+  return accountId !== null && payment.account_id !== null && payment.account_id !== accountId;
+}
+
+/**
+ * Whether the account of a manual payment counts more than the one that the payer named: whoever recorded it, or put it
+ * there, may also assign money whose account is not known.
+ */
+function isAuthoritative({ recorder_role: role, match_method: method }: KnownPayment): boolean {
+  return method === 'assigned' || role === null || mayDo(role, 'payments:assign');
+}

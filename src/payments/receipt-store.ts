@@ -1,0 +1,145 @@
+import { sql } from 'kysely';
+import type { Tx } from '../core/db.ts';
+import { providerNamed } from './providers/registry.ts';
+import type {
+  KnownNotification,
+  KnownPayment,
+  KnownTransaction,
+  Outcome,
+  ReportedReceipt,
+} from './receipt-rules.ts';
+import { type NotificationRow, referenceKey } from './rules.ts';
+
+/**
+ * Takes the advisory locks of each receipt until the transaction ends, without waiting. They come before every other lock.
+ *
+ * @param keys of each receipt: its reference, as `referenceLockName` gives it, and its idempotency key.
+ * @returns for each receipt whether all its keys were free.
+ */
+export async function claim(tx: Tx, keys: readonly (readonly string[])[]): Promise<boolean[]> {
+  const { rows } = await sql<{ isFree: boolean }>`
+    select coalesce(
+        (select bool_and(pg_try_advisory_xact_lock(hashtextextended(key, 0)))
+         from json_array_elements_text(receipt.keys) as key), true) as "isFree"
+    from json_array_elements(${JSON.stringify(keys)}::json) with ordinality as receipt (keys, at)
+    order by receipt.at`.execute(tx);
+  return rows.map(({ isFree }) => isFree);
+}
+
+/** Ids for new payments, ascending. */
+export async function nextPaymentIds(tx: Tx, count: number): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select nextval('payments_id_seq') as id from generate_series(1, ${count}::int)`.execute(tx);
+  return rows.map(({ id }) => id);
+}
+
+/** What the books hold under each of the references. @param keys as `referenceKey` gives them. */
+export async function findTransactions(
+  tx: Tx,
+  keys: readonly string[],
+): Promise<ReadonlyMap<string, KnownTransaction>> {
+  if (keys.length === 0) return new Map();
+  const [payments, notifications] = await Promise.all([
+    sql<KnownPayment>`
+      select p.*, u.role as recorder_role from payments p left join users u on u.id = p.created_by
+      where p.reference_key = any(${[...keys]}::text[]) and (p.status <> 'reversed' or p.provider is not null)`.execute(
+      tx,
+    ),
+    sql<KnownNotification>`
+      select id, provider, trans_id, status, outcome, content_hash, amount_minor, payment_id, conflict_payment_id
+      from notifications where trans_id = any(${[...keys]}::text[]) order by id`.execute(tx),
+  ]);
+  const known = new Map<string, KnownTransaction>();
+  const under = (key: string) => {
+    const found = known.get(key) ?? { payments: [], notifications: [] };
+    known.set(key, found);
+    return found;
+  };
+  for (const payment of payments.rows) under(payment.reference_key ?? '').payments.push(payment);
+  for (const notification of notifications.rows)
+    under(notification.trans_id).notifications.push(notification);
+  return known;
+}
+
+/** Locks payments that a receipt is to be linked with, without waiting; the ids of those that were free. */
+export async function tryLockPayments(tx: Tx, ids: readonly number[]): Promise<Set<number>> {
+  const { rows } = await sql<{ id: number }>`
+    select id from payments where id = any(${[...ids]}::bigint[]) order by id for no key update skip locked`.execute(
+    tx,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** Says of a stored notification what it has led to. */
+export async function recordOutcome(
+  tx: Tx,
+  id: number,
+  { outcome, paymentId, conflictPaymentId, flags }: Outcome,
+): Promise<void> {
+  await sql`
+    update notifications set status = 'processed', outcome = ${outcome}, payment_id = ${paymentId},
+      conflict_payment_id = ${conflictPaymentId}, flags = ${flags}, failure = null, attempts = attempts + 1,
+      processed_at = business_now()
+    where id = ${id}`.execute(tx);
+}
+
+/** Flags the notification that a report repeats, once. */
+export async function addFlag(
+  tx: Tx,
+  { provider, transId, contentHash }: ReportedReceipt,
+  flag: string,
+): Promise<void> {
+  await sql`
+    update notifications set flags = array_append(flags, ${flag})
+    where trans_id = ${transId} and provider = ${provider} and content_hash = ${contentHash}
+      and not ${flag} = any(flags)`.execute(tx);
+}
+
+/** The report that a stored notification holds. @throws Error for one that was never readable. */
+export function reportOf(row: NotificationRow): ReportedReceipt {
+  const { trans_id: transId, amount_minor: amount, content_hash: contentHash } = row;
+  if (transId === null || amount === null || contentHash === null) {
+    throw new Error(`Notification ${row.id} was never readable.`);
+  }
+  return {
+    provider: row.provider,
+    methodCode: providerNamed(row.provider).methodCode,
+    mustMatch: false, // It was acknowledged.
+    source: row.source,
+    providerStatementId: row.provider_statement_id,
+    rawBody: row.raw_body,
+    transId,
+    amountMinor: BigInt(amount),
+    contentHash,
+    transTime: new Date(row.trans_time ?? row.received_at),
+    businessShortCode: row.business_short_code,
+    billRef: row.bill_ref,
+    payer: row.payer,
+    payerName: row.payer_name,
+    flags: row.flags,
+    stored: { id: row.id, outcome: row.outcome },
+    acceptedPaymentId: null,
+  };
+}
+
+/**
+ * Notifications of a transaction that are decided again when a payment recorded by hand under its reference changes:
+ * those in conflict, and the one that is linked to the payment that is reversed. Not locked.
+ */
+export function findUndecided(tx: Tx, reference: string, reversedId?: number): Promise<NotificationRow[]> {
+  return undecided(tx, reference, reversedId).execute();
+}
+
+/** As `findUndecided`, locked. */
+export function lockUndecided(tx: Tx, reference: string, reversedId?: number): Promise<NotificationRow[]> {
+  return undecided(tx, reference, reversedId).forNoKeyUpdate().execute();
+}
+
+function undecided(tx: Tx, reference: string, reversedId: number | null = null) {
+  return tx
+    .selectFrom('notifications')
+    .selectAll()
+    .where('trans_id', '=', referenceKey(reference))
+    .where(sql<boolean>`(outcome = 'conflict' or outcome = 'linked' and payment_id = ${reversedId}::bigint)`)
+    .orderBy('id');
+}

@@ -1,0 +1,42 @@
+import { formatAccountNumber } from '../accounts/account-number.ts';
+import { amountOf, type Currency } from '../core/context.ts';
+import { ok, okList, type Page } from '../core/envelope.ts';
+import type { MatchMethod } from '../core/tables.ts';
+import { REASON } from './matching/rules.ts';
+import type { PaymentRow } from './rules.ts';
+
+export function paymentRecorded(payment: PaymentRow, currency: Currency) {
+  return ok(toPayment(payment, currency), 'Payment recorded.');
+}
+
+export function paymentsFound(page: Page<PaymentRow>, currency: Currency) {
+  return okList({ ...page, rows: page.rows.map((row) => toPayment(row, currency)) }, 'Payments found.');
+}
+
+export function toPayment(row: PaymentRow, currency: Currency) {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    accountNumber: row.account_id === null ? null : formatAccountNumber(row.account_id),
+    amount: amountOf(row.amount_minor, currency),
+    currency: currency.code,
+    paymentMethodId: row.payment_method_id,
+    transactionRef: row.transaction_ref,
+    paymentDate: row.payment_date,
+    status: row.status,
+    source: row.source,
+    matchMethod: row.match_method,
+    matchReason: row.match_reason ?? reasonOf(row.match_method),
+    reconciliationId: row.reconciliation_id,
+    reconciliationDate: row.reconciliation_date,
+    reversedAt: row.reversed_at,
+    reversalReason: row.reversal_reason,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+/** What is learned is explained where it is stored: by the assignment that it came from. */
+function reasonOf(method: MatchMethod | null): string | null {
+  return method === null || method === 'learned' ? null : REASON[method];
+}
