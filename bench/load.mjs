@@ -174,8 +174,7 @@ function statements({ payments, accounts, customers }) {
     from events cross join lateral (values (debit, amount_minor), (credit, -amount_minor))
       as side (ledger_account, amount_minor)`,
     `update accounts a set paid_minor = m.paid, receivable_minor = a.total_minor - m.paid,
-      paid_month = m.month, paid_month_minor = m.paid_in_month,
-      next_due_date = next_due_date(frequency, activation_date, deposit_minor, instalment_minor, total_minor, m.paid)
+      paid_month = m.month, paid_month_minor = m.paid_in_month
     from (select a.id, coalesce(sum(p.paid), 0)::bigint as paid, max(p.month) as month,
         coalesce((array_agg(p.paid order by p.month desc))[1], 0)::bigint as paid_in_month
       from accounts a left join (

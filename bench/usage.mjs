@@ -20,7 +20,7 @@ export async function usage({ database, redis, services, nginx }) {
   const redisPid = /process_id:(\d+)/.exec(server)?.[1];
   return {
     service: cpuOf(services.map(({ program }) => program.pid)),
-    nginx: cpuOf(processesOf(nginx)),
+    nginx: cpuOf(nginx ? processesOf(nginx) : []),
     postgres: cpuOf(rows.map(({ pid }) => pid)),
     redis: cpuOf(redisPid ? [redisPid] : []),
     wrk: new Map([['ended', cpuMsOf('self', { endedChildren: true })]]),
@@ -40,8 +40,18 @@ export function usedPerRequest(before, after, requests) {
   );
 }
 
+/** Of those that are still running: PostgreSQL ends a process when it pleases. */
 function cpuOf(pids) {
-  return new Map(pids.map((pid) => [pid, cpuMsOf(pid)]));
+  return new Map(
+    pids.flatMap((pid) => {
+      try {
+        return [[pid, cpuMsOf(pid)]];
+      } catch (error) {
+        if (error.code === 'ENOENT') return [];
+        throw error;
+      }
+    }),
+  );
 }
 
 function cpuBetween(before, after) {

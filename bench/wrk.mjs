@@ -25,7 +25,8 @@ export async function wrk({
 }) {
   const script = `${scratch}/wrk-${scripts++}.lua`; // several may run at once
   writeFileSync(script, luaScript(workload, headers, { numbers, tokens, prefix }));
-  const args = ['-t2', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script, base];
+  const threads = Math.min(2, connections);
+  const args = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script, base];
   const { stdout } = await run('wrk', args);
   const result = /^RESULT (.*)$/m.exec(stdout)?.[1];
   if (!result) throw new Error(`wrk said: ${stdout}`);

@@ -1,0 +1,53 @@
+/**
+ * What writing a payment costs where nothing is checked, as yardsticks that do not depend on the statements of this
+ * service: tables as a plain design would have them, a bare handler that inserts one row, and the smallest transaction
+ * that keeps a balance.
+ */
+
+/**
+ * Tables of the same size as the books, in a schema of their own that is dropped by `dropPlainTables`: payments with an
+ * index on the account, on the time and on the reference, and accounts with a balance.
+ */
+export async function createPlainTables(database, { payments, accounts }) {
+  await dropPlainTables(database);
+  await database.query(`
+    create schema plain;
+    create table plain.accounts (id bigint primary key, balance bigint not null, updated_at timestamptz not null default now());
+    insert into plain.accounts select n, 0 from generate_series(1, ${accounts}) n;
+    create table plain.payments (
+      id bigint generated always as identity primary key,
+      account_id bigint not null,
+      amount bigint not null,
+      method_id bigint not null,
+      reference text not null,
+      paid_on date not null default current_date,
+      created_at timestamptz not null default now());
+    insert into plain.payments (account_id, amount, method_id, reference, paid_on, created_at)
+    select 1 + (n * 7919::bigint) % ${accounts}, 1234, 2, 'P' || n, current_date - (n % 365)::int,
+      now() - make_interval(secs => ${payments} - n)
+    from generate_series(1, ${payments}) n;
+    create unique index on plain.payments (reference);
+    create index on plain.payments (account_id, id);
+    create index on plain.payments (created_at);`);
+  await database.query('vacuum analyze plain.accounts, plain.payments');
+}
+
+export async function dropPlainTables(database) {
+  await database.query('drop schema if exists plain cascade');
+}
+
+/** (d) The handler's one statement; its parameters are the account and the reference. */
+export const PLAIN_INSERT =
+  'insert into plain.payments (account_id, amount, method_id, reference) values ($1, 1234, 2, $2) returning *';
+
+/** (e) The smallest transaction: lock the account, insert the payment, update the balance. */
+export function minimalTransaction([from, to]) {
+  return `\\set account random(${from}, ${to})
+\\set reference random(1, 9000000000000000000)
+begin;
+select balance from plain.accounts where id = :account for update;
+insert into plain.payments (account_id, amount, method_id, reference) values (:account, 1234, 2, 'E' || :reference);
+update plain.accounts set balance = balance + 1234, updated_at = now() where id = :account;
+commit;
+`;
+}

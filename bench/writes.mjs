@@ -1,0 +1,161 @@
+/**
+ * How fast payments are recorded, held against yardsticks that do not depend on this service: (d) a bare Fastify and pg
+ * handler with one plain insert, and (e) pgbench with the smallest transaction that keeps a balance (plain.mjs). All
+ * checks of the service are on: token, rights, limits, ledger, audit, access log.
+ *
+ *   npm run bench:writes -- [--payments=2000000 | --database=URL] [--rounds=5] [--seconds=5] [--connections=32]
+ *     [--only=TEXT] [--write]
+ *
+ * In each round the three take turns, each at being first. Medians of the rounds; ratios are medians of those in a round.
+ * Needs what run.mjs needs.
+ */
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { FIRST_OPEN_ACCOUNT, openAccounts } from './load.mjs';
+import { openBench, readOptions } from './open-bench.mjs';
+import { createPlainTables, dropPlainTables, minimalTransaction } from './plain.mjs';
+import { answering, freePort, SECRET, signIn } from './programs.mjs';
+import { conditions, describeSize, log, medianOf, round, table } from './report.mjs';
+import { usage, usedPerRequest } from './usage.mjs';
+import { workloads } from './workloads.mjs';
+import { wrk } from './wrk.mjs';
+
+const run = promisify(execFile);
+const options = readOptions(['accounts', 'customers', 'only'], { payments: 2_000_000, rounds: 5 });
+const { rounds, seconds, connections } = options;
+const { scratch, programs, redis, url, size, database, close } = await openBench('writes', options);
+log(JSON.stringify(size));
+
+try {
+  await database.connect();
+  await createPlainTables(database, size);
+  const report = await reportOf(await measure());
+  console.log(`\n${report}`);
+  if (options.write) writeFileSync(join(import.meta.dirname, 'WRITES.md'), `${report}\n`);
+} finally {
+  await dropPlainTables(database).catch(() => {});
+  await close();
+}
+
+async function measure() {
+  const service = await programs.startService(url);
+  const headers = { authorization: `Bearer ${await signIn(service.base)}`, 'x-webhook-secret': SECRET };
+  const handler = await startHandler();
+  writeFileSync(scratchFile('numbers'), openAccounts(size));
+  const script = scratchFile('minimal.sql');
+  writeFileSync(script, minimalTransaction([FIRST_OPEN_ACCOUNT, size.accounts]));
+  const plain = workloads(size).find(({ name }) => name.startsWith('POST /payments'));
+  const results = [];
+  for (const workload of writing().filter(({ name }) => name.includes(options.only ?? ''))) {
+    const takes = [];
+    await database.query('checkpoint');
+    for (let turn = 0; turn <= rounds; turn += 1) {
+      const duration = turn === 0 ? 8 : seconds; // the first warms up
+      const take = {};
+      const shared = { scratch, numbers: scratchFile('numbers'), seconds: duration };
+      const turns = [
+        async () => {
+          const before = await usage({ database, redis, services: [service] });
+          take.a = await wrk({ ...shared, workload, connections: workload.connections, base: service.base, headers });
+          const after = await usage({ database, redis, services: [service] });
+          take.used = usedPerRequest(before, after, take.a.requests);
+        },
+        async () => {
+          take.d = await wrk({ ...shared, workload: plain, connections, base: handler, headers: {} });
+        },
+        async () => {
+          take.e = await pgbench(script, duration);
+        },
+      ];
+      const first = turn % turns.length;
+      for (const one of [...turns.slice(first), ...turns.slice(0, first)]) await one();
+      if (take.a.failures + take.d.failures > 0) {
+        throw new Error(`${workload.name}: ${take.a.failures} and ${take.d.failures} failures`);
+      }
+      if (turn > 0) takes.push(take);
+    }
+    const line = {
+      name: workload.name,
+      a: medianOf(takes, ({ a }) => a.perSecond),
+      d: medianOf(takes, ({ d }) => d.perSecond),
+      e: medianOf(takes, ({ e }) => e),
+      ad: medianOf(takes, ({ a, d }) => a.perSecond / d.perSecond),
+      ae: medianOf(takes, ({ a, e }) => a.perSecond / e),
+      p50: medianOf(takes, ({ a }) => a.p50),
+      p99: medianOf(takes, ({ a }) => a.p99),
+      service: medianOf(takes, ({ used }) => used.service),
+      postgres: medianOf(takes, ({ used }) => used.postgres),
+      wal: medianOf(takes, ({ used }) => used.walBytes),
+    };
+    log(
+      `${line.name}: a ${round(line.a)} d ${round(line.d)} e ${round(line.e)} /s, a/d ${line.ad.toFixed(2)} ` +
+        `a/e ${line.ae.toFixed(2)}, p50 ${line.p50.toFixed(2)} ms, CPU ${line.service.toFixed(2)} + ${line.postgres.toFixed(2)} ms`,
+    );
+    results.push(line);
+  }
+  return results;
+}
+
+/** The workloads that write, by all connections; and recording a payment by one caller, one at a time. */
+function writing() {
+  const all = workloads(size)
+    .filter(({ method }) => method === 'POST')
+    .map((workload) => ({ ...workload, connections }));
+  const [keyed] = all;
+  const { headers: _key, ...unkeyed } = keyed;
+  return [
+    { ...unkeyed, name: 'POST /payments' },
+    ...all,
+    { ...unkeyed, name: 'POST /payments, one caller', connections: 1 },
+  ];
+}
+
+async function startHandler() {
+  const port = await freePort();
+  const program = programs.startScript('plain-handler.mjs', {
+    NODE_ENV: 'production',
+    BENCH_PLAIN_URL: url,
+    BENCH_PLAIN_PORT: port,
+  });
+  const base = `http://127.0.0.1:${port}`;
+  await answering(base, program);
+  return base;
+}
+
+async function pgbench(script, duration) {
+  const args = ['-n', '-M', 'prepared', '-c', connections, '-j', 2, '-T', duration, '-f', script, url];
+  const { stdout } = await run('pgbench', args.map(String));
+  const failed = /number of failed transactions: (\d+)/.exec(stdout)?.[1];
+  if (failed !== '0') throw new Error(stdout);
+  return Number(/tps = ([\d.]+)/.exec(stdout)[1]);
+}
+
+async function reportOf(results) {
+  return [
+    '# Results of `npm run bench:writes`',
+    `${await conditions(database)}; ${redis ? 'Redis' : 'no Redis'}; all on this one machine, wrk too. ` +
+      `${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s, medians.`,
+    'a: the service; d: Fastify and pg with one plain insert; e: `pgbench -M prepared` with the smallest transaction that ' +
+      'keeps a balance; both on plain tables of the same size (plain.mjs).',
+    table(
+      ['workload', 'a /s', 'd /s', 'e /s', 'a/d', 'a/e', 'p50 of a, ms', 'p99 of a, ms'],
+      results.map((r) => [
+        r.name,
+        ...[r.a, r.d, r.e].map(round),
+        ...[r.ad, r.ae, r.p50].map((figure) => figure.toFixed(2)),
+        r.p99.toFixed(1),
+      ]),
+    ),
+    'What one payment costs:',
+    table(
+      ['workload', 'CPU of the service, ms', 'CPU of PostgreSQL, ms', 'write-ahead log, bytes'],
+      results.map((r) => [r.name, r.service.toFixed(2), r.postgres.toFixed(2), round(r.wal)]),
+    ),
+  ].join('\n\n');
+}
+
+function scratchFile(name) {
+  return join(scratch, name);
+}
