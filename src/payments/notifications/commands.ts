@@ -31,7 +31,7 @@ import {
 
 /**
  * Stores a notification with what it leads to. Where the processing fails, the notification alone is stored, to be
- * tried again by the minute job.
+ * tried again by the minute job; unless the provider waits for the outcome, and so has to send it again.
  *
  * @returns the receipt, or why the money goes back to the payer.
  * @throws when nothing could be stored; the provider must send it again.
@@ -51,6 +51,10 @@ export async function receiveNotification(
     if ('outcome' in recorded) return recorded;
     throw new Error('A report leads to an outcome.');
   } catch (error) {
+    if (report.mustMatch) {
+      log.error({ err: error, transId: report.transId }, 'a notification failed and must be sent again');
+      return { reason: 'unavailable' };
+    }
     await insertPending(context.db, report, messageOf(error));
     log.error({ err: error, transId: report.transId }, 'a notification is stored and will be tried again');
     return { outcome: 'pending', paymentId: null };

@@ -93,7 +93,7 @@ function validationRoute(
 function optionsOf(
   { config }: Context,
   provider: PaymentProvider,
-  { summary, description, body, answer: { contentType, schema } }: RouteDescription,
+  { summary, description, body, answer }: RouteDescription,
   answerTimeoutMs?: number,
 ) {
   return {
@@ -110,9 +110,9 @@ function optionsOf(
       description,
       // Outside production both settings may be empty; then nothing is asked.
       security: [{ webhookSecret: [] }, { webhookToken: [] }, {}] as Record<string, string[]>[],
-      body,
+      body: contentOf(body),
       querystring: Type.Object({ token: Type.Optional(Type.String({ maxLength: 500 })) }),
-      response: { 200: contentType === JSON_TYPE ? schema : { content: { [contentType]: { schema } } } },
+      response: { 200: contentOf(answer) },
     },
     // The provider's file accepts more than the description promises, and names what it cannot do without. So does the
     // query beside the token: a gateway may add what it likes to the address that it was given.
@@ -125,6 +125,12 @@ function optionsOf(
 }
 
 const JSON_TYPE = 'application/json';
+
+/** What is JSON is described by its schema alone. */
+function contentOf({ contentType, schema }: RouteDescription['body']) {
+  const { description = '' } = schema as { description?: string };
+  return contentType === JSON_TYPE ? schema : { description, content: { [contentType]: { schema } } };
+}
 
 function bytesOf(request: FastifyRequest): Buffer {
   return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);

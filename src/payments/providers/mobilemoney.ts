@@ -166,7 +166,7 @@ export const mobilemoney: PaymentProvider = {
         'accounts. 0 accepts, as in the answer to a notification; C2B00012 is a wrong account, C2B00013 a wrong amount, ' +
         'C2B00015 another short code. Nothing is stored. On a fault the answer is 503 within 2 seconds, and the provider does ' +
         'what is registered there.',
-      body: NotificationBody,
+      body: { contentType: 'application/json', schema: NotificationBody },
       answer: { contentType: 'application/json', schema: Validation },
     },
   },
@@ -174,7 +174,7 @@ export const mobilemoney: PaymentProvider = {
     summary: 'The mobile-money provider says that a customer has paid',
     description:
       'Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.',
-    body: NotificationBody,
+    body: { contentType: 'application/json', schema: NotificationBody },
     answer: { contentType: 'application/json', schema: Acknowledgement },
   },
 };

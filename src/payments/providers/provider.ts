@@ -72,7 +72,9 @@ export type Verdict = 'accepted' | 'wrong_account' | 'wrong_amount' | 'wrong_sho
 /** Why a notification is not posted: it cannot be read, or a provider that wants to know so is told why. */
 export type Refusal =
   | { reason: 'unreadable'; problems: FieldProblem[] }
-  | { reason: Exclude<Verdict, 'accepted'> };
+  | { reason: Exclude<Verdict, 'accepted'> }
+  /** Nothing is known yet; to be sent again. */
+  | { reason: 'unavailable' };
 
 export interface ProviderAnswer {
   /** Default: 200. */
@@ -82,11 +84,17 @@ export interface ProviderAnswer {
   body: object | string;
 }
 
+/** What a body holds, as the API description shows it. */
+interface Content {
+  contentType: string;
+  schema: TSchema;
+}
+
 /** What the API description says of a route. */
 export interface RouteDescription {
   summary: string;
   description: string;
-  body: TSchema;
-  /** Of the answer with status 200, by content type. */
-  answer: { contentType: string; schema: TSchema };
+  body: Content;
+  /** With status 200. */
+  answer: Content;
 }

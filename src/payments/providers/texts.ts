@@ -18,7 +18,7 @@ export function parseJsonObject(body: Buffer): Record<string, unknown> | undefin
 }
 
 /**
- * A field as text, trimmed and without characters that nobody sees; null for an empty one. Numbers are accepted where
+ * A field as text, as `cleanText` gives it; null for one that is neither a text nor a number. Numbers are accepted where
  * the provider promises strings.
  *
  * @param rawBody the call's own text, for digits beyond what a number holds exactly.
@@ -27,13 +27,17 @@ export function textOf(fields: Record<string, unknown>, name: string, rawBody = 
   const parsed = Object.hasOwn(fields, name) ? fields[name] : undefined;
   const isRounded = typeof parsed === 'number' && Math.abs(parsed) > Number.MAX_SAFE_INTEGER;
   const value = isRounded ? new RegExp(`"${name}"\\s*:\\s*(\\d+)\\s*[,}]`).exec(rawBody)?.[1] : parsed;
-  if (typeof value !== 'string' && typeof value !== 'number') return null;
-  const text = String(value)
+  return typeof value === 'string' || typeof value === 'number' ? cleanText(String(value)) : null;
+}
+
+/** Trimmed, within bounds and without characters that nobody sees; null for an empty text. */
+export function cleanText(text: string): string | null {
+  const clean = text
     .toWellFormed()
     .replace(/[\p{Cc}\p{Cf}]/gu, '')
     .trim()
     .slice(0, MAX_FIELD_LENGTH);
-  return text === '' ? null : text;
+  return clean === '' ? null : clean;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {
