@@ -185,7 +185,7 @@ export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>
   if (isTx(db)) return work(db); // part of a larger transaction, which is the one to be run again
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runOnce(databaseOf(db), BEGIN, work);
+      return await runOnce(databaseOf(db), {}, work);
     } catch (error) {
       if (attempt > (isStale(error) ? MOST_STALE_CONNECTIONS : 3) || !isRetryable(error)) {
         throw await withExistingId(db, error);
@@ -203,41 +203,28 @@ async function withExistingId(db: Db, error: unknown): Promise<unknown> {
   return error;
 }
 
-const BEGIN = CompiledQuery.raw('begin; set local plan_cache_mode = force_generic_plan');
-const BEGIN_SNAPSHOT = CompiledQuery.raw('begin isolation level repeatable read read only');
-const COMMIT = CompiledQuery.raw('commit');
-const ROLLBACK = CompiledQuery.raw('rollback');
-
-/** @throws CommitUnknown when nobody can say whether the transaction was committed. */
-function runOnce<T>(
+async function runOnce<T>(
   database: Database,
-  begin: CompiledQuery,
+  { isolationLevel, accessMode }: { isolationLevel?: 'repeatable read'; accessMode?: 'read only' },
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  return database.connection().execute(async (reserved) => {
-    const executor = reserved.getExecutor();
-    const connection = await executor.provideConnection(async (held) => held);
-    // Sent together with the first statements of the work; whatever follows one that fails fails, too.
-    const begun = connection.executeQuery(begin);
-    const working = work(new PipelinedTransaction(database, executor, connection));
-    let result: T;
-    try {
-      [, result] = await Promise.all([begun, working]);
-    } catch (error) {
-      await Promise.allSettled([begun, working]);
-      // What cannot be rolled back here ends with its connection, which is closed then.
-      await connection.executeQuery(ROLLBACK).catch(() => {});
-      throw error;
-    }
-    try {
-      await connection.executeQuery(COMMIT);
-    } catch (error) {
-      if (isLostConnection(error)) throw new CommitUnknown('the answer to a commit was lost', { cause: error });
-      await connection.executeQuery(ROLLBACK).catch(() => {});
-      throw error;
-    }
-    return result;
-  });
+  let isDone = false;
+  let transaction = database.transaction();
+  if (isolationLevel) transaction = transaction.setIsolationLevel(isolationLevel);
+  if (accessMode) transaction = transaction.setAccessMode(accessMode);
+  try {
+    return await transaction.execute(async (serial) => {
+      const executor = serial.getExecutor();
+      const connection = await executor.provideConnection(async (held) => held);
+      const result = await work(new PipelinedTransaction(database, executor, connection));
+      isDone = true;
+      return result;
+    });
+  } catch (error) {
+    if (isDone && isLostConnection(error))
+      throw new CommitUnknown('the answer to a commit was lost', { cause: error });
+    throw error;
+  }
 }
 
 /**
@@ -256,7 +243,7 @@ export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => P
 
 /** Runs the work with a shorter time-out for each of its statements than the connection has: see `isTimeout`. */
 export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return runOnce(databaseOf(db), BEGIN, async (tx) => {
+  return runOnce(databaseOf(db), {}, async (tx) => {
     await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
     return work(tx);
   });
@@ -273,7 +260,7 @@ export function isTimeout(error: unknown): boolean {
  */
 export async function inSnapshot<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTx(db)) return work(db);
-  return runOnce(databaseOf(db), BEGIN_SNAPSHOT, work);
+  return runOnce(databaseOf(db), { isolationLevel: 'repeatable read', accessMode: 'read only' }, work);
 }
 
 const DELETED_AT_ONCE = 5_000;
@@ -400,14 +387,6 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
   const nameOf = nameStatements('s');
   let broken = false;
 
-  /** Statements that are sent in one turn of the event loop go out in one packet. */
-  function holdUntilTick(): void {
-    const { stream } = client.connection;
-    if (stream.writableCorked > 0) return;
-    stream.cork();
-    process.nextTick(() => stream.uncork());
-  }
-
   function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   function query(text: unknown, values: readonly unknown[] = []): unknown {
@@ -415,7 +394,6 @@ function guardedClient(client: pg.PoolClient, prepare: boolean): PostgresPoolCli
     // A query may have all its values written out; what only begins or ends a transaction is planned by nobody.
     const isPlanned = values.length > 0 || text.startsWith('select ');
     const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
-    holdUntilTick();
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
       broken ||= !(error instanceof pg.DatabaseError) || isStale(error);
       throw error;

@@ -71,10 +71,10 @@ export async function postReceipts(
   receipts: readonly Receipt[],
 ): Promise<ItemResult<Recorded>[]> {
   const items = receipts.map((receipt) => itemOf(context, receipt));
-  const [facts, ids] = await Promise.all([claimAndRead(tx, items), nextPaymentIds(tx, items.length)]);
+  const facts = await claimAndRead(tx, items);
   const plans = items.map((item, at) => planOf(context, item, facts[at]));
   await lockMovedPayments(tx, items, plans);
-  return write(tx, context, accountsOf(facts), plans, ids);
+  return write(tx, context, accountsOf(facts), plans);
 }
 
 interface Item {
@@ -214,26 +214,23 @@ function movedPaymentOf(plan: Plan): number | undefined {
   return plan.kind === 'payment' ? plan.takesOver?.from.id : undefined;
 }
 
-/**
- * Writes what is planned. Nearly all of it is one statement; links and decisions about stored reports have their own.
- *
- * @param ids for each plan one that its payment may have.
- */
+/** Writes what is planned. Nearly all of it is one statement; links and decisions about stored reports have their own. */
 async function write(
   tx: Tx,
   context: Context,
   accounts: ReadonlyMap<number, AccountRow>,
   plans: readonly Plan[],
-  ids: readonly number[],
 ): Promise<ItemResult<Recorded>[]> {
   const now = context.clock.now();
-  const postings = new Map<Plan, Posting>();
+  const payments = plans.filter((plan) => plan.kind === 'payment');
+  const ids = await nextPaymentIds(tx, payments.length);
+  const postings = new Map<Plan, Posting>(
+    payments.map((plan, at) => [plan, postingOf(plan, idAt(ids, at), now)]),
+  );
+  for (const { takesOver } of payments) if (takesOver) await unlinkFromProvider(tx, takesOver.from.id);
   const notes: NonNullable<PostingRows['notifications']> = [];
-  for (const [at, plan] of plans.entries()) {
-    if (plan.kind === 'payment') {
-      if (plan.takesOver) await unlinkFromProvider(tx, plan.takesOver.from.id);
-      postings.set(plan, postingOf(plan, idAt(ids, at), now));
-    } else if (plan.kind === 'note' || plan.kind === 'link') {
+  for (const plan of plans) {
+    if (plan.kind === 'note' || plan.kind === 'link') {
       notes.push(...(rowsOf(plan.report, plan.outcome, now).notifications ?? []));
     }
   }
@@ -243,23 +240,23 @@ async function write(
       ? await postAllToAccounts(tx, context, accounts, toPost, { notifications: notes })
       : { refusals: [] };
   const results: ItemResult<Recorded>[] = [];
-  for (const [at, plan] of plans.entries()) {
+  for (const plan of plans) {
     const posting = postings.get(plan);
     const refusal = posting && refusals[toPost.indexOf(posting)];
-    results.push(await finish(tx, context, plan, { id: idAt(ids, at), refusal, now }));
+    results.push(await finish(tx, context, plan, { id: posting?.paymentId, refusal, now }));
   }
   return results;
 }
 
 function idAt(ids: readonly number[], at: number): number {
   const id = ids[at];
-  if (id === undefined) throw new Error('There is an id for each plan.');
+  if (id === undefined) throw new Error('There is an id for each payment.');
   return id;
 }
 
 /** What became of a plan's payment. */
 interface Written {
-  id: number;
+  id: number | undefined;
   refusal: AppError | undefined;
   now: Date;
 }
@@ -283,16 +280,16 @@ async function finish(
       await link(tx, plan);
       return recorded(tx, plan.report, plan.outcome);
     case 'payment':
-      if (!refusal) return finishPayment(tx, plan, id, now);
+      if (id !== undefined && !refusal) return finishPayment(tx, plan, id, now);
       // The account has filled up within the batch.
       if (!plan.report) return { error: refusal };
       if (plan.report.mustMatch) return { outcome: { refusal: 'wrong_amount' } };
-      return writeOne(tx, context, withoutAccount(plan), id);
+      return writeOne(tx, context, withoutAccount(plan));
   }
 }
 
-async function writeOne(tx: Tx, context: Context, plan: Plan, id: number): Promise<ItemResult<Recorded>> {
-  const [result] = await write(tx, context, new Map(), [plan], [id]);
+async function writeOne(tx: Tx, context: Context, plan: Plan): Promise<ItemResult<Recorded>> {
+  const [result] = await write(tx, context, new Map(), [plan]);
   if (!result) throw new Error('One plan has one result.');
   return result;
 }

@@ -28,6 +28,7 @@ export async function claim(tx: Tx, keys: readonly (readonly string[])[]): Promi
 
 /** Ids for new payments, ascending. */
 export async function nextPaymentIds(tx: Tx, count: number): Promise<number[]> {
+  if (count === 0) return [];
   const { rows } = await sql<{ id: number }>`
     select nextval('payments_id_seq') as id from generate_series(1, ${count}::int)`.execute(tx);
   return rows.map(({ id }) => id);
