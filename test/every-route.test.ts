@@ -18,6 +18,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /auth/:provider/callback': PUBLIC,
   'POST /webhooks/payments/mobilemoney': PUBLIC,
   'POST /webhooks/payments/mobilemoney/validation': PUBLIC,
+  'POST /webhooks/payments/tigopesa': PUBLIC,
   'PUT /test/clock': PUBLIC, // exists with TEST_CLOCK=on alone, as in these tests
   'POST /auth/logout': EVERYONE,
   'GET /auth/me': EVERYONE,
@@ -286,6 +287,7 @@ describe('the routes of the running application', () => {
       '/api/users/{id}/invitations',
       '/api/webhooks/payments/mobilemoney',
       '/api/webhooks/payments/mobilemoney/validation',
+      '/api/webhooks/payments/tigopesa',
     ]);
   });
 });
@@ -312,6 +314,7 @@ describe('without a token', () => {
       'GET /auth/:provider/callback',
       'POST /webhooks/payments/mobilemoney',
       'POST /webhooks/payments/mobilemoney/validation',
+      'POST /webhooks/payments/tigopesa',
       'PUT /test/clock',
     ]);
   });
@@ -326,12 +329,15 @@ describe('without a token', () => {
     }
   });
 
+  // What a provider's gateway is told, it reads of the body.
+  const refusesBy200 = ['POST /webhooks/payments/mobilemoney/validation', 'POST /webhooks/payments/tigopesa'];
+
   it.each(routes.filter(({ who }) => who === PUBLIC))(
     '$route does not ask for one',
     async ({ method, path }) => {
       // An unknown query parameter, or provider, or nothing in the body, keeps the request from doing anything.
       for (const prefix of PREFIXES) {
-        expect(path.endsWith('/validation') ? [200] : [400, 404]).toContain(
+        expect(refusesBy200.includes(`${method} ${path}`) ? [200] : [400, 404]).toContain(
           (await ask(prefix, method, `${path}?unknownParameter=1`)).status,
         );
       }
@@ -386,7 +392,11 @@ describe('an answer with a payer’s number or name, or with what the provider s
 
 describe('what a route does not know', () => {
   // The provider's further keys are kept, not refused, and so may its gateway add to the address.
-  const kept = ['POST /webhooks/payments/mobilemoney', 'POST /webhooks/payments/mobilemoney/validation'];
+  const kept = [
+    'POST /webhooks/payments/mobilemoney',
+    'POST /webhooks/payments/mobilemoney/validation',
+    'POST /webhooks/payments/tigopesa',
+  ];
   const passed = 'GET /auth/:provider/callback'; // identity providers add parameters of their own
 
   it.each(bodyRoutes.filter(({ route }) => !kept.includes(route) && route !== UPLOAD))(

@@ -23,6 +23,7 @@ export const STORY = [
   'POST /api/payments',
   'POST /api/webhooks/payments/mobilemoney/validation',
   'POST /api/webhooks/payments/mobilemoney',
+  'POST /api/webhooks/payments/tigopesa',
   'GET /api/payments/unmatched',
   'POST /api/payments/{id}/assign',
   'POST /api/payments/reconcile',

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type Comparison, compare, type Sent } from '../simulator/comparison.ts';
+import { GATEWAYS, type Gateway } from '../simulator/gateways.ts';
 import {
   findAccounts,
   growthOf,
@@ -14,10 +15,11 @@ import {
 } from '../simulator/service.ts';
 import { createRandom, type Delivery, planTraffic, type Transaction } from '../simulator/traffic.ts';
 
-/** Plays the mobile-money provider against a running service, over HTTP alone, and proves the outcome. */
+/** Plays the gateway of a payment provider against a running service, over HTTP alone, and proves the outcome. */
 
 const USAGE = `Usage: npm run simulate -- [options]
   --url http://127.0.0.1:8080   the service
+  --provider mobilemoney        whose gateway is played: mobilemoney (JSON) or tigopesa (XML)
   --rate 20                     posts a second
   --seconds 30                  how long
   --connections 8               posts under way at once
@@ -36,6 +38,7 @@ class UsageError extends Error {}
 
 interface Options {
   url: string;
+  gateway: Gateway;
   rate: number;
   seconds: number;
   connections: number;
@@ -99,8 +102,7 @@ interface Progress extends Sent {
 }
 
 /** Posts everything at its time, as far as the connections allow; tells every second how far it is. */
-async function deliver(plan: readonly Delivery[], { url, connections, seconds }: Options) {
-  const address = `${url}/api/webhooks/payments/mobilemoney`;
+async function deliver(plan: readonly Delivery[], { url, gateway, connections, seconds }: Options) {
   const secret = process.env.WEBHOOK_SECRET ?? '';
   const progress = new Map<Transaction, Progress>();
   const firsts = new Map<Transaction, Promise<unknown>>();
@@ -112,17 +114,28 @@ async function deliver(plan: readonly Delivery[], { url, connections, seconds }:
   const began = Date.now();
 
   const post = async ({ transaction, body, type, hangsUp }: Delivery): Promise<void> => {
-    const state = progress.get(transaction) ?? { transaction, acknowledged: false, isPending: false };
+    const state = progress.get(transaction) ?? {
+      transaction,
+      acknowledged: false,
+      givenBack: false,
+      isPending: false,
+    };
     progress.set(transaction, state);
     if (type === 'altered') {
       // What differs is told only once the service has the first: the first to come is the payment.
       await firsts.get(transaction);
       if (!state.acknowledged) return;
     }
-    const { outcome, retries, refusal }: Posted = await postNotification(address, secret, body, hangsUp);
+    const to = { url, secret };
+    const { outcome, retries, refusal }: Posted = await postNotification(gateway, to, body, hangsUp);
     posted += 1;
     if (retries > 0) count('retries', retries);
-    if (refusal !== undefined) refusals.push(`${transaction.transId}: refused, ${refusal}`);
+    if (refusal !== undefined && gateway.givesBack) {
+      state.givenBack = true;
+      count('given back');
+    } else if (refusal !== undefined) {
+      refusals.push(`${transaction.transId}: refused, ${refusal}`);
+    }
     if (outcome === undefined) return;
     count(outcome);
     if (type === 'altered') return;
@@ -186,6 +199,7 @@ function readOptions(): Options {
   const text = (value: string) => ({ type: 'string', default: value }) as const;
   const values = parse({
     url: text('http://127.0.0.1:8080'),
+    provider: text('mobilemoney'),
     rate: text('20'),
     seconds: text('30'),
     connections: text('8'),
@@ -196,7 +210,10 @@ function readOptions(): Options {
     'short-code': text('600638'),
   });
   if (!/^https?:\/\//.test(values.url) || !URL.canParse(values.url)) throw new UsageError(USAGE);
+  const gateway = GATEWAYS[values.provider];
+  if (!gateway) throw new UsageError(USAGE);
   return {
+    gateway,
     url: values.url.replace(/\/+$/, ''),
     rate: whole(values.rate, 1_000),
     seconds: whole(values.seconds, 86_400),

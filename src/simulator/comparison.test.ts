@@ -5,6 +5,7 @@ import { createRandom, planTraffic } from './traffic.ts';
 const sent = (transId: string, amountMinor: bigint, accountId: number | null, acknowledged = true): Sent => ({
   transaction: { transId, amountMinor, accountId, kind: 'account number', body: {} },
   acknowledged,
+  givenBack: false,
 });
 const SENT = [sent('A', 10_050n, 1), sent('B', 500n, null), sent('C', 700n, 1, false)];
 const SHOWN: ShownPayment[] = [

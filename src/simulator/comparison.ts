@@ -5,6 +5,8 @@ export interface Sent {
   transaction: Transaction;
   /** Whether the service said that it has it; without that, one payment or none is right. */
   acknowledged: boolean;
+  /** Whether the service said that the money is to be given back. */
+  givenBack: boolean;
 }
 
 /** A payment as the API shows it. */
@@ -53,11 +55,13 @@ export function compare(
   }
 
   const arrived: Transaction[] = [];
-  for (const { transaction, acknowledged } of sent) {
+  for (const { transaction, acknowledged, givenBack } of sent) {
     const { transId, amountMinor, accountId, kind } = transaction;
     const shown = shownOf.get(transId) ?? [];
     const [payment] = shown;
     if (shown.length > 1) differences.push(`${transId}: ${shown.length} payments`);
+    if (givenBack && (payment || accountId !== null))
+      differences.push(`${transId}: refused, but should be ${payment ? 'no payment' : 'posted'} (${kind})`);
     if (!payment) {
       if (acknowledged) differences.push(`${transId}: acknowledged, but there is no payment`);
       continue;

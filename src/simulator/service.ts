@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Growth, ShownPayment } from './comparison.ts';
+import type { Gateway } from './gateways.ts';
 import type { Body, PayingAccount } from './traffic.ts';
 
 /** The service answered what the simulator cannot go on with. */
@@ -187,17 +188,20 @@ const LONGEST_PAUSE_MS = 5_000;
 
 /** Posts a notification until it is acknowledged, as a provider that delivers at least once. */
 export async function postNotification(
-  address: string,
-  secret: string,
+  gateway: Gateway,
+  { url, secret }: { url: string; secret: string },
   body: Body,
   hangsUp: boolean,
 ): Promise<Posted> {
+  const address = `${url}${gateway.path}`;
+  const headers = { 'content-type': gateway.contentType, ...(secret && { 'x-webhook-secret': secret }) };
   for (let retries = 0; ; retries += 1) {
     const timeoutMs = hangsUp && retries === 0 ? HANG_UP_MS : POST_TIMEOUT_MS;
-    const { status, answer, retryAfterMs } = await postOnce(address, secret, body, timeoutMs);
-    if (status === 200) return { outcome: answer?.data?.outcome ?? 'unknown', retries, refusal: undefined };
-    if (status !== undefined && status < 500 && status !== 429)
-      return { outcome: undefined, retries, refusal: `${status} ${answer?.error?.message ?? ''}` };
+    const { status, text, retryAfterMs } = await postOnce(address, headers, gateway.write(body), timeoutMs);
+    const answer = status === 200 ? gateway.read(text) : undefined;
+    if (answer) return { outcome: undefined, refusal: undefined, ...answer, retries };
+    if (status !== undefined && status !== 200 && status < 500 && status !== 429)
+      return { outcome: undefined, retries, refusal: `${status} ${text}` };
     if (retries === MAX_TRIES - 1) return { outcome: undefined, retries, refusal: undefined };
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** retries);
     await sleep(Math.max(pauseMs, retryAfterMs));
@@ -205,25 +209,18 @@ export async function postNotification(
 }
 
 /** @returns no status where there was no answer. */
-async function postOnce(address: string, secret: string, body: Body, timeoutMs: number) {
+async function postOnce(address: string, headers: Record<string, string>, body: string, timeoutMs: number) {
   try {
-    const response = await fetch(address, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...(secret && { 'x-webhook-secret': secret }) },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    const text = await response.text();
-    const isJson = response.headers.get('content-type')?.includes('json');
-    const answer: Answer = isJson ? JSON.parse(text) : undefined;
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(address, { method: 'POST', headers, body, signal });
     return {
       status: response.status,
-      answer,
+      text: await response.text(),
       retryAfterMs: Number(response.headers.get('retry-after') ?? 0) * 1_000,
     };
   } catch {
     // Time-outs, refused and broken connections are alike: nobody knows whether it was stored.
-    return { status: undefined, answer: undefined, retryAfterMs: 0 };
+    return { status: undefined, text: '', retryAfterMs: 0 };
   }
 }
 

@@ -83,6 +83,29 @@ test('simulated traffic shows exactly as it was sent, within the service’s own
   expect((await service.stop()).status).toBe(0);
 });
 
+test('simulated bill payments in XML are posted or given back exactly as they were sent', async () => {
+  const service = await startOne({ WEBHOOK_SECRET: SECRET });
+  const options = [
+    '--provider',
+    'tigopesa',
+    '--rate',
+    '60',
+    '--seconds',
+    '5',
+    '--accounts',
+    '8',
+    '--seed',
+    '7',
+  ];
+  const run = await simulate(service, options, { WEBHOOK_SECRET: SECRET });
+  expect(run.status, run.stdout + run.stderr).toBe(0);
+  for (const outcome of ['posted', 'given back', 'retries'])
+    expect(run.stdout).toMatch(new RegExp(`\\b[1-9]\\d* ${outcome}\\b`));
+  const table = tableOf(run.stdout);
+  expect(Number(table.get('matched')?.[0])).toBeGreaterThan(0);
+  expect(table.get('unmatched')).toEqual(['0', '0']);
+});
+
 test('simulated traffic can go to accounts that are there', async () => {
   const service = await startOne(NO_RATE_LIMITS);
   expect((await simulate(service, ['--rate', '5', '--seconds', '1', '--accounts', '3'])).status).toBe(0);

@@ -121,6 +121,7 @@ describe('every operation', () => {
       'POST /api/reconciliations/statements',
       'POST /api/webhooks/payments/mobilemoney',
       'POST /api/webhooks/payments/mobilemoney/validation',
+      'POST /api/webhooks/payments/tigopesa',
     ]);
   });
 });

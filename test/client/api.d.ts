@@ -1598,6 +1598,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/webhooks/payments/tigopesa": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tigo Pesa asks to post a bill payment
+         * @description Posted only where its account is certain and has room for the whole amount: any other answer gives the money back to the payer. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat gets the answer of the first.
+         *
+         *     Needs no token.
+         */
+        post: operations["postWebhooksPaymentsTigopesa"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4053,6 +4075,8 @@ export interface components {
             startswith?: string;
             isnull?: string;
         };
+        TigoPesaBillPayment: string;
+        TigoPesaBillPaymentAnswer: string;
         Unassignment: {
             /** @description Must be text with at least one visible character and no control characters. */
             reason: string;
@@ -12484,6 +12508,44 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Acknowledgement"];
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    postWebhooksPaymentsTigopesa: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example <?xml version="1.0"?><COMMAND><TYPE>SYNC_BILLPAY_REQUEST</TYPE><TXNID>BP261102.1240.B01530</TXNID><MSISDN>255721777777</MSISDN><AMOUNT>800</AMOUNT><COMPANYNAME>12345</COMPANYNAME><CUSTOMERREFERENCEID>ACC10000012</CUSTOMERREFERENCEID></COMMAND> */
+                "text/xml": components["schemas"]["TigoPesaBillPayment"];
+            };
+        };
+        responses: {
+            /** @description RESULT TS: posted, and REFID is the id of the payment. TF: refused, and the payer gets the money back. ERRORCODE: error000 posted; error010 wrong account; error012 wrong amount; error100 cannot be read, or another company; error111 send it again. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example <?xml version="1.0" encoding="UTF-8"?><COMMAND><TYPE>SYNC_BILLPAY_RESPONSE</TYPE><TXNID>BP261102.1240.B01530</TXNID><REFID>7</REFID><RESULT>TS</RESULT><ERRORCODE>error000</ERRORCODE><ERRORDESCRIPTION>Transaction successful</ERRORDESCRIPTION><MSISDN>255721777777</MSISDN><FLAG>Y</FLAG><CONTENT>Transaction successful</CONTENT></COMMAND> */
+                    "text/xml": components["schemas"]["TigoPesaBillPaymentAnswer"];
                 };
             };
             400: components["responses"]["ValidationError"];

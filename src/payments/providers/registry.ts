@@ -1,8 +1,9 @@
 import { mobilemoney } from './mobilemoney.ts';
 import type { PaymentProvider } from './provider.ts';
+import { tigopesa } from './tigopesa.ts';
 
 /** The providers whose notifications are received. */
-export const PROVIDERS: readonly PaymentProvider[] = [mobilemoney];
+export const PROVIDERS: readonly PaymentProvider[] = [mobilemoney, tigopesa];
 
 /** The provider whose statements are read. */
 export const STATEMENT_PROVIDER = mobilemoney;

@@ -1,0 +1,157 @@
+import sax from 'sax';
+import { Type } from 'typebox';
+import { authenticateCaller } from './authentication.ts';
+import type { PaymentProvider, ProviderAnswer, Refusal, SentPayment } from './provider.ts';
+import { cleanText } from './texts.ts';
+
+// Tigo Pesa's bill payments (Tanzania), use case "wallet to account" of its partner integration: the gateway waits for the
+// answer, and gives the money back to the payer where the payment is refused.
+// https://tigopesa-docs.netlify.app/partner_integration
+
+const XML_TYPE = 'text/xml; charset=utf-8';
+const REQUEST = 'SYNC_BILLPAY_REQUEST';
+const RESPONSE = 'SYNC_BILLPAY_RESPONSE';
+/** Of the fields: COMMAND has them, and they have nothing but text. */
+const DEPTH = 2;
+
+const SUCCESS = { code: 'error000', description: 'Transaction successful' };
+const REFUSALS: Record<Refusal['reason'], typeof SUCCESS> = {
+  unavailable: { code: 'error111', description: 'Service not available. Please retry' },
+  unreadable: { code: 'error100', description: 'General error' },
+  wrong_account: { code: 'error010', description: 'Invalid customer reference number' },
+  wrong_amount: { code: 'error012', description: 'Invalid amount' },
+  wrong_short_code: { code: 'error100', description: 'Another company is meant' },
+};
+
+/** What the provider promises to send. */
+const BillPayment = Type.String({
+  title: 'TigoPesaBillPayment',
+  description:
+    'TXNID: the provider’s id of the transaction. MSISDN: the payer’s number, with or without the country code. AMOUNT: a ' +
+    'decimal above 0. COMPANYNAME: the business number that is paid. CUSTOMERREFERENCEID: the account that the payer typed. ' +
+    'SENDERNAME, if sent, is the payer’s name.',
+  examples: [
+    '<?xml version="1.0"?><COMMAND><TYPE>SYNC_BILLPAY_REQUEST</TYPE><TXNID>BP261102.1240.B01530</TXNID>' +
+      '<MSISDN>255721777777</MSISDN><AMOUNT>800</AMOUNT><COMPANYNAME>12345</COMPANYNAME>' +
+      '<CUSTOMERREFERENCEID>ACC10000012</CUSTOMERREFERENCEID></COMMAND>',
+  ],
+});
+
+const BillPaymentAnswer = Type.String({
+  title: 'TigoPesaBillPaymentAnswer',
+  description:
+    'RESULT TS: posted, and REFID is the id of the payment. TF: refused, and the payer gets the money back. ERRORCODE: error000 ' +
+    'posted; error010 wrong account; error012 wrong amount; error100 cannot be read, or another company; error111 send it again.',
+  examples: [
+    '<?xml version="1.0" encoding="UTF-8"?><COMMAND><TYPE>SYNC_BILLPAY_RESPONSE</TYPE>' +
+      '<TXNID>BP261102.1240.B01530</TXNID><REFID>7</REFID><RESULT>TS</RESULT><ERRORCODE>error000</ERRORCODE>' +
+      '<ERRORDESCRIPTION>Transaction successful</ERRORDESCRIPTION><MSISDN>255721777777</MSISDN><FLAG>Y</FLAG>' +
+      '<CONTENT>Transaction successful</CONTENT></COMMAND>',
+  ],
+});
+
+export const tigopesa: PaymentProvider = {
+  name: 'tigopesa',
+  methodCode: 'mobile_money',
+  fieldNames: { transactionId: 'TXNID', amount: 'AMOUNT' },
+  acceptsUnmatched: false,
+  format: `an XML document COMMAND of TYPE ${REQUEST}, without a document type, each field once`,
+  authenticate: authenticateCaller,
+  read: readCall,
+  accept: (sent, { paymentId }) => answer(sent, SUCCESS, paymentId),
+  refuse: (sent, { reason }) => answer(sent, REFUSALS[reason]),
+  description: {
+    summary: 'Tigo Pesa asks to post a bill payment',
+    description:
+      'Posted only where its account is certain and has room for the whole amount: any other answer gives the money back to the ' +
+      'payer. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat gets the answer ' +
+      'of the first.',
+    body: { contentType: 'text/xml', schema: BillPayment },
+    answer: { contentType: 'text/xml', schema: BillPaymentAnswer },
+  },
+};
+
+function readCall(body: Buffer): SentPayment | undefined {
+  const fields = parseCommand(body.toString('utf8'));
+  if (fields?.get('TYPE') !== REQUEST) return undefined;
+  const text = (name: string) => cleanText(fields.get(name) ?? '');
+  return {
+    transactionId: text('TXNID'),
+    amount: text('AMOUNT'),
+    time: null,
+    businessShortCode: text('COMPANYNAME'),
+    reference: text('CUSTOMERREFERENCEID'),
+    payer: text('MSISDN'),
+    payerName: text('SENDERNAME'),
+  };
+}
+
+/**
+ * The fields of a COMMAND: the texts of its elements. The parser knows only the entities of XML itself.
+ * @returns undefined for what is malformed, has a document type, or has a field twice or within another.
+ */
+function parseCommand(xml: string): Map<string, string> | undefined {
+  const fields = new Map<string, string>();
+  const path: string[] = [];
+  const refuse = (): never => {
+    throw new SyntaxError('not a command');
+  };
+  const add = (text: string) => {
+    const [, field] = path;
+    if (field !== undefined) fields.set(field, `${fields.get(field)}${text}`);
+    else if (text.trim() !== '') refuse();
+  };
+  const parser = sax.parser(true);
+  parser.onerror = refuse;
+  parser.ondoctype = refuse;
+  parser.ontext = add;
+  parser.oncdata = add;
+  parser.onopentag = ({ name }) => {
+    path.push(name);
+    const isSecondRoot = path.length === 1 && fields.size > 0;
+    if (path[0] !== 'COMMAND' || isSecondRoot || path.length > DEPTH || fields.has(name)) refuse();
+    if (path.length === DEPTH) fields.set(name, '');
+  };
+  parser.onclosetag = () => {
+    path.pop();
+  };
+  try {
+    parser.write(xml.replace(/^\uFEFF/, '').trim()).close();
+    return fields;
+  } catch {
+    return undefined; // Malformed: the caller is told, and the text is kept.
+  }
+}
+
+function answer(
+  sent: SentPayment | undefined,
+  { code, description }: typeof SUCCESS,
+  paymentId: number | null = null,
+): ProviderAnswer {
+  const isPosted = code === SUCCESS.code;
+  const fields = {
+    TYPE: RESPONSE,
+    TXNID: sent?.transactionId,
+    REFID: paymentId,
+    RESULT: isPosted ? 'TS' : 'TF',
+    ERRORCODE: code,
+    ERRORDESCRIPTION: description,
+    MSISDN: sent?.payer,
+    FLAG: isPosted ? 'Y' : 'N',
+    CONTENT: description,
+  };
+  const elements = Object.entries(fields).map(
+    ([name, value]) => `<${name}>${escapeXml(value ?? '')}</${name}>`,
+  );
+  return {
+    contentType: XML_TYPE,
+    body: `<?xml version="1.0" encoding="UTF-8"?><COMMAND>${elements.join('')}</COMMAND>`,
+  };
+}
+
+/** What a text must not hold as it is inside an element. */
+const MARKUP: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+function escapeXml(value: string | number): string {
+  return String(value).replace(/[&<>]/g, (character) => MARKUP[character] ?? '');
+}

@@ -1,0 +1,54 @@
+import type { Body } from './traffic.ts';
+
+/** How a provider's gateway posts a notification, and what it reads of the answer. */
+export interface Gateway {
+  /** Below the service's own address. */
+  path: string;
+  contentType: string;
+  /** Whether a payment without a certain account is given back to the payer. */
+  givesBack: boolean;
+  write(body: Body): string;
+  /** @returns undefined for an answer that makes it send the notification again. */
+  read(text: string): { outcome: string } | { refusal: string } | undefined;
+}
+
+const mobilemoney: Gateway = {
+  path: '/api/webhooks/payments/mobilemoney',
+  contentType: 'application/json',
+  givesBack: false,
+  write: (body) => JSON.stringify(body),
+  read(text) {
+    const { ResultCode, ResultDesc, data } = JSON.parse(text);
+    return ResultCode === 0 ? { outcome: data.outcome } : { refusal: `${ResultCode} ${ResultDesc}` };
+  },
+};
+
+const tigopesa: Gateway = {
+  path: '/api/webhooks/payments/tigopesa',
+  contentType: 'text/xml',
+  givesBack: true,
+  write(body) {
+    const fields = {
+      TYPE: 'SYNC_BILLPAY_REQUEST',
+      TXNID: body.TransID,
+      MSISDN: body.MSISDN,
+      AMOUNT: body.TransAmount,
+      COMPANYNAME: body.BusinessShortCode,
+      CUSTOMERREFERENCEID: body.BillRefNumber,
+    };
+    const elements = Object.entries(fields).map(([name, value]) => `<${name}>${escapeXml(value)}</${name}>`);
+    return `<?xml version="1.0"?><COMMAND>${elements.join('')}</COMMAND>`;
+  },
+  read(text) {
+    const field = (name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(text)?.[1] ?? '';
+    if (field('ERRORCODE') === 'error111') return undefined;
+    if (field('RESULT') === 'TS') return { outcome: 'posted' };
+    return { refusal: `${field('ERRORCODE')} ${field('ERRORDESCRIPTION')}` };
+  },
+};
+
+export const GATEWAYS: Readonly<Record<string, Gateway>> = { mobilemoney, tigopesa };
+
+function escapeXml(value: string | number | undefined): string {
+  return String(value ?? '').replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
+}

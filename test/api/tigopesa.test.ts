@@ -1,0 +1,276 @@
+import { sql } from 'kysely';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  type Answer,
+  accountNow,
+  newAccount,
+  newCustomer,
+  reverse,
+  setToday,
+  type TestService,
+  useService,
+} from '../harness.ts';
+
+const ADDRESS = '/webhooks/payments/tigopesa';
+
+const service = useService();
+beforeAll(() => setToday(service, '2026-11-02'));
+
+let last = 0;
+const transactionId = () => `BP261102.1240.B${String(++last).padStart(5, '0')}`;
+
+const element = (name: string, text: string) => `<${name}>${text}</${name}>`;
+
+function command(fields: Record<string, string>): string {
+  const sent = {
+    TYPE: 'SYNC_BILLPAY_REQUEST',
+    TXNID: transactionId(),
+    MSISDN: '0721777777',
+    AMOUNT: '1000',
+    COMPANYNAME: '12345',
+    CUSTOMERREFERENCEID: '',
+    ...fields,
+  };
+  const elements = Object.entries(sent).map(([name, text]) => element(name, text));
+  return `<?xml version="1.0"?>\n<COMMAND>\n${elements.join('\n')}\n</COMMAND>\n`;
+}
+
+/** Posts what a gateway sends, as bytes; the answer's own fields by name. */
+async function post(xml: string, query = '', to: TestService = service) {
+  const response = await fetch(`${to.origin}/api${ADDRESS}${query}`, {
+    method: 'POST',
+    headers: { 'content-type': 'text/xml' },
+    body: xml,
+  });
+  const text = await response.text();
+  const fields = Object.fromEntries(
+    [...text.matchAll(/<([A-Z]+)>([^<]*)<\/\1>/g)].map(([, name, value]) => [name, value]),
+  );
+  return { status: response.status, type: response.headers.get('content-type'), text, fields };
+}
+
+const pay = (fields: Record<string, string>) => post(command(fields));
+
+async function paymentsOf(reference: string): Promise<Answer['body'][]> {
+  const { body } = await service.call('GET', `/payments?filter[transactionRef]=${reference}`);
+  return body.data;
+}
+
+async function newestNotification(): Promise<Answer['body']> {
+  return (await service.call('GET', '/notifications?sort=id:desc&limit=1')).body.data[0];
+}
+
+describe('a bill payment', () => {
+  it('is posted to the account that it names, and answered in XML', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const TXNID = transactionId();
+    const { status, type, text, fields } = await pay({
+      TXNID,
+      CUSTOMERREFERENCEID: accountNumber,
+      AMOUNT: '1000.50',
+    });
+    expect(status).toBe(200);
+    expect(type).toBe('text/xml; charset=utf-8');
+    const [payment] = await paymentsOf(TXNID);
+    expect(text).toBe(
+      '<?xml version="1.0" encoding="UTF-8"?><COMMAND><TYPE>SYNC_BILLPAY_RESPONSE</TYPE>' +
+        `<TXNID>${TXNID}</TXNID><REFID>${payment.id}</REFID><RESULT>TS</RESULT><ERRORCODE>error000</ERRORCODE>` +
+        '<ERRORDESCRIPTION>Transaction successful</ERRORDESCRIPTION><MSISDN>0721777777</MSISDN><FLAG>Y</FLAG>' +
+        '<CONTENT>Transaction successful</CONTENT></COMMAND>',
+    );
+    expect(payment).toMatchObject({
+      accountId: id,
+      amount: 1000.5,
+      status: 'matched',
+      paymentDate: '2026-11-02',
+    });
+    expect((await accountNow(service, id)).paid).toBe(1000.5);
+    expect(fields.RESULT).toBe('TS');
+  });
+
+  it('sent again gets the answer of the first, and changes nothing', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const xml = command({ CUSTOMERREFERENCEID: accountNumber });
+    const first = await post(xml);
+    const again = await Promise.all([post(xml), post(xml), post(xml)]);
+    for (const { text } of again) expect(text).toBe(first.text);
+    expect((await accountNow(service, id)).paid).toBe(1000);
+  });
+
+  it('of many at once is posted once', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const xml = command({ CUSTOMERREFERENCEID: accountNumber });
+    const answers = await Promise.all(Array.from({ length: 40 }, () => post(xml)));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect((await accountNow(service, id)).paid).toBe(1000);
+  });
+
+  it('sent again after its payment was reversed is not posted again', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const xml = command({ CUSTOMERREFERENCEID: accountNumber });
+    const first = await post(xml);
+    await reverse(service, Number(first.fields.REFID));
+    expect((await post(xml)).fields).toMatchObject({ RESULT: 'TS', REFID: first.fields.REFID });
+    expect((await accountNow(service, id)).paid).toBe(0);
+  });
+
+  it('finds its account by the number that pays, when nothing is typed', async () => {
+    const { id: customerId } = await newCustomer(service, { phone: '+254721000123' });
+    const { id } = await newAccount(service, { customerId });
+    const { fields } = await pay({ MSISDN: '0721000123' });
+    expect(fields).toMatchObject({ RESULT: 'TS' });
+    expect((await accountNow(service, id)).paid).toBe(1000);
+  });
+
+  it('and one of another provider may share a transaction id', async () => {
+    const [mine, theirs] = [await newAccount(service), await newAccount(service)];
+    const TXNID = transactionId();
+    await pay({ TXNID, CUSTOMERREFERENCEID: mine.accountNumber });
+    const other = await service.call(
+      'POST',
+      '/webhooks/payments/mobilemoney',
+      {
+        TransID: TXNID,
+        TransAmount: '400',
+        BillRefNumber: theirs.accountNumber,
+        TransTime: '20261102101530',
+      },
+      { token: null },
+    );
+    expect(other.status, other.text).toBe(200);
+    expect((await accountNow(service, mine.id)).paid).toBe(1000);
+  });
+});
+
+describe('a bill payment that the gateway has to give back', () => {
+  it.each([
+    ['names no account', { CUSTOMERREFERENCEID: 'NOBODY' }],
+    ['names an account with a wrong digit', { CUSTOMERREFERENCEID: 'ACC10000013' }],
+    ['names nothing and comes from a stranger', { CUSTOMERREFERENCEID: '' }],
+  ])('%s: the customer reference is invalid', async (_why, fields) => {
+    const TXNID = transactionId();
+    const answer = await pay({ TXNID, ...fields });
+    expect(answer.status).toBe(200);
+    expect(answer.fields).toMatchObject({ TXNID, RESULT: 'TF', ERRORCODE: 'error010', FLAG: 'N', REFID: '' });
+    expect(await paymentsOf(TXNID)).toEqual([]);
+    expect(await newestNotification()).toMatchObject({
+      status: 'rejected',
+      failure: 'refused: wrong_account',
+    });
+  });
+
+  it('is more than its account has room for, when many come at once: the amount is invalid', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const largest = { CUSTOMERREFERENCEID: accountNumber, AMOUNT: '999999999999.99' };
+    const answers = await Promise.all(Array.from({ length: 13 }, () => pay(largest)));
+    const codes = answers.map(({ fields }) => fields.ERRORCODE).sort();
+    expect(codes).toEqual([...Array(10).fill('error000'), ...Array(3).fill('error012')]);
+    expect((await accountNow(service, id)).paid).toBe(9_999_999_999_999.9);
+  });
+
+  it.each(['0', '-5', '1e3', 'ten', '', '1.005'])('has the amount %j', async (AMOUNT) => {
+    const { accountNumber } = await newAccount(service);
+    const { fields } = await pay({ CUSTOMERREFERENCEID: accountNumber, AMOUNT });
+    expect(fields).toMatchObject({ RESULT: 'TF', ERRORCODE: 'error100' });
+  });
+
+  it('cannot be posted because the database fails: it is to be sent again, and then posted once', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const xml = command({ CUSTOMERREFERENCEID: accountNumber });
+    await sql`alter table payments add constraint broken check (amount_minor <> 100000) not valid`.execute(
+      service.context.db,
+    );
+    try {
+      expect((await post(xml)).fields).toMatchObject({ RESULT: 'TF', ERRORCODE: 'error111' });
+    } finally {
+      await sql`alter table payments drop constraint broken`.execute(service.context.db);
+    }
+    expect((await post(xml)).fields).toMatchObject({ RESULT: 'TS' });
+    expect((await accountNow(service, id)).paid).toBe(1000);
+  });
+});
+
+describe('what is no bill payment', () => {
+  const entity = '<!DOCTYPE COMMAND [<!ENTITY a "1000">]>';
+  const billion = `<!DOCTYPE COMMAND [<!ENTITY a "lol">${Array.from(
+    { length: 9 },
+    (_, n) => `<!ENTITY ${'b'.repeat(n + 1)} "${`&${n === 0 ? 'a' : 'b'.repeat(n)};`.repeat(10)}">`,
+  ).join('')}]>`;
+  const file = '<!DOCTYPE COMMAND [<!ENTITY f SYSTEM "file:///etc/passwd">]>';
+  const body = (fields: string) => `<COMMAND><TYPE>SYNC_BILLPAY_REQUEST</TYPE>${fields}</COMMAND>`;
+  const fields =
+    '<TXNID>BP1</TXNID><AMOUNT>1000</AMOUNT><CUSTOMERREFERENCEID>ACC10000012</CUSTOMERREFERENCEID>';
+
+  it.each([
+    ['nothing', ''],
+    ['text', 'hello'],
+    ['JSON', '{"TransID":"BP1","TransAmount":"1000"}'],
+    ['an element that does not end', body(fields).replace('</COMMAND>', '')],
+    ['elements that cross', '<COMMAND><TYPE>SYNC_BILLPAY_REQUEST<TXNID></TYPE></TXNID></COMMAND>'],
+    ['another element', body(fields).replaceAll('COMMAND', 'ORDER')],
+    ['another type', body(fields).replace('SYNC_BILLPAY_REQUEST', 'REQMFCI')],
+    ['a field twice', body(`${fields}<AMOUNT>9000</AMOUNT>`)],
+    ['a field within a field', body(fields.replace('1000', '1<B>000</B>'))],
+    ['a second document', body(fields) + body('<MSISDN>1</MSISDN>')],
+    ['text after the document', `${body(fields)}more`],
+    ['an entity that nobody declared', body(fields.replace('1000', '&a;'))],
+    ['an entity of its own', entity + body(fields.replace('1000', '&a;'))],
+    ['an entity that grows to a billion', billion + body(fields.replace('BP1', `&${'b'.repeat(9)};`))],
+    ['an entity that reads a file', file + body(fields.replace('BP1', '&f;'))],
+    ['a document type without entities', `<!DOCTYPE COMMAND>${body(fields)}`],
+    ['ten thousand elements within each other', '<COMMAND>'.repeat(6_000)],
+  ])('is refused and kept: %s', async (_what, xml) => {
+    const began = performance.now();
+    const answer = await post(xml);
+    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(answer.status).toBe(200);
+    expect(answer.fields).toMatchObject({ RESULT: 'TF', ERRORCODE: 'error100', TXNID: '' });
+    expect(await newestNotification()).toMatchObject({ status: 'rejected', paymentId: null });
+    expect(await paymentsOf('BP1')).toEqual([]);
+  });
+
+  it('is read where XML allows to write the same in another way', async () => {
+    const { accountNumber } = await newAccount(service);
+    const TXNID = transactionId();
+    const xml = `\uFEFF<?xml version="1.0" encoding="utf-8"?><!-- from the gateway --><COMMAND><TYPE>SYNC_BILLPAY_REQUEST</TYPE><TXNID a="1"><![CDATA[${TXNID}]]></TXNID><MSISDN/><AMOUNT>&#49;000</AMOUNT><SENDERNAME>A &amp; B</SENDERNAME><CUSTOMERREFERENCEID> ${accountNumber} </CUSTOMERREFERENCEID></COMMAND>`;
+    expect((await post(xml)).fields).toMatchObject({ TXNID, RESULT: 'TS', MSISDN: '' });
+  });
+
+  it('is answered without markup of the sender', async () => {
+    const { text } = await pay({ TXNID: 'BP&lt;RESULT&gt;TS&lt;/RESULT&gt;', AMOUNT: '10' });
+    expect(text).toContain('<TXNID>BP&lt;RESULT&gt;TS&lt;/RESULT&gt;</TXNID>');
+    expect(text).toContain('<RESULT>TF</RESULT>');
+  });
+
+  it('of more than 64 KiB is refused', async () => {
+    const { status } = await post(`<COMMAND>${' '.repeat(70_000)}</COMMAND>`);
+    expect(status).toBe(413);
+  });
+});
+
+describe('with a secret', () => {
+  const secured = useService({ WEBHOOK_SECRET: 'a secret of the gateway' });
+
+  it('bill payments without it, or with another, are refused and not kept', async () => {
+    const { accountNumber } = await newAccount(secured);
+    const xml = command({ CUSTOMERREFERENCEID: accountNumber });
+    expect((await post(xml, '', secured)).status).toBe(401);
+    expect((await post(xml, '?token=another', secured)).status).toBe(401);
+    expect((await secured.call('GET', '/notifications')).body.data).toEqual([]);
+    expect((await post(xml, '?token=a%20secret%20of%20the%20gateway', secured)).fields).toMatchObject({
+      RESULT: 'TS',
+    });
+  });
+});
+
+describe('with own business numbers', () => {
+  const numbered = useService({ PAYBILL_NUMBERS: '12345' });
+
+  it('bill payments to another number are refused', async () => {
+    const { accountNumber } = await newAccount(numbered);
+    const to = (COMPANYNAME: string) =>
+      post(command({ CUSTOMERREFERENCEID: accountNumber, COMPANYNAME }), '', numbered);
+    expect((await to('54321')).fields).toMatchObject({ RESULT: 'TF' });
+    expect((await to('12345')).fields).toMatchObject({ RESULT: 'TS' });
+  });
+});
