@@ -417,7 +417,7 @@ create table ledger_entries (
   constraint ledger_entries_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
   constraint ledger_entries_pkey PRIMARY KEY (id)
 );
-CREATE INDEX ledger_entries_account ON public.ledger_entries USING btree (account_id, id);
+CREATE INDEX ledger_entries_account ON public.ledger_entries USING btree (account_id, id) WHERE (payment_id IS NULL);
 CREATE INDEX ledger_entries_credit_move ON public.ledger_entries USING btree (credit_move_id) WHERE (credit_move_id IS NOT NULL);
 CREATE INDEX ledger_entries_payment ON public.ledger_entries USING btree (payment_id);
 
@@ -546,11 +546,14 @@ CREATE INDEX payments_account ON public.payments USING btree (account_id, paymen
 CREATE INDEX payments_created ON public.payments USING btree (created_at, id);
 CREATE INDEX payments_date ON public.payments USING btree (payment_date, id);
 CREATE INDEX payments_match_method ON public.payments USING btree (match_method, created_at, id) WHERE (match_method <> 'account_number'::match_method);
-CREATE INDEX payments_reference_key ON public.payments USING btree (reference_key) WHERE (reference_key IS NOT NULL);
 CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_reversed_ids ON public.payments USING btree (id) INCLUDE (amount_minor) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
-CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (payment_method_id, reference_key) WHERE ((status <> 'reversed'::payment_status) AND (transaction_ref IS NOT NULL));
+CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (reference_key, payment_method_id, (
+CASE
+    WHEN (status = 'reversed'::payment_status) THEN id
+    ELSE (0)::bigint
+END)) WHERE (reference_key IS NOT NULL);
 
 create table product_configurations (
   id bigint not null generated always as identity,
@@ -868,12 +871,13 @@ end $function$;
 
 CREATE OR REPLACE FUNCTION public.is_reported_transaction(key text)
  RETURNS boolean
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
 AS $function$
-  select exists (
-    select from notifications n where n.trans_id = key and n.outcome in ('matched', 'unmatched', 'linked'))
-$function$;
+begin
+  return exists (
+    select from notifications n where n.trans_id = key and n.outcome in ('matched', 'unmatched', 'linked'));
+end $function$;
 
 CREATE OR REPLACE FUNCTION public.item_date(frequency frequency, activation_date date, item bigint)
  RETURNS date

@@ -8,3 +8,22 @@ alter table accounts add column next_due_date date generated always as (
 create index accounts_next_due on accounts (next_due_date, id);
 create index accounts_grace on accounts (payplan_id, (greatest(next_due_date, reprieved_on) + grace_days))
   where status = 'active';
+
+-- One index finds the payments of a reference and keeps one from standing twice under a method; those that are reversed
+-- are counted by their own id.
+drop index payments_transaction_ref_unique;
+drop index payments_reference_key;
+create unique index payments_transaction_ref_unique on payments
+  (reference_key, payment_method_id, (case when status = 'reversed' then id else 0 end))
+  where reference_key is not null;
+
+-- The entries of a payment are found by the payment; an account is asked only for those of no payment.
+drop index ledger_entries_account;
+create index ledger_entries_account on ledger_entries (account_id, id) where payment_id is null;
+
+-- In PL/pgSQL its query is planned once for a connection; as a function of SQL it was planned for each payment.
+create or replace function is_reported_transaction(key text) returns boolean language plpgsql stable as $$
+begin
+  return exists (
+    select from notifications n where n.trans_id = key and n.outcome in ('matched', 'unmatched', 'linked'));
+end $$;

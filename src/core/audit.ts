@@ -1,8 +1,8 @@
 import type { Insertable } from 'kysely';
 import type { Actor } from './context.ts';
-import type { Tx } from './db.ts';
+import { run, type Tx } from './db.ts';
 import type { Resource } from './errors.ts';
-import { insertRows } from './rows.ts';
+import { insertRows, rowsAsJson } from './rows.ts';
 import type { AuditEntries, JsonValue } from './tables.ts';
 
 export interface AuditEntry {
@@ -27,9 +27,11 @@ export const AUDIT_COLUMNS = [
   ] as const),
 ] as const satisfies (keyof AuditEntries)[];
 
+const INSERT_AUDIT_ROWS = insertRows('audit_entries', AUDIT_COLUMNS, '$1');
+
 /** Writes who changed what, in the transaction of the change, so that neither exists without the other. */
 export async function audit(tx: Tx, actor: Actor, entry: AuditEntry): Promise<void> {
-  await insertRows('audit_entries', AUDIT_COLUMNS, [auditRow(actor, entry)]).execute(tx);
+  await run(tx, INSERT_AUDIT_ROWS, [rowsAsJson([auditRow(actor, entry)])]);
 }
 
 /** The row that says it, to be written with others. */

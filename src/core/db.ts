@@ -156,6 +156,15 @@ export async function lookUp<Row>(
   line: Line = 'rows',
 ): Promise<Row[]> {
   if (db instanceof Database && db.lookUps) return db.lookUps.find<Row>(line, text, values);
+  return run<Row>(db, text, values);
+}
+
+/**
+ * Runs a statement whose text is made once, which a long one is worth.
+ *
+ * @param text with $1, $2 … for what varies.
+ */
+export async function run<Row>(db: Db | Tx, text: string, values: readonly unknown[]): Promise<Row[]> {
   return (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 }
 
@@ -179,13 +188,19 @@ export function changedNothing(error: unknown): boolean {
  * PostgreSQL broke a deadlock or a serialization cycle by undoing it; as often as there may be connections, when
  * their named statements have gone stale. Given a transaction, the work joins that one.
  *
+ * @param startsWithReads that the work locks or reads before it writes. Its first statements are sent along with BEGIN, and
+ *   would run without a transaction should BEGIN be cancelled.
  * @throws CommitUnknown when nobody can say whether the transaction was committed.
  */
-export async function inTransaction<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
+export async function inTransaction<T>(
+  db: Db | Tx,
+  work: (tx: Tx) => Promise<T>,
+  startsWithReads = false,
+): Promise<T> {
   if (isTx(db)) return work(db); // part of a larger transaction, which is the one to be run again
   for (let attempt = 1; ; attempt++) {
     try {
-      return await runOnce(databaseOf(db), {}, work);
+      return await runOnce(databaseOf(db), BEGIN, work, startsWithReads);
     } catch (error) {
       if (attempt > (isStale(error) ? MOST_STALE_CONNECTIONS : 3) || !isRetryable(error)) {
         throw await withExistingId(db, error);
@@ -203,28 +218,50 @@ async function withExistingId(db: Db, error: unknown): Promise<unknown> {
   return error;
 }
 
-async function runOnce<T>(
+const BEGIN = CompiledQuery.raw('begin');
+const BEGIN_SNAPSHOT = CompiledQuery.raw('begin isolation level repeatable read read only');
+const COMMIT = CompiledQuery.raw('commit');
+const ROLLBACK = CompiledQuery.raw('rollback');
+
+function runOnce<T>(
   database: Database,
-  { isolationLevel, accessMode }: { isolationLevel?: 'repeatable read'; accessMode?: 'read only' },
+  begin: CompiledQuery,
   work: (tx: Tx) => Promise<T>,
+  startsWithReads = begin === BEGIN_SNAPSHOT,
 ): Promise<T> {
-  let isDone = false;
-  let transaction = database.transaction();
-  if (isolationLevel) transaction = transaction.setIsolationLevel(isolationLevel);
-  if (accessMode) transaction = transaction.setAccessMode(accessMode);
-  try {
-    return await transaction.execute(async (serial) => {
-      const executor = serial.getExecutor();
-      const connection = await executor.provideConnection(async (held) => held);
-      const result = await work(new PipelinedTransaction(database, executor, connection));
-      isDone = true;
-      return result;
-    });
-  } catch (error) {
-    if (isDone && isLostConnection(error))
+  return database.connection().execute(async (reserved) => {
+    const executor = reserved.getExecutor();
+    const connection = await executor.provideConnection(async (held) => held);
+    const begun = connection.executeQuery(begin);
+    let result: T;
+    try {
+      if (!startsWithReads) await begun;
+      result = await work(new PipelinedTransaction(database, executor, after(begun, connection)));
+      await begun;
+    } catch (error) {
+      // Where it fails the connection is closed, and the transaction with it.
+      await connection.executeQuery(ROLLBACK).catch(() => {});
+      throw error;
+    }
+    try {
+      await connection.executeQuery(COMMIT);
+    } catch (error) {
+      if (!isLostConnection(error)) throw error;
       throw new CommitUnknown('the answer to a commit was lost', { cause: error });
-    throw error;
-  }
+    }
+    return result;
+  });
+}
+
+/** A connection whose answers all wait for a first one, and fail as it does. */
+function after(first: Promise<unknown>, connection: DatabaseConnection): DatabaseConnection {
+  return {
+    executeQuery: async <R>(query: CompiledQuery) => {
+      const [answer] = await Promise.all([connection.executeQuery<R>(query), first]);
+      return answer;
+    },
+    streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
+  };
 }
 
 /**
@@ -243,7 +280,7 @@ export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => P
 
 /** Runs the work with a shorter time-out for each of its statements than the connection has: see `isTimeout`. */
 export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return runOnce(databaseOf(db), {}, async (tx) => {
+  return runOnce(databaseOf(db), BEGIN, async (tx) => {
     await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
     return work(tx);
   });
@@ -260,7 +297,7 @@ export function isTimeout(error: unknown): boolean {
  */
 export async function inSnapshot<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTx(db)) return work(db);
-  return runOnce(databaseOf(db), { isolationLevel: 'repeatable read', accessMode: 'read only' }, work);
+  return runOnce(databaseOf(db), BEGIN_SNAPSHOT, work);
 }
 
 const DELETED_AT_ONCE = 5_000;

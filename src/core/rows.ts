@@ -1,4 +1,4 @@
-import { type Insertable, type RawBuilder, sql } from 'kysely';
+import type { Insertable } from 'kysely';
 import type { DB } from './tables.ts';
 
 /** Rows to insert, by table. */
@@ -7,22 +7,22 @@ export type RowsOf<Table extends keyof DB> = { [T in Table]?: Insertable<DB[T]>[
 /**
  * The statement that inserts rows: none, one or many. It can be part of a larger one.
  *
- * @param columns that are written, always the same for a table, so that the statement is parsed once. A row has null for
- *   those that it leaves out; other columns of the table have their default.
+ * @param columns that are written. A row has null for those that it leaves out; other columns of the table have their
+ *   default.
+ * @param parameter that holds the rows, as `rowsAsJson` gives them.
  */
 export function insertRows<T extends keyof DB>(
   table: T,
   columns: readonly (keyof DB[T] & string)[],
-  rows: Insertable<DB[T]>[] = [],
-): RawBuilder<unknown> {
-  const names = sql.join(columns.map((column) => sql.ref(column)));
-  return sql`
-    insert into ${sql.table(table)} (${names}) overriding system value
-    select ${names} from json_populate_recordset(null::${sql.table(table)}, ${rowsAsJson(rows)}::json)`;
+  parameter: `$${number}`,
+): string {
+  const names = columns.map((column) => `"${column}"`).join(', ');
+  return `insert into ${table} (${names}) overriding system value
+    select ${names} from json_populate_recordset(null::${table}, ${parameter}::json)`;
 }
 
 /** Bytes in the form that PostgreSQL reads from text; amounts as numbers, which are exact below 2^53. */
-function rowsAsJson(rows: readonly object[]): string {
+export function rowsAsJson(rows: readonly object[] = []): string {
   return JSON.stringify(rows, function (this: Record<string, unknown>, key, value: unknown) {
     const given = this[key]; // `value` of a buffer is what its toJSON gives.
     if (Buffer.isBuffer(given)) return `\\x${given.toString('hex')}`;

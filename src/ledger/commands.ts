@@ -51,13 +51,18 @@ export async function postAll(
     audit_entries: written.flatMap(({ audit_entries = [] }) => audit_entries),
     idempotency_keys: written.flatMap(({ idempotency_keys = [] }) => idempotency_keys),
   };
-  const changed = await writePostings(tx, {
+  const followed = await writePostings(tx, {
     count: postings.length,
     entries,
     books: [...books.values()],
     rows,
   });
-  return { refusals, accounts: new Map(changed.map((account) => [account.id, account])) };
+  const changed = new Map<number, AccountRow>();
+  for (const account of followed) {
+    const [before, after] = [accounts.get(account.id), books.get(account.id)];
+    if (before && after) changed.set(account.id, { ...before, ...after, ...account });
+  }
+  return { refusals, accounts: changed };
 }
 
 /** Posts one money event. @throws AppError where its account refuses it. */

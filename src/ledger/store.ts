@@ -1,27 +1,25 @@
 import { sql } from 'kysely';
 import { AUDIT_COLUMNS } from '../core/audit.ts';
 import type { PlainDate } from '../core/dates.ts';
-import type { Tx } from '../core/db.ts';
-import { insertRows } from '../core/rows.ts';
+import { run, type Tx } from '../core/db.ts';
+import { insertRows, rowsAsJson } from '../core/rows.ts';
 import type { DB, LedgerAccount, LedgerEvent } from '../core/tables.ts';
 import type { AccountRow, NewBooks, PostingRows } from './rules.ts';
+
+const ACCOUNTS = 'select * from accounts where id = any($1::bigint[]) order by id';
 
 /**
  * Locks accounts, ids ascending, and waits for whoever holds one. An account's lock comes after that of a payment
  * reference and before those of its payments. It lets the key be referred to, so that a new row elsewhere never waits.
  */
 export async function lockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
-  const { rows } = await sql<AccountRow>`
-    select * from accounts where id = any(${[...ids]}::bigint[]) order by id for no key update`.execute(tx);
+  const rows = await run<AccountRow>(tx, `${ACCOUNTS} for no key update`, [ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** As `lockAccounts`, but leaves out the accounts that somebody else holds instead of waiting for them. */
 export async function tryLockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
-  const { rows } = await sql<AccountRow>`
-    select * from accounts where id = any(${[...ids]}::bigint[]) order by id for no key update skip locked`.execute(
-    tx,
-  );
+  const rows = await run<AccountRow>(tx, `${ACCOUNTS} for no key update skip locked`, [ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
@@ -71,33 +69,59 @@ const WRITTEN = {
   idempotency_keys: ['user_id', 'path', 'key', 'body_hash', 'status', 'answer'],
 } as const satisfies { [T in keyof PostingRows]-?: readonly (keyof DB[T])[] };
 
-/** Writes postings by one statement: their rows, their entries, and the books of their accounts, which it returns. */
-export async function writePostings(
-  tx: Tx,
-  postings: { count: number; entries: NewEntry[]; books: NewBooks[]; rows: PostingRows },
-): Promise<AccountRow[]> {
-  const { count, entries, books, rows } = postings;
-  const { rows: accounts } = await sql<AccountRow>`
-    with payments_added as (${insertRows('payments', WRITTEN.payments, rows.payments)}),
-    notifications_added as (${insertRows('notifications', WRITTEN.notifications, rows.notifications)}),
-    audited as (${insertRows('audit_entries', WRITTEN.audit_entries, rows.audit_entries)}),
-    answers_kept as (${insertRows('idempotency_keys', WRITTEN.idempotency_keys, rows.idempotency_keys)}),
-    events as (select posting, nextval('ledger_event_ids') as id from generate_series(1, ${count}::int) as posting),
+type WrittenTable = keyof typeof WRITTEN;
+const WRITTEN_TABLES = Object.keys(WRITTEN) as WrittenTable[];
+
+/** Of each list of tables, the statement that writes postings with rows of those: an empty insert costs as much as a row. */
+const statements = new Map<string, string>();
+
+function statementFor(tables: readonly WrittenTable[]): string {
+  const key = tables.join();
+  const text = statements.get(key) ?? makeStatement(tables);
+  statements.set(key, text);
+  return text;
+}
+
+function makeStatement(tables: readonly WrittenTable[]): string {
+  const inserts = tables.map((table, at) => {
+    const columns: readonly string[] = WRITTEN[table];
+    return `${table}_added as (${insertRows(table, columns as never, `$${at + 4}`)}),`;
+  });
+  return `
+    with ${inserts.join('\n    ')}
+    events as (select posting, nextval('ledger_event_ids') as id from generate_series(1, $1::int) as posting),
     entries_added as (
       insert into ledger_entries (event_id, event, account_id, payment_id, credit_move_id, value_date, ledger_account,
         amount_minor, payment_method_id)
       select events.id, e.event, e.account_id, e.payment_id, e.credit_move_id, e.value_date, e.ledger_account,
         e.amount_minor, e.payment_method_id
-      from json_to_recordset(${JSON.stringify(entries)}::json) as e (posting int, event ledger_event,
-        account_id bigint, payment_id bigint, credit_move_id bigint, value_date date, ledger_account ledger_account,
-        amount_minor bigint, payment_method_id bigint)
+      from json_to_recordset($2::json) as e (posting int, event ledger_event, account_id bigint, payment_id bigint,
+        credit_move_id bigint, value_date date, ledger_account ledger_account, amount_minor bigint,
+        payment_method_id bigint)
       join events on events.posting = e.posting
       order by e.posting)
     update accounts a set paid_minor = b.paid_minor, receivable_minor = b.receivable_minor,
       credit_minor = b.credit_minor, written_off_minor = b.written_off_minor, paid_month = b.paid_month,
       paid_month_minor = b.paid_month_minor, updated_at = business_now()
-    from json_populate_recordset(null::accounts, ${JSON.stringify(books)}::json) b
+    from json_populate_recordset(null::accounts, $3::json) b
     where a.id = b.id
-    returning a.*`.execute(tx);
-  return accounts;
+    returning a.id, a.next_due_date, a.updated_at`;
+}
+
+/** Of an account what follows from its new books. */
+type Followed = Pick<AccountRow, 'id' | 'next_due_date' | 'updated_at'>;
+
+/** Writes postings by one statement: their rows, their entries, and the books of their accounts. */
+export function writePostings(
+  tx: Tx,
+  postings: { count: number; entries: NewEntry[]; books: NewBooks[]; rows: PostingRows },
+): Promise<Followed[]> {
+  const { count, entries, books, rows } = postings;
+  const tables = WRITTEN_TABLES.filter((table) => rows[table]?.length);
+  return run<Followed>(tx, statementFor(tables), [
+    count,
+    rowsAsJson(entries),
+    rowsAsJson(books),
+    ...tables.map((table) => rowsAsJson(rows[table])),
+  ]);
 }

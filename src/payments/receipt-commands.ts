@@ -415,7 +415,7 @@ export async function postInTransaction(
   receipts: readonly Receipt[],
 ): Promise<ItemResult<Recorded>[]> {
   try {
-    return await inTransaction(context.db, (tx) => postReceipts(tx, context, receipts));
+    return await inTransaction(context.db, (tx) => postReceipts(tx, context, receipts), true);
   } catch (error) {
     // Another version of the service may post under the same reference or key without its lock.
     if (receipts.length === 1 && violatedUnique(error)) return [{ held: unavailable(error, 1) }];

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Tx } from '../core/db.ts';
+import { run, type Tx } from '../core/db.ts';
 import { providerNamed } from './providers/registry.ts';
 import type {
   KnownNotification,
@@ -12,25 +12,30 @@ import { type NotificationRow, referenceKey } from './rules.ts';
 
 /**
  * Takes the advisory locks of each receipt until the transaction ends, without waiting. They come before every other lock.
+ * As of now named statements of the transaction keep one plan: PostgreSQL plans those for arrays anew at every call, which
+ * takes longer than they run.
  *
  * @param keys of each receipt: its reference, as `referenceLockName` gives it, and its idempotency key.
  * @returns for each receipt whether all its keys were free.
  */
 export async function claim(tx: Tx, keys: readonly (readonly string[])[]): Promise<boolean[]> {
-  const { rows } = await sql<{ isFree: boolean }>`
-    select coalesce(
+  const rows = await run<{ isFree: boolean }>(
+    tx,
+    `select set_config('plan_cache_mode', 'force_generic_plan', true), coalesce(
         (select bool_and(pg_try_advisory_xact_lock(hashtextextended(key, 0)))
          from json_array_elements_text(receipt.keys) as key), true) as "isFree"
-    from json_array_elements(${JSON.stringify(keys)}::json) with ordinality as receipt (keys, at)
-    order by receipt.at`.execute(tx);
+    from json_array_elements($1::json) with ordinality as receipt (keys, at)
+    order by receipt.at`,
+    [JSON.stringify(keys)],
+  );
   return rows.map(({ isFree }) => isFree);
 }
 
 /** Ids for new payments, ascending. */
 export async function nextPaymentIds(tx: Tx, count: number): Promise<number[]> {
   if (count === 0) return [];
-  const { rows } = await sql<{ id: number }>`
-    select nextval('payments_id_seq') as id from generate_series(1, ${count}::int)`.execute(tx);
+  const text = `select nextval('payments_id_seq') as id from generate_series(1, $1::int)`;
+  const rows = await run<{ id: number }>(tx, text, [count]);
   return rows.map(({ id }) => id);
 }
 
@@ -41,14 +46,18 @@ export async function findTransactions(
 ): Promise<ReadonlyMap<string, KnownTransaction>> {
   if (keys.length === 0) return new Map();
   const [payments, notifications] = await Promise.all([
-    sql<KnownPayment>`
-      select p.*, u.role as recorder_role from payments p left join users u on u.id = p.created_by
-      where p.reference_key = any(${[...keys]}::text[]) and (p.status <> 'reversed' or p.provider is not null)`.execute(
+    run<KnownPayment>(
       tx,
+      `select p.*, u.role as recorder_role from payments p left join users u on u.id = p.created_by
+      where p.reference_key = any($1::text[]) and (p.status <> 'reversed' or p.provider is not null)`,
+      [keys],
     ),
-    sql<KnownNotification>`
-      select id, provider, trans_id, status, outcome, content_hash, amount_minor, payment_id, conflict_payment_id
-      from notifications where trans_id = any(${[...keys]}::text[]) order by id`.execute(tx),
+    run<KnownNotification>(
+      tx,
+      `select id, provider, trans_id, status, outcome, content_hash, amount_minor, payment_id, conflict_payment_id
+      from notifications where trans_id = any($1::text[]) order by id`,
+      [keys],
+    ),
   ]);
   const known = new Map<string, KnownTransaction>();
   const under = (key: string) => {
@@ -56,9 +65,8 @@ export async function findTransactions(
     known.set(key, found);
     return found;
   };
-  for (const payment of payments.rows) under(payment.reference_key ?? '').payments.push(payment);
-  for (const notification of notifications.rows)
-    under(notification.trans_id).notifications.push(notification);
+  for (const payment of payments) under(payment.reference_key ?? '').payments.push(payment);
+  for (const notification of notifications) under(notification.trans_id).notifications.push(notification);
   return known;
 }
 

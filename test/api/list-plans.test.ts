@@ -283,8 +283,8 @@ describe('among 50,000 payments, their notifications, customers and an audit', (
   }, 60_000);
 
   const FOUND: [List, string, string, string][] = [
-    [paymentList, 'payments p', 'filter[transactionRef]=PLAN7', 'payments_reference_key'],
-    [paymentList, 'payments p', 'filter[transactionRef][in]=PLAN7,PLAN8', 'payments_reference_key'],
+    [paymentList, 'payments p', 'filter[transactionRef]=PLAN7', 'payments_transaction_ref_unique'],
+    [paymentList, 'payments p', 'filter[transactionRef][in]=PLAN7,PLAN8', 'payments_transaction_ref_unique'],
     [paymentList, 'payments p', 'filter[status]=reversed', 'payments_reversed'],
     [paymentList, 'payments p', 'filter[reconciliationId]=7', 'payments_pkey'],
     [paymentList, 'payments p', 'filter[reconciliationId][in]=7,8', 'payments_pkey'],
