@@ -58,7 +58,13 @@ async function measure() {
       const turns = [
         async () => {
           const before = await usage({ database, redis, services: [service] });
-          take.a = await wrk({ ...shared, workload, connections: workload.connections, base: service.base, headers });
+          take.a = await wrk({
+            ...shared,
+            workload,
+            connections: workload.connections,
+            base: service.base,
+            headers,
+          });
           const after = await usage({ database, redis, services: [service] });
           take.used = usedPerRequest(before, after, take.a.requests);
         },

@@ -1,0 +1,328 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  type Answer,
+  accountNow,
+  newAccount,
+  notify,
+  pay,
+  setToday,
+  startInstance,
+  statementsOf,
+  type TestService,
+  useService,
+} from '../harness.ts';
+
+/** How payments of many requests are posted together. Requests are put into one batch by a lock that the posting waits for. */
+
+vi.setConfig({ testTimeout: 30_000 });
+
+const service = useService();
+beforeAll(() => setToday(service, '2026-11-02'));
+
+let reference = 0;
+beforeEach(() => {
+  reference += 1_000;
+});
+const nextReference = () => `BATCH${++reference}`;
+
+type Sent = Promise<Answer>;
+
+function record(accountId: number, fields: Record<string, unknown> = {}, key?: string): Sent {
+  const body = { accountId, amount: 100, paymentMethodId: 2, transactionRef: nextReference(), ...fields };
+  return service.call('POST', '/payments', body, key ? { headers: { 'idempotency-key': key } } : {});
+}
+
+/** A connection from outside that holds a lock while the work runs. */
+async function holding<T>(statement: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(service.connection);
+  await client.connect();
+  try {
+    await client.query('begin');
+    await client.query(statement);
+    return await work(client);
+  } finally {
+    await client.end(); // and with it the lock
+  }
+}
+
+const EVERY_POSTING_WAITS = 'lock table payment_methods in access exclusive mode';
+
+/** The connections that wait for a lock. */
+async function waiting(client: pg.Client): Promise<number[]> {
+  const { rows } = await client.query<{ pid: number }>(
+    `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+  return rows.map(({ pid }) => pid);
+}
+
+async function until(isSo: () => Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await delay(10);
+}
+
+/** Sends requests that are posted in one batch: two others are in flight until all of them have arrived. */
+async function inOneBatch(send: () => Sent[]): Promise<Answer[]> {
+  const others = await Promise.all([newAccount(service), newAccount(service)]);
+  let sent: Sent[] = [];
+  let ahead: Sent[] = [];
+  const statements = await statementsOf(async () => {
+    await holding(EVERY_POSTING_WAITS, async (client) => {
+      ahead = others.map(({ id }) => record(id));
+      await until(async () => (await waiting(client)).length === 2);
+      sent = send();
+      await delay(400);
+    });
+    await Promise.all([...ahead, ...sent]);
+  });
+  for (const answer of await Promise.all(ahead)) expect(answer.status, answer.text).toBe(201);
+  batches = statements.filter(({ text }) => text.includes('entries_added')).length - ahead.length;
+  return Promise.all(sent);
+}
+/** Written by the last `inOneBatch`, without those that were ahead. */
+let batches = 0;
+
+const statusesOf = (answers: Answer[]) => answers.map(({ status }) => status);
+
+describe('payments that arrive together', () => {
+  it('are written by one statement, each with its own answer', async () => {
+    const accounts = await Promise.all(Array.from({ length: 30 }, () => newAccount(service)));
+    const answers = await inOneBatch(() => accounts.map(({ id }, n) => record(id, { amount: 100 + n })));
+    expect(new Set(statusesOf(answers))).toEqual(new Set([201]));
+    expect(batches).toBe(1);
+    for (const [n, { body }] of answers.entries()) {
+      expect(body.data).toMatchObject({ accountId: accounts[n].id, amount: 100 + n, status: 'matched' });
+      expect((await accountNow(service, accounts[n].id)).paid).toBe(100 + n);
+      const shown = await service.call('GET', `/payments/${body.data.id}`);
+      expect(shown.body.data).toEqual(body.data);
+    }
+  });
+
+  it('on one account are added up in their order', async () => {
+    const { id } = await newAccount(service);
+    const answers = await inOneBatch(() =>
+      Array.from({ length: 50 }, (_, n) => record(id, { amount: n + 1 })),
+    );
+    expect(new Set(statusesOf(answers))).toEqual(new Set([201]));
+    expect(batches).toBe(1);
+    expect((await accountNow(service, id)).paid).toBe((50 * 51) / 2);
+  });
+
+  it('are refused one by one: what is wrong with one concerns no other', async () => {
+    const good = await Promise.all(Array.from({ length: 6 }, () => newAccount(service)));
+    const { id: full } = await newAccount(service);
+    for (let n = 0; n < 10; n++) await pay(service, full, 999_999_999_999.99);
+    const method = await service.call('POST', '/payment-methods', { code: 'cowries', name: 'Cowries' });
+    await service.call('PUT', `/payment-methods/${method.body.data.id}`, { active: false });
+    const { transactionRef: known } = await pay(service, good[0].id, 1, { transactionRef: nextReference() });
+    const inBatch = nextReference();
+    await record(good[0].id, { amount: 7, transactionRef: 'OLDKEY' }, 'a key that was used');
+
+    const answers = await inOneBatch(() => [
+      record(good[0].id),
+      record(999_999_999),
+      record(good[1].id),
+      record(good[1].id, { paymentMethodId: 999_999 }),
+      record(good[2].id),
+      record(good[2].id, { paymentMethodId: method.body.data.id }),
+      record(good[3].id),
+      record(good[3].id, { transactionRef: known }),
+      record(good[4].id, { transactionRef: inBatch }),
+      record(good[5].id, { transactionRef: inBatch }),
+      record(full, { amount: 999_999_999_999.99 }),
+      record(good[5].id, {}, 'a key that was used'),
+      record(good[0].id, { amount: 7, transactionRef: 'OLDKEY' }, 'a key that was used'),
+      notify(service, { TransID: nextReference(), BillRefNumber: 'NOBODY' }),
+      notify(service, { TransID: nextReference(), BillRefNumber: good[5].accountNumber, TransAmount: '100' }),
+    ]);
+    expect(statusesOf(answers)).toEqual([
+      ...[201, 404, 201, 404, 201, 400, 201, 409, 201, 409],
+      ...[400, 422, 201, 200, 200],
+    ]);
+    expect(answers[12]?.headers.get('idempotent-replayed')).toBe('true');
+    expect(answers[13]?.body.data.outcome).toBe('unmatched');
+    expect(answers[14]?.body.data.outcome).toBe('matched');
+    const paid = await Promise.all(good.map(async ({ id }) => (await accountNow(service, id)).paid));
+    expect(paid).toEqual([108, 100, 100, 100, 100, 100]);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('under one transaction id, or with one key, are one payment', async () => {
+    const [staff, phone] = [await newAccount(service), await newAccount(service)];
+    const [ref, TransID] = [nextReference(), nextReference()];
+    const answers = await inOneBatch(() =>
+      Array.from({ length: 20 }, () => [
+        record(staff.id, { transactionRef: ref }, 'one key'),
+        notify(service, { TransID, BillRefNumber: phone.accountNumber, TransAmount: '100' }),
+      ]).flat(),
+    );
+    const [recorded, notified] = [
+      answers.filter((_, n) => n % 2 === 0),
+      answers.filter((_, n) => n % 2 === 1),
+    ];
+    expect(new Set(recorded.map(({ text }) => text)).size).toBe(1);
+    expect(new Set(statusesOf(recorded))).toEqual(new Set([201]));
+    const outcomes = notified.map(({ body }) => body.data.outcome).sort();
+    expect(outcomes).toEqual(['matched', ...Array(19).fill('repeated')]);
+    expect((await accountNow(service, staff.id)).paid).toBe(100);
+    expect((await accountNow(service, phone.id)).paid).toBe(100);
+  });
+});
+
+describe('a batch that fails as a whole', () => {
+  it('is posted one by one, so that only what made it fail is refused', async () => {
+    const accounts = await Promise.all(Array.from({ length: 8 }, () => newAccount(service)));
+    await service.parts.pool.query(
+      'alter table payments add constraint poison check (amount_minor <> 66600) not valid',
+    );
+    try {
+      const answers = await inOneBatch(() =>
+        accounts.map(({ id }, n) => record(id, { amount: n === 3 ? 666 : 100 })),
+      );
+      expect(statusesOf(answers)).toEqual([201, 201, 201, 500, 201, 201, 201, 201]);
+    } finally {
+      await service.parts.pool.query('alter table payments drop constraint poison');
+    }
+    const paid = await Promise.all(accounts.map(async ({ id }) => (await accountNow(service, id)).paid));
+    expect(paid).toEqual([100, 100, 100, 0, 100, 100, 100, 100]);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('because its connection is killed is posted one by one, and each payment is there once', async () => {
+    const accounts = await Promise.all(Array.from({ length: 14 }, () => newAccount(service)));
+    const sent: Sent[] = [];
+    await holding(EVERY_POSTING_WAITS, async (client) => {
+      const kill = async (pids: number[]) => {
+        for (const pid of pids) await client.query('select pg_terminate_backend($1)', [pid]);
+        await until(async () => !(await waiting(client)).some((pid) => pids.includes(pid)));
+      };
+      sent.push(...accounts.map(({ id }) => record(id)));
+      await until(async () => (await waiting(client)).length === 2);
+      await delay(200);
+      await kill(await waiting(client)); // a payment each, and their callers are told to try again
+      await until(async () => (await waiting(client)).length > 0);
+      await kill(await waiting(client)); // the batch of all others
+    });
+    const statuses = statusesOf(await Promise.all(sent));
+    expect(statuses).toEqual([503, 503, ...Array(12).fill(201)]);
+    const paid = await Promise.all(accounts.map(async ({ id }) => (await accountNow(service, id)).paid));
+    expect(paid).toEqual([0, 0, ...Array(12).fill(100)]);
+    await expectBooksToBalance(service.context);
+  });
+});
+
+describe('an account that somebody else holds', () => {
+  it('delays only its own payments', async () => {
+    const [held, ...others] = await Promise.all(Array.from({ length: 41 }, () => newAccount(service)));
+    const timed = async (id: number) => {
+      const began = performance.now();
+      expect((await record(id)).status).toBe(201);
+      return performance.now() - began;
+    };
+    const usual = await Promise.all(others.map(({ id }) => timed(id)));
+    let meanwhile: number[] = [];
+    let late: Promise<number> | undefined;
+    await holding(`select from accounts where id = ${held.id} for update`, async () => {
+      late = timed(held.id);
+      const began = performance.now();
+      while (performance.now() - began < 2_000) {
+        meanwhile = [...meanwhile, ...(await Promise.all(others.slice(0, 10).map(({ id }) => timed(id))))];
+      }
+    });
+    expect(await late).toBeGreaterThan(1_900);
+    expect(await late).toBeLessThan(3_000);
+    const delayed = Math.max(...meanwhile) - Math.max(...usual);
+    expect(delayed).toBeLessThan(100);
+  });
+
+  it('for longer than a request waits is answered with 503, and nothing is posted', async () => {
+    const { id } = await newAccount(service);
+    await holding(`select from accounts where id = ${id} for update`, async () => {
+      const { status, headers, body } = await record(id);
+      expect(status).toBe(503);
+      expect(headers.get('retry-after')).toBe('1');
+      expect(body.error.code).toBe('INTERNAL_ERROR');
+    });
+    expect((await accountNow(service, id)).paid).toBe(0);
+  });
+});
+
+describe('two instances', () => {
+  const post = (at: Pick<TestService, 'call'>, accountId: number, transactionRef: string, key?: string) =>
+    at.call(
+      'POST',
+      '/payments',
+      { accountId, amount: 100, paymentMethodId: 2, transactionRef },
+      { token: service.adminToken, ...(key && { headers: { 'idempotency-key': key } }) },
+    );
+
+  it('post the same references on the same accounts, in opposite orders, once', async () => {
+    const other = await startInstance(service);
+    try {
+      const accounts = await Promise.all(Array.from({ length: 40 }, () => newAccount(service)));
+      const all = accounts.map(({ id, accountNumber }) => ({ id, accountNumber, ref: nextReference() }));
+      const tell = (at: Pick<TestService, 'call'>, one: (typeof all)[number]) =>
+        notify(at, { TransID: one.ref, BillRefNumber: one.accountNumber, TransAmount: '100' });
+      for (const send of [
+        (at: Pick<TestService, 'call'>, one: (typeof all)[number]) => post(at, one.id, `${one.ref}H`),
+        tell,
+      ]) {
+        const answers = await Promise.all([
+          ...all.map((one) => send(service, one)),
+          ...[...all].reverse().map((one) => send(other, one)),
+        ]);
+        for (const [n, one] of all.entries()) {
+          const pair = [answers[n], answers[2 * all.length - 1 - n]] as Answer[];
+          expect(statusesOf(pair).sort(), one.ref).toEqual(send === tell ? [200, 200] : [201, 409]);
+        }
+      }
+      for (const { id } of all) expect((await accountNow(service, id)).paid).toBe(200);
+      await expectBooksToBalance(service.context);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('given one key many times post one payment, and give its answer to all', async () => {
+    const other = await startInstance(service);
+    try {
+      const { id } = await newAccount(service);
+      const ref = nextReference();
+      const answers = await Promise.all(
+        Array.from({ length: 60 }, (_, n) => post(n % 2 ? other : service, id, ref, 'one key for two')),
+      );
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+      expect(answers[0]?.status).toBe(201);
+      expect((await accountNow(service, id)).paid).toBe(100);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe('a stop', () => {
+  it('while payments wait posts and answers all of them', async () => {
+    const accounts = await Promise.all(Array.from({ length: 100 }, () => newAccount(service)));
+    const other = await startInstance(service);
+    let sent: Sent[] = [];
+    let closed: Promise<void> | undefined;
+    await holding(EVERY_POSTING_WAITS, async (client) => {
+      sent = accounts.map(({ id }) =>
+        other.call(
+          'POST',
+          '/payments',
+          { accountId: id, amount: 100, paymentMethodId: 2, transactionRef: nextReference() },
+          { token: service.adminToken },
+        ),
+      );
+      await until(async () => (await waiting(client)).length === 2);
+      await delay(400);
+      closed = other.close();
+      await delay(200);
+    });
+    expect(new Set(statusesOf(await Promise.all(sent)))).toEqual(new Set([201]));
+    await closed;
+    for (const { id } of accounts) expect((await accountNow(service, id)).paid).toBe(100);
+  });
+});
