@@ -1,11 +1,11 @@
 /**
- * What Fastify and pg do with the same statements and nothing else: no checks, no limits, no log, rows as they come.
+ * What Fastify and pg do with the same statements of a read and nothing else: no checks, no limits, no log, rows as they come.
  * BENCH_BARE names a file with the routes.
  */
 import { readFileSync } from 'node:fs';
 import fastify from 'fastify';
 import pg from 'pg';
-import { isTransaction, valuesOf } from './statements.mjs';
+import { valuesOf } from './statements.mjs';
 
 const { routes, url, port } = JSON.parse(readFileSync(process.env.BENCH_BARE, 'utf8'));
 const pool = new pg.Pool({ connectionString: url, max: 8 });
@@ -19,7 +19,7 @@ for (const [number, { method, path, variables, statements }] of routes.entries()
     handler: async (request) => {
       const given = { ...request.params, ...request.query, ...request.body };
       const values = Object.fromEntries(Object.entries(variables).map(([name, from]) => [name, given[from]]));
-      return isTransaction(named) ? inOrder(named, values) : atOnce(named, values);
+      return atOnce(named, values);
     },
   });
 }
@@ -33,21 +33,4 @@ async function atOnce(statements, variables) {
     ),
   );
   return results.map(({ rows }) => rows);
-}
-
-async function inOrder(statements, variables) {
-  const client = await pool.connect();
-  try {
-    let answer;
-    for (const statement of statements) {
-      const { name, text, row } = statement;
-      const values = valuesOf(statement, variables);
-      const { rows } = await client.query(values.length > 0 ? { name, text, values } : text);
-      if (row) variables[`${row}id`] = rows[0].id;
-      if (text.startsWith('insert into "payments"')) answer = rows[0];
-    }
-    return answer;
-  } finally {
-    client.release();
-  }
 }

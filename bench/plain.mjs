@@ -5,8 +5,8 @@
  */
 
 /**
- * Tables of the same size as the books, in a schema of their own that is dropped by `dropPlainTables`: payments with an
- * index on the account, on the time and on the reference, and accounts with a balance.
+ * Tables of the same size as the books, in a schema of their own that is dropped by `dropPlainTables`: accounts with a
+ * balance, and payments with foreign keys and an index on the account, on the time and on the reference.
  */
 export async function createPlainTables(database, { payments, accounts }) {
   await dropPlainTables(database);
@@ -14,11 +14,13 @@ export async function createPlainTables(database, { payments, accounts }) {
     create schema plain;
     create table plain.accounts (id bigint primary key, balance bigint not null, updated_at timestamptz not null default now());
     insert into plain.accounts select n, 0 from generate_series(1, ${accounts}) n;
+    create table plain.methods (id bigint primary key, name text not null);
+    insert into plain.methods values (1, 'Mobile money'), (2, 'Cash');
     create table plain.payments (
       id bigint generated always as identity primary key,
-      account_id bigint not null,
+      account_id bigint not null references plain.accounts,
       amount bigint not null,
-      method_id bigint not null,
+      method_id bigint not null references plain.methods,
       reference text not null,
       paid_on date not null default current_date,
       created_at timestamptz not null default now());

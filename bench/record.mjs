@@ -14,11 +14,7 @@ pg.Client.prototype.query = function recorded(...given) {
   if (typeof config?.text !== 'string' || typeof answer?.then !== 'function') return answer;
   const { text, values = [] } = config;
   return answer.then((result) => {
-    const insertedId = result.command === 'INSERT' ? result.rows[0]?.id : undefined;
-    appendFileSync(
-      process.env.BENCH_RECORD,
-      `${JSON.stringify({ text, values: values.map(textOf), insertedId })}\n`,
-    );
+    appendFileSync(process.env.BENCH_RECORD, `${JSON.stringify({ text, values: values.map(textOf) })}\n`);
     return result;
   });
 };

@@ -1,7 +1,8 @@
 /**
- * How much of what PostgreSQL itself can do the service passes on: for each workload, in turns, (a) the service over
- * HTTP as it runs in production, (b) pgbench with the statements that the service was seen to send, (c) Fastify and pg
+ * How much of what PostgreSQL itself can do the service passes on: for each workload that reads, in turns, (a) the service
+ * over HTTP as it runs in production, (b) pgbench with the statements that the service was seen to send, (c) Fastify and pg
  * with the same statements and nothing else. Medians of the rounds; a/b and a/c are medians of the ratios in a round.
+ * Payments are held against designs of others: writes.mjs.
  *
  *   npm run bench -- [--payments=1000000 | --database=URL] [--rounds=3] [--seconds=5] [--connections=32] [--only=TEXT]
  *     [--write]
@@ -18,18 +19,19 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { formatAccountNumber } from '../dist/accounts/account-number.js';
 import { readConfig } from '../dist/config.js';
 import { today } from '../dist/core/context.js';
 import { addDays, systemClock } from '../dist/core/dates.js';
 import { paymentsCsv } from '../dist/reports/payments-store.js';
 import { FIRST_OPEN_ACCOUNT, openAccounts } from './load.mjs';
 import { openBench, readOptions } from './open-bench.mjs';
-import { answering, cpuMsOf, freePort, memoryMbOf, SECRET, signIn, stop } from './programs.mjs';
+import { answering, freePort, memoryMbOf, SECRET, signIn, stop } from './programs.mjs';
 import { reconcile, unreconciledOf } from './reconcile.mjs';
 import { conditions, describeSize, log, medianOf, round, table } from './report.mjs';
-import { pgbenchScript, REFERENCE, templateOf, typesOf } from './statements.mjs';
+import { pgbenchScript, templateOf, typesOf } from './statements.mjs';
+import { usage, usedPerRequest } from './usage.mjs';
 import { workloads } from './workloads.mjs';
+import { describeWrites, measureWrites } from './writes.mjs';
 import { wrk } from './wrk.mjs';
 
 const run = promisify(execFile);
@@ -54,9 +56,8 @@ try {
 }
 
 async function measure() {
-  const chosen = [...workloads(size), ofMany(workloads(size)[0])].filter(({ name }) =>
-    name.includes(options.only ?? ''),
-  );
+  const reading = workloads(size).filter(({ method }) => method === 'GET');
+  const chosen = [...reading, ofMany(reading[0])].filter(({ name }) => name.includes(options.only ?? ''));
   const recorder = await startService({
     NODE_OPTIONS: `--import=${file('record.mjs')}`,
     BENCH_RECORD: scratchFile('seen'),
@@ -83,12 +84,15 @@ async function measure() {
     );
   }
   const single = await measureSingle(service, headers);
+  const writes = await measureWrites({
+    ...{ options, scratch, programs, redis, url, size, database, service, headers },
+  });
   const memoryMb = memoryMbOf(service.program.pid).most;
   const { rows } = await database.query(
     `select count(*)::int as n from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()
       and application_name = 'account-management-service'`,
   );
-  return { results, single, memoryMb, readyMs: service.readyMs, connectionsOfService: rows[0].n };
+  return { results, single, writes, memoryMb, readyMs: service.readyMs, connectionsOfService: rows[0].n };
 }
 
 async function measureOne(workload, statements, { service, bare, headers, tokens }) {
@@ -103,18 +107,20 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
     const take = {};
     const turns = [
       async () => {
-        const before = await resources(service.program.pid);
+        const before = await usage({ database, redis, services: [service] });
         take.a = await wrk({ ...shared, base: service.base, headers: signed, seconds: duration });
-        take.used = perRequest(await resources(service.program.pid, before), take.a.requests);
+        const after = await usage({ database, redis, services: [service] });
+        take.used = usedPerRequest(before, after, take.a.requests);
       },
       async () => {
         take.b = await pgbench(scratchFile('pgbench.sql'), defines, duration);
       },
       async () => {
         const { base, prefix, program } = bare;
-        const before = await resources(program.pid);
+        const before = await usage({ database, redis, services: [{ program }] });
         take.c = await wrk({ ...shared, base, headers: {}, seconds: duration, prefix });
-        take.bareUsed = perRequest(await resources(program.pid, before), take.c.requests);
+        const after = await usage({ database, redis, services: [{ program }] });
+        take.bareUsed = usedPerRequest(before, after, take.c.requests);
       },
     ];
     // They take turns at being first: who first writes to a page after a checkpoint has it written to the log whole.
@@ -136,11 +142,10 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
       ac: medianOf(takes, ({ a, c }) => a.perSecond / c.perSecond),
     },
     ...{
-      cpuMs: medianOf(takes, ({ used }) => used.cpuMs),
-      walBytes: medianOf(takes, ({ used }) => used.walBytes),
+      cpuMs: medianOf(takes, ({ used }) => used.service),
     },
-    bareCpuMs: medianOf(takes, ({ bareUsed }) => bareUsed.cpuMs),
-    redisCalls: medianOf(takes, ({ used }) => used.redisCalls),
+    bareCpuMs: medianOf(takes, ({ bareUsed }) => bareUsed.service),
+    redisCalls: medianOf(takes, ({ used }) => used.redisScripts),
   };
   log(
     `${line.name}: a ${round(line.a)} b ${round(line.b)} c ${round(line.c)} /s, a/b ${line.ab.toFixed(2)} a/c ${line.ac.toFixed(2)}`,
@@ -246,27 +251,14 @@ async function record({ base }, workload, headers) {
     account: Math.floor(size.accounts * 0.7317) + FIRST_OPEN_ACCOUNT,
     customer: Math.floor(size.customers * 0.7317) + 1,
   };
+  const path = workload.path.replace(/\{(\w+)\}/g, (all, name) => marks[name] ?? all);
   let seen = 0;
-  for (const reference of [`${REFERENCE}WARM`, REFERENCE]) {
+  for (let time = 0; time < 2; time += 1) {
     await delay(100);
     seen = statSync(scratchFile('seen')).size;
-    // Each workload has references of its own.
-    const values = {
-      ...marks,
-      reference: `${reference}${workload.name.length}`,
-      accountNumber: formatAccountNumber(marks.account),
-    };
-    const put = (template) => template.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all);
-    const given = Object.entries({ 'content-type': 'application/json', ...workload.headers, ...headers });
-    const response = await fetch(`${base}/api${put(workload.path)}`, {
-      method: workload.method,
-      headers: Object.fromEntries(given.map(([name, value]) => [name, put(value)])),
-      ...(workload.body && { body: put(workload.body) }),
-    });
-    const answer = await response.text();
-    if (!response.ok || answer.includes('unmatched')) throw new Error(`${workload.name}: ${answer}`);
-    Object.assign(marks, { reference: values.reference });
-    if (workload.bare.variables.accountNumber) Object.assign(marks, { accountNumber: values.accountNumber });
+    const response = await fetch(`${base}/api${path}`, { headers });
+    if (!response.ok) throw new Error(`${workload.name}: ${await response.text()}`);
+    await response.arrayBuffer();
   }
   const lines = readFileSync(scratchFile('seen'), 'utf8').slice(seen).trim().split('\n');
   const used = Object.entries(marks).filter(
@@ -280,8 +272,7 @@ async function record({ base }, workload, headers) {
 
 async function pgbench(script, defines, duration) {
   const args = ['-n', '-M', 'prepared', '-c', connections, '-j', 2, '-T', duration, '-f', script];
-  // It cannot compute a check digit; nothing that the database does depends on it.
-  const texts = [...defines, 'accountNumber=ACC10000012'].flatMap((define) => ['-D', define]);
+  const texts = defines.flatMap((define) => ['-D', define]);
   const { stdout } = await run('pgbench', [...args, ...texts, url].map(String)).catch(({ stderr }) => {
     throw new Error(`pgbench: ${stderr.slice(0, 500)}`);
   });
@@ -323,27 +314,12 @@ async function verify() {
   log(`the books are clean (npm run verify, ${Math.round(taken / 1000)} s)`);
 }
 
-/** CPU time of a process, write-ahead log and commands of Redis: since ever, or since an earlier answer. */
-async function resources(pid, before = { cpuMs: 0, walBytes: 0, redisCalls: 0 }) {
-  const { rows } = await database.query(`select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as bytes`);
-  // The limits are one script, whatever it calls inside.
-  const calls = /cmdstat_evalsha:calls=(\d+)/.exec((await redis?.info('commandstats')) ?? '')?.[1] ?? 0;
-  return {
-    cpuMs: cpuMsOf(pid) - before.cpuMs,
-    walBytes: Number(rows[0].bytes) - before.walBytes,
-    redisCalls: Number(calls) - before.redisCalls,
-  };
-}
-
-function perRequest(used, requests) {
-  return Object.fromEntries(Object.entries(used).map(([name, amount]) => [name, amount / requests]));
-}
-
-async function reportOf({ results, single, memoryMb, readyMs, connectionsOfService }) {
+async function reportOf({ results, single, writes, memoryMb, readyMs, connectionsOfService }) {
   return [
     '# Results of `npm run bench`',
     `${await conditions(database)}; ${redis ? 'Redis' : 'no Redis'}; all on this one machine, wrk too. ` +
       `${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s, medians.`,
+    '## Reads',
     'a: the service; b: `pgbench -M prepared` with the statements that the service was seen to send; c: Fastify and pg with ' +
       'the same and nothing else, which passes on as they are the rows of lists, that PostgreSQL has written as JSON. Requests a ' +
       'second say little about other machines; the ratios say more.',
@@ -363,23 +339,17 @@ async function reportOf({ results, single, memoryMb, readyMs, connectionsOfServi
     ),
     'What one request costs:',
     table(
-      [
-        'workload',
-        'statements',
-        'CPU of a, ms',
-        'CPU of c, ms',
-        'write-ahead log, bytes',
-        'scripts run by Redis',
-      ],
+      ['workload', 'statements', 'CPU of a, ms', 'CPU of c, ms', 'scripts run by Redis'],
       results.map((r) => [
         r.name,
         r.statements,
         r.cpuMs.toFixed(2),
         r.bareCpuMs.toFixed(2),
-        round(r.walBytes),
         r.redisCalls.toFixed(1),
       ]),
     ),
+    ...describeWrites(writes),
+    '## Single calls',
     'One caller, one request at a time, five times as many rounds of what takes less than a second; b: the same work without the service.',
     table(
       ['workload', 'a, ms', 'b, ms', 'b/a'],

@@ -3,26 +3,15 @@
  * bare handler can run them for other accounts, under other references.
  */
 
-/** What the recorded call was made with; unlikely enough to be found again among the parameters. */
-export const REFERENCE = `QB7MARKED${Date.now().toString(36).toUpperCase()}`;
-
 /**
  * @param marks name of a variable → the text that it had in the recorded call.
- * @returns statements whose values are null or a list of texts and `{name}`, and what each inserted row is called.
+ * @returns statements whose values are null or a list of texts and `{name}`.
  */
 export function templateOf(recorded, marks) {
   const names = new Map(Object.entries(marks).map(([name, text]) => [String(text), name]));
-  const statements = recorded.map(({ text, values, insertedId }, index) => {
-    const parts = values.map((value) => (value === null ? null : partsOf(String(value), names)));
-    if (insertedId !== undefined) names.set(String(insertedId), `row${index}_id`);
-    return { text, values: parts, row: insertedId === undefined ? undefined : `row${index}_` };
-  });
-  const used = new Set(
-    statements.flatMap(({ values }) => values.flatMap((parts) => parts ?? [])).map((part) => part.name),
-  );
-  return statements.map((statement) => ({
-    ...statement,
-    row: used.has(`${statement.row}id`) ? statement.row : undefined,
+  return recorded.map(({ text, values }) => ({
+    text,
+    values: values.map((value) => (value === null ? null : partsOf(String(value), names))),
   }));
 }
 
@@ -34,11 +23,7 @@ function partsOf(text, names) {
     .filter((piece) => piece !== '');
 }
 
-export function isTransaction(statements) {
-  return statements[0]?.text === 'begin';
-}
-
-/** The values of one call; `variables` also receives the ids of rows inserted on the way. */
+/** The values of one call. */
 export function valuesOf({ values }, variables) {
   return values.map((parts) => {
     if (parts === null) return null;
@@ -73,7 +58,7 @@ export async function typesOf(database, statements) {
 export function pgbenchScript(statements, types, ranges) {
   const constants = [];
   const lines = Object.entries(ranges).map(([name, [from, to]]) => `\\set ${name} random(${from}, ${to})`);
-  for (const [i, { text, values, row }] of statements.entries()) {
+  for (const [i, { text, values }] of statements.entries()) {
     const sql = text.replace(/\s+/g, ' ').replace(/\$(\d+)/g, (_all, number) => {
       const parts = values[Number(number) - 1];
       if (parts === null) return 'null';
@@ -88,7 +73,7 @@ export function pgbenchScript(statements, types, ranges) {
       constants.push(''); // the empty text
       return `:text${constants.length - 1}`;
     });
-    lines.push(row ? `${sql} \\gset ${row}` : `${sql};`);
+    lines.push(`${sql};`);
   }
   return { script: `${lines.join('\n')}\n`, defines: constants.map((text, i) => `text${i}=${text}`) };
 }

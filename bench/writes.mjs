@@ -1,54 +1,45 @@
 /**
- * How fast payments are recorded, held against yardsticks that do not depend on this service: (d) a bare Fastify and pg
- * handler with one plain insert, and (e) pgbench with the smallest transaction that keeps a balance (plain.mjs). All
- * checks of the service are on: token, rights, limits, ledger, audit, access log.
- *
- *   npm run bench:writes -- [--payments=2000000 | --database=URL] [--rounds=5] [--seconds=5] [--connections=32]
- *     [--only=TEXT] [--write]
- *
- * In each round the three take turns, each at being first. Medians of the rounds; ratios are medians of those in a round.
- * Needs what run.mjs needs.
+ * How fast payments are recorded, held against yardsticks that do not depend on the statements of this service: (d) a bare
+ * Fastify and pg handler with one plain insert, and (e) pgbench with the smallest transaction that keeps a balance
+ * (plain.mjs). All checks of the service are on: token, rights, limits, ledger, audit, access log. In each round the three
+ * take turns, each at being first. Part of run.mjs.
  */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { FIRST_OPEN_ACCOUNT, openAccounts } from './load.mjs';
-import { openBench, readOptions } from './open-bench.mjs';
 import { createPlainTables, dropPlainTables, minimalTransaction } from './plain.mjs';
-import { answering, freePort, SECRET, signIn } from './programs.mjs';
-import { conditions, describeSize, log, medianOf, round, table } from './report.mjs';
+import { answering, freePort } from './programs.mjs';
+import { log, medianOf, round, table } from './report.mjs';
 import { usage, usedPerRequest } from './usage.mjs';
 import { workloads } from './workloads.mjs';
 import { wrk } from './wrk.mjs';
 
 const run = promisify(execFile);
-const options = readOptions(['accounts', 'customers', 'only'], { payments: 2_000_000, rounds: 5 });
-const { rounds, seconds, connections } = options;
-const { scratch, programs, redis, url, size, database, close } = await openBench('writes', options);
-log(JSON.stringify(size));
 
-try {
-  await database.connect();
+/** @returns a line for each workload that writes; ratios are medians of those in a round. */
+export async function measureWrites({
+  options,
+  scratch,
+  programs,
+  redis,
+  url,
+  size,
+  database,
+  service,
+  headers,
+}) {
+  const { rounds, seconds, connections } = options;
+  const scratchFile = (name) => join(scratch, name);
   await createPlainTables(database, size);
-  const report = await reportOf(await measure());
-  console.log(`\n${report}`);
-  if (options.write) writeFileSync(join(import.meta.dirname, 'WRITES.md'), `${report}\n`);
-} finally {
-  await dropPlainTables(database).catch(() => {});
-  await close();
-}
-
-async function measure() {
-  const service = await programs.startService(url);
-  const headers = { authorization: `Bearer ${await signIn(service.base)}`, 'x-webhook-secret': SECRET };
-  const handler = await startHandler();
+  const handler = await startHandler(programs, url);
   writeFileSync(scratchFile('numbers'), openAccounts(size));
   const script = scratchFile('minimal.sql');
   writeFileSync(script, minimalTransaction([FIRST_OPEN_ACCOUNT, size.accounts]));
   const plain = workloads(size).find(({ name }) => name.startsWith('POST /payments'));
   const results = [];
-  for (const workload of writing().filter(({ name }) => name.includes(options.only ?? ''))) {
+  for (const workload of writing(size, connections).filter(({ name }) => name.includes(options.only ?? ''))) {
     const takes = [];
     await database.query('checkpoint');
     for (let turn = 0; turn <= rounds; turn += 1) {
@@ -72,7 +63,7 @@ async function measure() {
           take.d = await wrk({ ...shared, workload: plain, connections, base: handler, headers: {} });
         },
         async () => {
-          take.e = await pgbench(script, duration);
+          take.e = await pgbench(script, { url, connections, duration });
         },
       ];
       const first = turn % turns.length;
@@ -101,11 +92,12 @@ async function measure() {
     );
     results.push(line);
   }
+  await dropPlainTables(database);
   return results;
 }
 
 /** The workloads that write, by all connections; and recording a payment by one caller, one at a time. */
-function writing() {
+function writing(size, connections) {
   const all = workloads(size)
     .filter(({ method }) => method === 'POST')
     .map((workload) => ({ ...workload, connections }));
@@ -118,7 +110,7 @@ function writing() {
   ];
 }
 
-async function startHandler() {
+async function startHandler(programs, url) {
   const port = await freePort();
   const program = programs.startScript('plain-handler.mjs', {
     NODE_ENV: 'production',
@@ -130,7 +122,7 @@ async function startHandler() {
   return base;
 }
 
-async function pgbench(script, duration) {
+async function pgbench(script, { url, connections, duration }) {
   const args = ['-n', '-M', 'prepared', '-c', connections, '-j', 2, '-T', duration, '-f', script, url];
   const { stdout } = await run('pgbench', args.map(String));
   const failed = /number of failed transactions: (\d+)/.exec(stdout)?.[1];
@@ -138,13 +130,12 @@ async function pgbench(script, duration) {
   return Number(/tps = ([\d.]+)/.exec(stdout)[1]);
 }
 
-async function reportOf(results) {
+/** The tables of the report. */
+export function describeWrites(results) {
   return [
-    '# Results of `npm run bench:writes`',
-    `${await conditions(database)}; ${redis ? 'Redis' : 'no Redis'}; all on this one machine, wrk too. ` +
-      `${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s, medians.`,
+    '## Payments',
     'a: the service; d: Fastify and pg with one plain insert; e: `pgbench -M prepared` with the smallest transaction that ' +
-      'keeps a balance; both on plain tables of the same size (plain.mjs).',
+      'keeps a balance; both on plain tables of the same size, with foreign keys and three indexes (plain.mjs).',
     table(
       ['workload', 'a /s', 'd /s', 'e /s', 'a/d', 'a/e', 'p50 of a, ms', 'p99 of a, ms'],
       results.map((r) => [
@@ -159,9 +150,5 @@ async function reportOf(results) {
       ['workload', 'CPU of the service, ms', 'CPU of PostgreSQL, ms', 'write-ahead log, bytes'],
       results.map((r) => [r.name, r.service.toFixed(2), r.postgres.toFixed(2), round(r.wal)]),
     ),
-  ].join('\n\n');
-}
-
-function scratchFile(name) {
-  return join(scratch, name);
+  ];
 }
