@@ -9,8 +9,8 @@ export default defineConfig({
     include: [
       'test/properties/**/*.test.ts',
       'test/api/{interleavings,proof,report-functions,statements}.test.ts',
-      'src/{accounts,core,invoices,reports,statements}/*.test.ts',
-      'src/payments/matching.test.ts',
+      'src/{accounts,core,invoices,ledger,reports,statements}/*.test.ts',
+      'src/payments/matching/*.test.ts',
     ],
     globalSetup: ['test/global-setup.ts'],
     setupFiles: ['test/seed.ts'],
