@@ -24,7 +24,7 @@ create type payment_source as enum ('manual', 'webhook', 'import');
 
 create type payment_status as enum ('matched', 'unmatched', 'reversed');
 
-create type provider_line_result as enum ('matched', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'reversed_at_provider', 'missing_at_provider', 'other', 'repeated', 'contradictory', 'unreadable');
+create type provider_line_result as enum ('matched', 'conflict', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'reversed_at_provider', 'missing_at_provider', 'other', 'repeated', 'contradictory', 'unreadable');
 
 create type provider_statement_status as enum ('received', 'matching', 'taking_in', 'reconciling', 'done', 'failed');
 
@@ -876,7 +876,8 @@ CREATE OR REPLACE FUNCTION public.is_reported_transaction(key text)
 AS $function$
 begin
   return exists (
-    select from notifications n where n.trans_id = key and n.outcome in ('matched', 'unmatched', 'linked'));
+      select from notifications n where n.trans_id = key and n.outcome in ('matched', 'unmatched', 'linked'))
+    or exists (select from provider_statement_lines l where l.receipt = key and l.is_payment);
 end $function$;
 
 CREATE OR REPLACE FUNCTION public.item_date(frequency frequency, activation_date date, item bigint)

@@ -56,7 +56,7 @@ export type PaymentSource = "import" | "manual" | "webhook";
 
 export type PaymentStatus = "matched" | "reversed" | "unmatched";
 
-export type ProviderLineResult = "amount_differs" | "contradictory" | "matched" | "missing_at_provider" | "missing_in_books" | "other" | "repeated" | "reversed_at_provider" | "reversed_in_books" | "unreadable";
+export type ProviderLineResult = "amount_differs" | "conflict" | "contradictory" | "matched" | "missing_at_provider" | "missing_in_books" | "other" | "repeated" | "reversed_at_provider" | "reversed_in_books" | "unreadable";
 
 export type ProviderStatementStatus = "done" | "failed" | "matching" | "received" | "reconciling" | "taking_in";
 

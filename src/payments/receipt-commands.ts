@@ -14,8 +14,9 @@ import {
 import type { AccountRow, Posting, PostingRows } from '../ledger/rules.ts';
 import { findExistingAccounts, tryLockAccounts } from '../ledger/store.ts';
 import { findPaymentMethods } from '../payment-methods/store.ts';
-import { decideMatch, NO_MATCH, type Readings, readReference } from './matching/rules.ts';
-import { findCandidates } from './matching/store.ts';
+import { decideMatch, type Match, NO_MATCH, type Readings, readReference } from './matching/rules.ts';
+import { findCandidates, findCustomersOf } from './matching/store.ts';
+import { suggestedAccountIds } from './matching/suggestion-rules.ts';
 import {
   type Facts,
   type LinkPlan,
@@ -33,6 +34,7 @@ import {
   withoutAccount,
 } from './receipt-plan-rules.ts';
 import {
+  type KnownTransaction,
   NOTHING_KNOWN,
   OTHER_METHOD,
   OTHER_SHORT_CODE,
@@ -137,6 +139,7 @@ async function claimAndRead(tx: Tx, items: readonly Item[]): Promise<FoundFacts[
     findTransactions(
       tx,
       items.flatMap(({ reference }) => reference ?? []),
+      items.flatMap(({ receipt, reference }) => ('manual' in receipt ? (reference ?? []) : [])),
     ),
     findPaymentMethods(tx),
     findCandidates(
@@ -156,6 +159,7 @@ async function claimAndRead(tx: Tx, items: readonly Item[]): Promise<FoundFacts[
   if (further.length > 0) {
     for (const [id, account] of await tryLockAccounts(tx, further)) accounts.set(id, account);
   }
+  const suggested = await findSuggestedCustomers(tx, items, matches, transactions);
   const missing = [...named, ...further].filter((id) => !accounts.has(id));
   const heldAccounts = missing.length > 0 ? await findExistingAccounts(tx, missing) : new Set<number>();
 
@@ -171,10 +175,33 @@ async function claimAndRead(tx: Tx, items: readonly Item[]): Promise<FoundFacts[
       known: transactions.get(item.reference ?? '') ?? NOTHING_KNOWN,
       methods,
       match,
+      suggestedCustomerIds: suggested.get(item) ?? [],
       account: accountId === null ? undefined : accounts.get(accountId),
       ...(answer && item.idempotencyKey && { answer: readAnswer(answer, item.idempotencyKey) }),
     };
   });
+}
+
+/**
+ * The customers whom the worklist would suggest for reports without a match. Only of transactions that staff have
+ * recorded on an account: nothing else depends on them.
+ */
+async function findSuggestedCustomers(
+  tx: Tx,
+  items: readonly Item[],
+  matches: ReadonlyMap<Item, Match>,
+  transactions: ReadonlyMap<string, KnownTransaction>,
+): Promise<ReadonlyMap<Item, number[]>> {
+  const suggested = new Map<Item, number[]>();
+  for (const item of items) {
+    const match = matches.get(item);
+    if (!('report' in item.receipt) || match?.accountId !== null) continue;
+    const { payments } = transactions.get(item.reference ?? '') ?? NOTHING_KNOWN;
+    if (!payments.some(({ provider, account_id: id }) => provider === null && id !== null)) continue;
+    const accountIds = suggestedAccountIds(match.candidates, item.receipt.report.billRef);
+    if (accountIds.length > 0) suggested.set(item, await findCustomersOf(tx, accountIds));
+  }
+  return suggested;
 }
 
 function idsOf(ids: readonly (number | null)[]): number[] {
@@ -355,6 +382,7 @@ export async function decideAgain(
 /**
  * Decides about one stored notification whose reference, accounts and payments the transaction has locked.
  * @param acceptedPaymentId the manual payment that staff say is the transaction.
+ * @throws Error where the accepted payment does not become the transaction's.
  */
 export async function decideStored(
   tx: Tx,
@@ -365,6 +393,11 @@ export async function decideStored(
   const [result] = await postReceipts(tx, context, [{ report: { ...reportOf(row), acceptedPaymentId } }]);
   if (!result || 'held' in result) throw new LostRace('somebody else holds an account of the notification');
   if ('error' in result) throw result.error;
+  const { outcome } = result;
+  const isLinked = 'outcome' in outcome && outcome.outcome === 'linked';
+  if (acceptedPaymentId !== null && !isLinked) {
+    throw new Error(`Notification ${row.id} cannot be linked to payment ${acceptedPaymentId}.`);
+  }
 }
 
 /** The accounts that deciding again about a reference may post to. */

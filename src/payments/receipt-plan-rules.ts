@@ -18,6 +18,7 @@ import {
   type KnownPayment,
   type KnownTransaction,
   type ManualReceipt,
+  type Meant,
   type Outcome,
   type ReportedReceipt,
 } from './receipt-rules.ts';
@@ -42,16 +43,14 @@ export type Recorded =
   | { outcome: NotificationOutcome; paymentId: number | null }
   | { refusal: 'wrong_account' | 'wrong_amount' };
 
-/** What is known when a receipt is planned. */
-export interface Facts {
+/** What is known when a receipt is planned. `match` and the suggestions: of a report. */
+export interface Facts extends Meant {
   /** What is known of its reference. */
   known: KnownTransaction;
   /** All of them. */
   methods: readonly Row<'payment_methods'>[];
   /** Of a manual payment: what was answered under its key before, or why the key cannot be used. */
   answer?: KeptAnswer | AppError;
-  /** Of a report: whose money it is. */
-  match: Match;
   /** The account that a manual payment names, or that a match has found; undefined where it is not locked. */
   account: AccountRow | undefined;
 }
@@ -147,12 +146,13 @@ export function planManual(
 /** @param timeZone of the business, whose day the payment counts for. */
 export function planReport(
   report: ReportedReceipt,
-  { known, methods, match, account }: Facts,
+  { known, methods, account, ...meant }: Facts,
   timeZone: string,
 ): Plan {
   const method = methods.find(({ code }) => code === report.methodCode);
   if (!method) throw new Error(`The catalogue has no payment method ${report.methodCode}.`);
-  const decision = decideReport(report, known, match, method.id);
+  const { match } = meant;
+  const decision = decideReport(report, known, meant, method.id);
   switch (decision.kind) {
     case 'repeat':
       return { ...decision, report };

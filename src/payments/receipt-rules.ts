@@ -1,7 +1,7 @@
 import { mayDo } from '../core/access.ts';
 import { type Actor, amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
-import { type AppError, duplicate, invalidField } from '../core/errors.ts';
+import { AppError, duplicate, invalidField } from '../core/errors.ts';
 import type { Minor } from '../core/money.ts';
 import type { NotificationOutcome, PaymentSource, UserRole } from '../core/tables.ts';
 import type { Match } from './matching/rules.ts';
@@ -51,8 +51,11 @@ export interface ReportedReceipt {
   acceptedPaymentId: number | null;
 }
 
-/** A payment recorded by hand, with the role that the person who recorded it has today; null for the system. */
-export type KnownPayment = PaymentRow & { recorder_role: UserRole | null };
+/**
+ * A payment recorded by hand, with the role that the person who recorded it has today, null for the system, and the
+ * customer of its account.
+ */
+export type KnownPayment = PaymentRow & { recorder_role: UserRole | null; customer_id: number | null };
 
 export interface KnownNotification {
   id: number;
@@ -66,26 +69,37 @@ export interface KnownNotification {
   conflict_payment_id: number | null;
 }
 
-/** All that the books hold under one reference: payments that stand or belong to a provider, and notifications. */
+/** All that the books hold under one reference: payments that stand or belong to a provider, and reports. */
 export interface KnownTransaction {
   payments: KnownPayment[];
   notifications: KnownNotification[];
+  /** The first provider's statement with a payment line for it. Read only where staff record the reference. */
+  statementId: number | null;
 }
 
-export const NOTHING_KNOWN: KnownTransaction = { payments: [], notifications: [] };
+export const NOTHING_KNOWN: KnownTransaction = { payments: [], notifications: [], statementId: null };
 
 /** The money went to a short code that is none of the business's own. */
 export const OTHER_SHORT_CODE = 'other_short_code';
 /** The provider reports a transaction again whose payment was reversed. */
 export const REPEATED_AFTER_REVERSAL = 'repeated_after_reversal';
-/** The notification names another account than the payment that was recorded by hand. */
+/** The notification names another account, or suggests another customer, than the payment that was recorded by hand. */
 export const OTHER_ACCOUNT = 'other_account';
 export const OTHER_METHOD = 'other_method';
 export const ACCOUNT_FULL = 'account_full';
+/** Of a conflict that migration 0018 reopened: its manual payment was reversed while the notification stayed linked. */
+const PAYMENT_REVERSED = 'payment_reversed';
 const DIFFERS_FROM_FIRST = 'differs_from_first';
 /** Flags that follow from the decision, as opposed to those of the reading. A further decision sets them again. */
 const DECIDED_FLAGS: ReadonlySet<string> = new Set([
-  ...[DIFFERS_FROM_FIRST, OTHER_ACCOUNT, OTHER_METHOD, ACCOUNT_FULL, REPEATED_AFTER_REVERSAL],
+  ...[
+    DIFFERS_FROM_FIRST,
+    OTHER_ACCOUNT,
+    OTHER_METHOD,
+    ACCOUNT_FULL,
+    REPEATED_AFTER_REVERSAL,
+    PAYMENT_REVERSED,
+  ],
 ]);
 
 /** The outcomes of a notification that has, or claims, the payment of its transaction. */
@@ -100,21 +114,27 @@ export type ManualDecision =
   | { kind: 'take_over'; notification: KnownNotification; from: PaymentRow };
 
 /**
- * A transaction that a provider has reported is recorded already. Only one whose payment was reversed can be recorded
- * again, by those who may assign money, with the reported amount.
+ * A transaction that a provider has reported, by a notification or a line of its statement, is not recorded by hand. Only
+ * one whose payment was reversed can be recorded again, by those who may assign money, with the reported amount, and
+ * only while no other payment stands under the reference.
  */
 export function decideManual(
   { actor, amountMinor, paymentMethodId }: ManualReceipt,
-  { payments, notifications }: KnownTransaction,
+  { payments, notifications, statementId }: KnownTransaction,
   currency: Currency,
 ): ManualDecision {
+  const notification = notifications.find(({ outcome }) => CLAIMS.has(outcome));
+  const isReported = notification !== undefined || statementId !== null;
   const taken = payments.find(
     ({ status, provider, payment_method_id: method }) =>
-      status !== 'reversed' && (provider !== null || method === paymentMethodId),
+      status !== 'reversed' && (isReported || provider !== null || method === paymentMethodId),
   );
   if (taken) return { kind: 'refuse', error: duplicate('payment', 'transactionRef', taken.id) };
-  const notification = notifications.find(({ outcome }) => CLAIMS.has(outcome));
-  if (!notification) return { kind: 'record' };
+  if (!notification) {
+    return statementId === null
+      ? { kind: 'record' }
+      : { kind: 'refuse', error: onStatement(actor, statementId) };
+  }
   const { payment_id: paymentId, conflict_payment_id: conflictId } = notification;
   const from = payments.find(({ id, status }) => id === paymentId && status === 'reversed');
   if (!from || !mayDo(actor.role, 'payments:assign')) {
@@ -129,6 +149,15 @@ export function decideManual(
     return { kind: 'refuse', error: invalidField('amount', message) };
   }
   return { kind: 'take_over', notification, from };
+}
+
+function onStatement({ role }: Actor, statementId: number): AppError {
+  const message =
+    'The provider reports this transaction in an uploaded statement. Finance imports it from there (take-in).';
+  const id = mayDo(role, 'reconciliations:read') ? { id: statementId } : {};
+  return new AppError('DUPLICATE_ENTRY', message, {
+    details: { resource: 'provider_statement', field: 'transactionRef', ...id },
+  });
 }
 
 /** What a report has led to. */
@@ -152,11 +181,18 @@ export type ReportDecision =
   | { kind: 'link'; payment: KnownPayment; flags: string[] }
   | { kind: 'post'; flags: string[] };
 
+/** Whose money a report says it is. */
+export interface Meant {
+  match: Match;
+  /** Where nothing matches: the customers whom the worklist would suggest by the reference or the payer's number. */
+  suggestedCustomerIds: readonly number[];
+}
+
 /** @param methodId the method that the provider's payments have. */
 export function decideReport(
   receipt: ReportedReceipt,
   { payments, notifications }: KnownTransaction,
-  match: Match,
+  meant: Meant,
   methodId: number,
 ): ReportDecision {
   const { provider, transId, amountMinor, stored, acceptedPaymentId } = receipt;
@@ -188,11 +224,11 @@ export function decideReport(
     .sort((a, b) => Number(hasAmount(b, amountMinor)) - Number(hasAmount(a, amountMinor)) || a.id - b.id);
   const [payment, another] = manual;
   if (!payment) return { kind: 'post', flags };
-  const namesOther = isOnAnotherAccount(payment, match);
-  if (namesOther) flags.push(OTHER_ACCOUNT);
+  const pointsElsewhere = isMeantForAnother(payment, meant);
+  if (pointsElsewhere) flags.push(OTHER_ACCOUNT);
   const conflicting = another ?? (hasAmount(payment, amountMinor) ? undefined : payment);
   if (conflicting) return note('conflict', conflicting.id);
-  if (namesOther && payment.id !== acceptedPaymentId && !isAuthoritative(payment)) {
+  if (pointsElsewhere && payment.id !== acceptedPaymentId && !isAuthoritative(payment)) {
     return note('conflict', payment.id);
   }
   if (payment.payment_method_id !== methodId) flags.push(OTHER_METHOD);
@@ -214,8 +250,14 @@ function precedes({ id, status, outcome }: KnownNotification, storedId = Number.
   return status === 'processed' ? outcome !== 'differs' : status === 'pending' && id < storedId;
 }
 
-export function isOnAnotherAccount(payment: PaymentRow, { accountId }: Match): boolean {
-  return accountId !== null && payment.account_id !== null && payment.account_id !== accountId;
+/** Whether the payer meant another account than that of the payment, or another customer where no account is found. */
+function isMeantForAnother(
+  { account_id: accountId, customer_id: customerId }: KnownPayment,
+  { match, suggestedCustomerIds }: Meant,
+): boolean {
+  if (accountId === null) return false;
+  if (match.accountId !== null) return match.accountId !== accountId;
+  return suggestedCustomerIds.length > 0 && !suggestedCustomerIds.some((id) => id === customerId);
 }
 
 /**

@@ -39,16 +39,22 @@ export async function nextPaymentIds(tx: Tx, count: number): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-/** What the books hold under each of the references. @param keys as `referenceKey` gives them. */
+/**
+ * What the books hold under each of the references.
+ * @param keys as `referenceKey` gives them.
+ * @param recordedKeys those of them that staff record.
+ */
 export async function findTransactions(
   tx: Tx,
   keys: readonly string[],
+  recordedKeys: readonly string[],
 ): Promise<ReadonlyMap<string, KnownTransaction>> {
   if (keys.length === 0) return new Map();
-  const [payments, notifications] = await Promise.all([
+  const [payments, notifications, lines] = await Promise.all([
     run<KnownPayment>(
       tx,
-      `select p.*, u.role as recorder_role from payments p left join users u on u.id = p.created_by
+      `select p.*, u.role as recorder_role, a.customer_id
+      from payments p left join users u on u.id = p.created_by left join accounts a on a.id = p.account_id
       where p.reference_key = any($1::text[]) and (p.status <> 'reversed' or p.provider is not null)`,
       [keys],
     ),
@@ -58,16 +64,28 @@ export async function findTransactions(
       from notifications where trans_id = any($1::text[]) order by id`,
       [keys],
     ),
+    recordedKeys.length === 0 ? [] : findStatementLines(tx, recordedKeys),
   ]);
   const known = new Map<string, KnownTransaction>();
   const under = (key: string) => {
-    const found = known.get(key) ?? { payments: [], notifications: [] };
+    const found = known.get(key) ?? { payments: [], notifications: [], statementId: null };
     known.set(key, found);
     return found;
   };
   for (const payment of payments) under(payment.reference_key ?? '').payments.push(payment);
   for (const notification of notifications) under(notification.trans_id).notifications.push(notification);
+  for (const { receipt, statementId } of lines) under(receipt).statementId = statementId;
   return known;
+}
+
+/** The first statement that reports each of the transactions as a payment. */
+function findStatementLines(tx: Tx, receipts: readonly string[]) {
+  return run<{ receipt: string; statementId: number }>(
+    tx,
+    `select receipt, min(statement_id) as "statementId" from provider_statement_lines
+    where receipt = any($1::text[]) and is_payment group by receipt`,
+    [receipts],
+  );
 }
 
 /** Locks payments that a receipt is to be linked with, without waiting; the ids of those that were free. */
@@ -79,17 +97,18 @@ export async function tryLockPayments(tx: Tx, ids: readonly number[]): Promise<S
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Says of a stored notification what it has led to. */
+/** Says of a stored notification what it has led to. @throws Error where there is no such notification. */
 export async function recordOutcome(
   tx: Tx,
   id: number,
   { outcome, paymentId, conflictPaymentId, flags }: Outcome,
 ): Promise<void> {
-  await sql`
+  const { numAffectedRows } = await sql`
     update notifications set status = 'processed', outcome = ${outcome}, payment_id = ${paymentId},
       conflict_payment_id = ${conflictPaymentId}, flags = ${flags}, failure = null, attempts = attempts + 1,
       processed_at = business_now()
     where id = ${id}`.execute(tx);
+  if (numAffectedRows !== 1n) throw new Error(`There is no notification ${id}.`);
 }
 
 /** Flags the notification that a report repeats, once. */

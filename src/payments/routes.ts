@@ -59,8 +59,9 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
         summary: 'Record a payment that was received',
         description:
           'Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit. ' +
-          'A transaction that the provider has reported is DUPLICATE_ENTRY; where its payment was reversed, those who may assign ' +
-          'payments can record it again with the reported amount.',
+          'A transaction that the provider has reported, by a notification or a line of an uploaded statement, is DUPLICATE_ENTRY: ' +
+          'a missing line is imported with its statement. Where its payment was reversed, those who may assign ' +
+          'payments can record it again with the reported amount, while no other payment stands under the reference.',
         body: NewPayment,
         response: { 201: Envelope(Payment, 'Payment recorded.') },
       },

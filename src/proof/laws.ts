@@ -294,7 +294,8 @@ const notifications: Law = {
       (p.provider, p.provider_trans_id) is distinct from (n.provider, n.trans_id) as is_other,
       p.amount_minor as paid_minor, p.status as paid_status, p.payment_date as day, p.source, e.account_id is not null as is_on_account,
       case when n.outcome = 'conflict' then (
-        select count(*) = 0 or count(*) = 1 and min(c.amount_minor) = n.amount_minor
+        -- One that an upgrade reopened conflicts with a payment that was reversed before.
+        select count(*) = 0 and not 'payment_reversed' = any(n.flags) or count(*) = 1 and min(c.amount_minor) = n.amount_minor
           and not ('other_account' = any(n.flags) and count(c.account_id) = 1)
         from payments c
         where c.reference_key = n.trans_id and c.status <> 'reversed' and c.provider is null) end as is_settled
@@ -341,6 +342,28 @@ const notifications: Law = {
     where v.is_broken and (part <> 'notification' or not counts or is_other or paid_minor <> amount_minor
       or (outcome = 'linked') <> (source = 'manual') or (outcome = 'matched') <> is_on_account
       or status <> 'processed')`,
+};
+
+const statementLines: Law = {
+  name: 'statement_lines',
+  says: 'Every matched line of a provider’s statement has the payment that is its transaction, with its amount.',
+  checked: sql`
+    select l.id, l.receipt, l.amount_minor, p.id as payment_id, p.amount_minor as paid_minor, p.payment_date as day,
+      p.provider_trans_id is distinct from l.receipt as is_other
+    from provider_statement_lines l
+      -- A statement that is compared again says nothing of the lines behind.
+      join provider_statements s on s.id = l.statement_id and l.line_number <= s.compared_to_line
+      join payments p on p.id = l.payment_id
+    where l.result = 'matched' and p.status <> 'reversed'`,
+  figures: sql`
+    select count(*) as looked_at, sum(amount_minor) as matched, sum(paid_minor) as payments from checked`,
+  breaches: sql`
+    select 'provider_statement_lines', id, v.what, v.expected, v.found, day
+    from checked cross join lateral (values
+      (is_other, 'payment_id', 'the payment of transaction ' || receipt, payment_id::text),
+      (paid_minor <> amount_minor, 'amount of payment ' || payment_id, amount_minor::text, paid_minor::text)
+    ) as v (is_broken, what, expected, found)
+    where v.is_broken`,
 };
 
 const reconciliations: Law = {
@@ -531,6 +554,7 @@ export const LAWS: readonly Law[] = [
   transactionsOnce,
   referencesOnce,
   notifications,
+  statementLines,
   reconciliations,
   invoiceNumbers,
   invoiceTotals,

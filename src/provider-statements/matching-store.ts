@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { Tx } from '../core/db.ts';
-import type { ProviderStatementRow } from './store.ts';
+import type { Db, Tx } from '../core/db.ts';
+import type { LineRow, ProviderStatementRow } from './store.ts';
 
 /** How the lines of a statement are compared with the books, both ways. */
 
@@ -14,7 +14,34 @@ export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number)
 }
 
 /**
- * Compares the next lines with the books: by the transaction's id, or by the reference that staff entered.
+ * Lines among the next ones to compare whose transaction staff have recorded and the provider has not reported yet. One
+ * that the provider took back is left to staff, who reverse the payment.
+ */
+export async function findUnreportedLines(
+  db: Db,
+  statement: ProviderStatementRow,
+  options: { provider: string; compared: number; limit: number },
+): Promise<LineRow[]> {
+  const { rows } = await sql<LineRow>`
+    select l.* from (
+      select * from provider_statement_lines
+      where statement_id = ${statement.id} and line_number > ${statement.compared_to_line} and is_payment
+      order by line_number limit ${options.compared}) l
+    -- Each by the index: a semi-join would read all payments.
+    cross join lateral (
+      select from payments p
+      where p.reference_key = l.receipt and p.reference_key is not null and p.status <> 'reversed' and p.provider is null
+      limit 1) manual
+    where not exists (
+        select from notifications n where n.trans_id = l.receipt and n.provider = ${options.provider})
+      and not ${isTakenBack('l.receipt')}
+    order by l.line_number limit ${options.limit}`.execute(db);
+  return rows;
+}
+
+/**
+ * Compares the next lines with the books: by the transaction's id, or by the reference that staff entered. Only the
+ * payment that is the transaction matches; a manual payment that is not linked to it is a conflict.
  * What was not reversed goes first, then the provider's own payment. The statement is locked.
  * @returns false when there are no further lines.
  */
@@ -34,12 +61,13 @@ export async function compareLines(
         (case when ${isTakenBack('b.receipt')} then 'reversed_at_provider'
           when p.id is null then 'missing_in_books'
           when p.status = 'reversed' then 'reversed_in_books'
+          when p.provider is null then 'conflict'
           when p.amount_minor <> b.amount_minor then 'amount_differs'
           else 'matched' end)::provider_line_result as result
       from batch b left join lateral (
         select * from (
           select id, status, amount_minor, payment_date, provider from payments
-          where reference_key = b.receipt and reference_key is not null and status <> 'reversed'
+          where reference_key = b.receipt and reference_key is not null and status <> 'reversed' and provider is null
           union all
           select id, status, amount_minor, payment_date, provider from payments
           where provider = ${options.provider} and provider_trans_id = b.receipt) either

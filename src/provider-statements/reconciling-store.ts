@@ -3,14 +3,18 @@ import type { Tx } from '../core/db.ts';
 import { isTakenBack } from './matching-store.ts';
 import type { ProviderStatementRow } from './store.ts';
 
-/** The payments of the next matched lines; not those that the provider took back since the comparison. */
+/**
+ * The payments of the next matched lines. Not those that the provider took back since the comparison, and none that is
+ * not the line's transaction: an earlier version matched manual payments by their reference alone.
+ */
 export async function findMatchedPayments(
   tx: Tx,
   statement: ProviderStatementRow,
   limit: number,
 ): Promise<{ lastLine: number; paymentIds: number[] } | undefined> {
   const { rows } = await sql<{ line_number: number; payment_id: number }>`
-    select l.line_number, l.payment_id from provider_statement_lines l
+    select l.line_number, l.payment_id
+    from provider_statement_lines l join payments p on p.id = l.payment_id and p.provider_trans_id = l.receipt
     where l.statement_id = ${statement.id} and l.line_number > ${statement.reconciled_to_line}
       and l.result = 'matched' and not ${isTakenBack('l.receipt')}
     order by l.line_number limit ${limit}`.execute(tx);

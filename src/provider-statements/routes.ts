@@ -161,7 +161,9 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       config: { access: 'reconciliations:create', rate: 'bulk', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Reconciliation'],
-        summary: 'Compare a statement with the books anew, as they have changed',
+        summary: 'Match the statement again',
+        description:
+          'Before a line is compared with a manual payment, it is posted as the notification would be: the payment is linked to the transaction, or the line is in conflict and finance resolves the notification.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Matching started.') },
       },

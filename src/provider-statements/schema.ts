@@ -9,6 +9,7 @@ const STATEMENT_STATUSES = ['received', 'matching', 'taking_in', 'reconciling', 
 /** In the order in which they are read: what is proved, what is wrong, what counts for nothing. */
 export const LINE_RESULTS = [
   'matched',
+  'conflict',
   'amount_differs',
   'missing_in_books',
   'reversed_in_books',
@@ -87,6 +88,7 @@ export const ProviderStatement = Type.Object(
         progress: { lines: 2, payments: 2, compared: 2, takenIn: 0, reconciled: 0 },
         results: {
           matched: { lines: 1, total: 2400 },
+          conflict: { lines: 0, total: 0 },
           amount_differs: { lines: 0, total: 0 },
           missing_in_books: { lines: 1, total: 400 },
           reversed_in_books: { lines: 0, total: 0 },
@@ -110,8 +112,13 @@ export const ProviderStatementLine = Type.Object(
     lineNumber: Nullable(
       Type.Integer({ description: 'In the file; null for a payment that the file lacks.' }),
     ),
-    result: Nullable(Type.Enum([...LINE_RESULTS], { description: 'Null until it is compared.' })),
-    problem: Nullable(Type.String({ description: 'Why it is unreadable or contradictory.' })),
+    result: Nullable(
+      Type.Enum([...LINE_RESULTS], {
+        description:
+          'Null until it is compared. conflict: the payment was recorded by hand and is not linked to the transaction; it is not reconciled until the notification in conflict is resolved and the statement is matched again.',
+      }),
+    ),
+    problem: Nullable(Type.String({ description: 'Why it is unreadable, contradictory or in conflict.' })),
     receipt: Nullable(Type.String()),
     completedAt: Nullable(Timestamp),
     amount: Nullable(Money),

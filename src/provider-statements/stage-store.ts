@@ -67,7 +67,7 @@ export async function setStage(
 async function clearTotals(tx: Tx, id: number): Promise<void> {
   await sql`
     delete from provider_statement_totals where statement_id = ${id} and result in
-      ('matched', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'reversed_at_provider',
+      ('matched', 'conflict', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'reversed_at_provider',
         'missing_at_provider')`.execute(tx);
 }
 

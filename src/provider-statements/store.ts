@@ -104,12 +104,16 @@ export async function listLines(db: Db, currency: Currency, statementId: number,
   return { ...page, rows: page.rows.map((row) => toLine(row, currency)) };
 }
 
+function problemOfConflict({ payment_id: paymentId, receipt }: ListedLine): string {
+  return `Payment ${paymentId} was recorded by hand and is not linked to this transaction. Resolve the notification in GET /notifications?filter[outcome]=conflict&filter[transactionRef]=${receipt}, then match the statement again.`;
+}
+
 function toLine(row: ListedLine, currency: Currency) {
   return {
     id: row.id,
     lineNumber: row.line_number,
     result: row.result,
-    problem: row.problem,
+    problem: row.result === 'conflict' ? problemOfConflict(row) : row.problem,
     receipt: row.receipt,
     completedAt: row.completed_at,
     amount: row.amount_minor === null ? null : amountOf(row.amount_minor, currency),

@@ -13,6 +13,7 @@ import {
   compareLines,
   deleteMissingAtProvider,
   findMissingAtProvider,
+  findUnreportedLines,
   flagReversedElsewhere,
 } from './matching-store.ts';
 import { findMatchedPayments, recordReconciled } from './reconciling-store.ts';
@@ -122,6 +123,7 @@ async function workOn(
 /** @returns false when there is nothing left to do. */
 async function takeStep(context: Context, log: Log, id: number): Promise<boolean> {
   const statement = await findProviderStatementRow(context.db, id);
+  if (statement?.status === 'matching' && (await reportNext(context, log, statement))) return true;
   switch (statement?.status) {
     case 'received':
     case 'matching':
@@ -158,6 +160,23 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
   return false;
 }
 
+/**
+ * Posts what the next lines report of transactions that staff have recorded, as notifications would: each payment is
+ * linked to its transaction or becomes a conflict. Every line is posted before it is compared.
+ * @returns false when no line is left to post before the next comparison.
+ */
+async function reportNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<boolean> {
+  const lines = await findUnreportedLines(context.db, statement, {
+    provider: STATEMENT_PROVIDER.name,
+    compared: LINES_A_STEP,
+    limit: TAKEN_IN_A_STEP,
+  });
+  if (lines.length === 0) return false;
+  await importLines(context, log, statement, lines);
+  await touchWaiting(context.db, [statement.id]);
+  return true;
+}
+
 async function takeInNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<void> {
   const lines = await findMissingLines(context.db, statement, TAKEN_IN_A_STEP);
   const last = lines.at(-1);
@@ -168,12 +187,16 @@ async function takeInNext(context: Context, log: Log, statement: ProviderStateme
     });
     return;
   }
-  await importReports(
+  await importLines(context, log, statement, lines);
+  await recordTakenIn(context.db, statement, STATEMENT_PROVIDER.name, last.line_number);
+}
+
+function importLines(context: Context, log: Log, statement: ProviderStatementRow, lines: readonly LineRow[]) {
+  return importReports(
     context,
     log,
     lines.map((line) => reportOfLine(context, statement, line)),
   );
-  await recordTakenIn(context.db, statement, STATEMENT_PROVIDER.name, last.line_number);
 }
 
 /** A line says what the notification would have said that was lost. */

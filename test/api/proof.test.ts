@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -71,6 +72,17 @@ beforeAll(async () => {
   ids.batch = (
     await bodyOf('POST', '/payments/reconcile', { paymentIds: [ids.payment, ids.told] })
   ).reconciliationId;
+  const file = [
+    'Receipt No.,Completion Time,Transaction Status,Paid In',
+    'TOLD1,02-11-2026 10:15:30,Completed,400.00',
+    '',
+  ];
+  const headers = { 'content-type': 'text/csv' };
+  const upload = await service.call('POST', '/reconciliations/statements', file.join('\n'), { headers });
+  expect(upload.status, upload.text).toBe(201);
+  const path = `/reconciliations/statements/${upload.body.data.id}`;
+  while ((await bodyOf('GET', path)).status !== 'done') await sleep(20);
+  ids.line = (await bodyOf('GET', `${path}/lines?filter[result]=matched`))[0].id;
   const items = [{ description: 'Lamp', quantity: 2, unitPrice: 10 }];
   for (const name of ['firstInvoice', 'invoice', 'lastInvoice']) {
     ids[name] = (await bodyOf('POST', '/invoices', { accountId: account.id, items })).id;
@@ -309,6 +321,16 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     'a linked hand entry is called a payment of the provider',
     `update payments set source = 'webhook' where id = :linked`,
     { notifications: ['notifications', '(select id from notifications where payment_id = :linked)'] },
+  ],
+  [
+    'a line of a statement matched another payment',
+    'update provider_statement_lines set payment_id = :payment where id = :line',
+    { statement_lines: ['provider_statement_lines', ':line'] },
+  ],
+  [
+    'a line of a statement matched another amount',
+    'update provider_statement_lines set amount_minor = 1 where id = :line',
+    { statement_lines: ['provider_statement_lines', ':line'] },
   ],
   [
     'a batch has a wrong total',

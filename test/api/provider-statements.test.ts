@@ -9,6 +9,7 @@ import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,
   newAccount,
+  newCustomer,
   notification,
   notify,
   pay,
@@ -352,9 +353,8 @@ describe('a statement that was uploaded', () => {
     const wrong = await pay(service, accountId, 12, { transactionRef: receipt, paymentDate: '2026-08-01' });
     const august = { 'Completion Time': '01-08-2026 12:00:00' };
     const statement = await uploaded(file([line(receipt, '21', august)]));
-    expect(figures(statement)).toEqual({ amount_differs: [1, 21] });
+    expect(figures(statement)).toEqual({ conflict: [1, 21] });
     await reverse(service, wrong.id);
-    await pay(service, accountId, 21, { transactionRef: receipt, paymentDate: '2026-08-01' });
     expect(figures(await started(statement.id, 'match'))).toEqual({ matched: [1, 21] });
   });
 
@@ -695,14 +695,232 @@ describe('what is missing in the books', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('does not go past money that staff entered meanwhile', async () => {
+  it('is linked to a manual payment that was recorded while the file came in', async () => {
     const receipt = newReceipt();
     const { id: accountId } = await newAccount(service);
     const statement = await uploaded(file([line(receipt, '33')]));
-    const entry = await pay(service, accountId, 33, { transactionRef: receipt, paymentDate: '2026-11-02' });
+    const entry = await recordedBesideUpload({ accountId, amount: 33 }, receipt);
     const after = await started(statement.id, 'take-in');
     expect(figures(after)).toMatchObject({ matched: [1, 33] });
     expect(await paymentsOf(receipt)).toMatchObject([{ id: entry.id, matchMethod: 'hand_entry' }]);
+    await expectBooksToBalance(service.context);
+  });
+});
+
+/** Records a payment as a request does that had looked for lines before those of the receipt were stored. */
+async function recordedBesideUpload(
+  body: { accountId: number; amount: number },
+  receipt: string,
+  token = service.adminToken,
+) {
+  const rename = (from: string, to: string) =>
+    sql`update provider_statement_lines set receipt = ${to} where receipt = ${from}`.execute(
+      service.context.db,
+    );
+  await rename(receipt, `${receipt}-LATER`);
+  const fields = { paymentMethodId: 2, transactionRef: receipt, paymentDate: '2026-11-02' };
+  const answer = await service.call('POST', '/payments', { ...body, ...fields }, { token });
+  expect(answer.status, answer.text).toBe(201);
+  await rename(`${receipt}-LATER`, receipt);
+  return answer.body.data;
+}
+
+describe('a manual payment whose transaction a statement reports', () => {
+  const [MOBILE_MONEY, CASH] = [1, 2];
+  let days = 0;
+
+  /** A transaction of 400 that the payer meant for one account and an agent recorded on another. */
+  async function diverted() {
+    const [meant, other] = [await newAccount(service), await newAccount(service)];
+    const receipt = newReceipt();
+    days += 1;
+    const day = `2026-02-${String(days).padStart(2, '0')}`;
+    const agent = await service.signInAs('agent');
+    const record = (fields: object = {}, token = agent) =>
+      service.call(
+        'POST',
+        '/payments',
+        {
+          accountId: other.id,
+          amount: 400,
+          paymentMethodId: MOBILE_MONEY,
+          transactionRef: receipt,
+          paymentDate: day,
+          ...fields,
+        },
+        { token },
+      );
+    const fields = { 'Completion Time': `${day} 12:00:00`, 'A/C No.': meant.accountNumber };
+    return { meant, other, receipt, record, fields, agent, body: file([line(receipt, '400.00', fields)]) };
+  }
+
+  async function conflictsOf(receipt: string) {
+    const path = `/notifications?filter[outcome]=conflict&filter[transactionRef]=${receipt}`;
+    return (await service.call('GET', path)).body.data;
+  }
+
+  async function resolve(receipt: string, paymentId: number | null) {
+    const [conflict] = await conflictsOf(receipt);
+    const path = `/notifications/${conflict.id}/resolve`;
+    const answer = await service.call('POST', path, { paymentId, reason: 'asked the customer' });
+    expect(answer.status, answer.text).toBe(200);
+    return answer.body.data;
+  }
+
+  const paidOn = async (...accounts: { id: number }[]) =>
+    Promise.all(accounts.map(async ({ id }) => (await accountNow(service, id)).paid));
+
+  it('is a conflict, and neither matched, imported nor reconciled, until finance resolves it', async () => {
+    const { meant, other, receipt, record, body } = await diverted();
+    const manual = (await record()).body.data;
+    const statement = await uploaded(body);
+    const inConflict = { conflict: [1, 400] };
+    expect(figures(statement)).toEqual(inConflict);
+    const [disputed] = await linesOf(statement.id, '&filter[result]=conflict');
+    expect(disputed).toMatchObject({ receipt, paymentId: manual.id, paymentStatus: 'matched' });
+    expect(disputed.problem).toContain(`filter[outcome]=conflict&filter[transactionRef]=${receipt}`);
+    const waiting = await conflictsOf(receipt);
+    expect(waiting).toMatchObject([{ flags: ['other_account'], conflictingPaymentId: manual.id }]);
+
+    for (const stage of ['match', 'take-in', 'reconcile'])
+      expect(figures(await started(statement.id, stage))).toEqual(inConflict);
+    const { progress } = await ended(statement.id);
+    expect(progress).toMatchObject({ takenIn: 0, reconciled: 0 });
+    expect(await conflictsOf(receipt)).toEqual(waiting);
+    expect(await paidOn(meant, other)).toEqual([0, 400]);
+    await expectBooksToBalance(service.context);
+
+    expect(await resolve(receipt, null)).toMatchObject({ outcome: 'matched' });
+    expect(await paidOn(meant, other)).toEqual([400, 0]);
+    expect(figures(await started(statement.id, 'match'))).toEqual({ matched: [1, 400] });
+    expect((await started(statement.id, 'reconcile')).progress.reconciled).toBe(1);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('stays on its account and matches when finance says that it is the transaction', async () => {
+    const { other, receipt, record, body } = await diverted();
+    const manual = (await record()).body.data;
+    const statement = await uploaded(body);
+    expect(await resolve(receipt, manual.id)).toMatchObject({ outcome: 'linked', paymentId: manual.id });
+    expect(figures(await started(statement.id, 'match'))).toEqual({ matched: [1, 400] });
+    expect((await started(statement.id, 'reconcile')).progress.reconciled).toBe(1);
+    expect(await paidOn(other)).toEqual([400]);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is linked and matches when it is on the account that the payer named', async () => {
+    const { meant, receipt, record, body } = await diverted();
+    const manual = (await record({ accountId: meant.id })).body.data;
+    expect(figures(await uploaded(body))).toEqual({ matched: [1, 400] });
+    expect(await paymentsOf(receipt)).toMatchObject([{ id: manual.id, matchMethod: 'hand_entry' }]);
+    expect(await conflictsOf(receipt)).toEqual([]);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is a conflict where the reference is unreadable and another customer’s phone paid', async () => {
+    const { receipt, record, fields } = await diverted();
+    const payer = await newCustomer(service);
+    await newAccount(service, { customerId: payer.id });
+    expect((await record()).status).toBe(201);
+    const sent = { 'A/C No.': 'MY PUMP', 'Other Party Info': `${payer.phone.slice(1)} - A B` };
+    expect(figures(await uploaded(file([line(receipt, '400', { ...fields, ...sent })])))).toEqual({
+      conflict: [1, 400],
+    });
+  });
+
+  it('does not match while a notification of its transaction is in conflict', async () => {
+    const { meant, receipt, record, body } = await diverted();
+    const manual = (await record()).body.data;
+    await notified(service, { TransID: receipt, TransAmount: '400', BillRefNumber: meant.accountNumber });
+    const statement = await uploaded(body);
+    expect(figures(statement)).toEqual({ conflict: [1, 400] });
+    expect((await started(statement.id, 'reconcile')).progress.reconciled).toBe(0);
+    const all = await service.call('GET', `/notifications?filter[transactionRef]=${receipt}`);
+    expect(all.body.data).toMatchObject([{ outcome: 'conflict' }]);
+    await resolve(receipt, manual.id);
+    expect(figures(await started(statement.id, 'match'))).toEqual({ matched: [1, 400] });
+  });
+
+  it('is refused once the statement is there, under every method and to every role', async () => {
+    const { meant, other, receipt, record, agent, body } = await diverted();
+    const statement = await uploaded(body);
+    const finance = await service.signInAs('finance');
+    const spelling = { transactionRef: ` ${receipt.toLowerCase().replace('skb', 'skb ')}` };
+    for (const fields of [{}, { paymentMethodId: CASH }, spelling]) {
+      for (const [token, id] of [
+        [agent, undefined],
+        [finance, statement.id],
+      ]) {
+        const refused = await record(fields, token);
+        expect(refused.status, refused.text).toBe(409);
+        const details = { resource: 'provider_statement', field: 'transactionRef' };
+        expect(refused.body.error.details).toEqual(id === undefined ? details : { ...details, id });
+      }
+    }
+    expect(figures(await started(statement.id, 'take-in'))).toEqual({ matched: [1, 400] });
+    expect(await paidOn(meant, other)).toEqual([400, 0]);
+    const [posted] = await paymentsOf(receipt);
+    expect((await record()).body.error.details).toMatchObject({ resource: 'payment', id: posted.id });
+  });
+
+  it('is refused by the database itself once the statement is there', async () => {
+    const { other, receipt, body } = await diverted();
+    await uploaded(body);
+    const insert = sql`
+      insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key, payment_date,
+        status, source)
+      values (${other.id}, 40000, ${CASH}, ${receipt}, ${receipt}, '2026-11-02', 'matched', 'manual')`;
+    await expect(insert.execute(service.context.db)).rejects.toMatchObject({
+      constraint: 'payments_transaction_known',
+    });
+  });
+
+  it('is a conflict with another one under another method', async () => {
+    const { meant, other, receipt, record, body } = await diverted();
+    for (const paymentMethodId of [MOBILE_MONEY, CASH]) {
+      const recorded = await record({ paymentMethodId, accountId: meant.id });
+      expect(recorded.status, recorded.text).toBe(201);
+    }
+    const statement = await uploaded(body);
+    expect(figures(statement)).toMatchObject({ conflict: [1, 400] });
+    await resolve(receipt, null);
+    expect(figures(await started(statement.id, 'match'))).toEqual({ matched: [1, 400] });
+    expect(await paidOn(meant, other)).toEqual([400, 0]);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is found by importing without comparing first, and by comparing again', async () => {
+    for (const stage of ['take-in', 'match']) {
+      const { other, receipt, agent, body } = await diverted();
+      const statement = await uploaded(body);
+      expect(figures(statement)).toEqual({ missing_in_books: [1, 400] });
+      await recordedBesideUpload({ accountId: other.id, amount: 400 }, receipt, agent);
+      expect(figures(await started(statement.id, stage))).toEqual({ conflict: [1, 400] });
+      expect(await conflictsOf(receipt)).toHaveLength(1);
+      expect((await started(statement.id, 'reconcile')).progress.reconciled).toBe(0);
+    }
+  });
+
+  it('is not reconciled where an earlier version matched it by its reference alone', async () => {
+    const { receipt, record, body } = await diverted();
+    await record();
+    const statement = await uploaded(body);
+    await sql`update provider_statement_lines set result = 'matched' where receipt = ${receipt}`.execute(
+      service.context.db,
+    );
+    expect((await started(statement.id, 'reconcile')).progress.reconciled).toBe(0);
+    expect(figures(await started(statement.id, 'match'))).toEqual({ conflict: [1, 400] });
+  });
+
+  it('is left to staff when the provider took the money back', async () => {
+    const { receipt, record, fields } = await diverted();
+    const manual = (await record()).body.data;
+    const back = { ...fields, Withdrawn: '-400', Details: 'Reversal', 'Linked Transaction ID': receipt };
+    const statement = await uploaded(file([line(receipt, '400', fields), line(newReceipt(), '', back)]));
+    expect(figures(statement)).toMatchObject({ reversed_at_provider: [1, 400] });
+    expect(await conflictsOf(receipt)).toEqual([]);
+    await reverse(service, manual.id);
+    expect(await paymentsOf(receipt)).toMatchObject([{ status: 'reversed' }]);
     await expectBooksToBalance(service.context);
   });
 });
@@ -716,11 +934,11 @@ describe('the count of what was taken in', () => {
     );
     expect(figures(statement)).toMatchObject({ missing_in_books: [4, 10] });
     await notified(service, { TransID: told, TransAmount: '2' });
-    await pay(service, accountId, 3, { transactionRef: entered, paymentDate: '2026-11-02' });
-    await pay(service, accountId, 5, { transactionRef: disputed, paymentDate: '2026-11-02' });
+    await recordedBesideUpload({ accountId, amount: 3 }, entered);
+    await recordedBesideUpload({ accountId, amount: 5 }, disputed);
     const after = await started(statement.id, 'take-in');
     expect(after.progress.takenIn).toBe(1);
-    expect(figures(after)).toMatchObject({ matched: [3, 6], amount_differs: [1, 4] });
+    expect(figures(after)).toMatchObject({ matched: [3, 6], conflict: [1, 4] });
     expect((await started(statement.id, 'take-in')).progress.takenIn).toBe(1);
   });
 });

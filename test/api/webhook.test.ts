@@ -614,6 +614,115 @@ describe('a manual payment on another account than the provider reports', () => 
   });
 });
 
+describe('a manual payment whose transaction is reported without a readable reference', () => {
+  /** Recorded by somebody of the role on an account of their choice; the payer has a customer of their own. */
+  const reportedWithout = async (
+    fields: (parties: { payer: Party; own: Party }) => Record<string, unknown>,
+    role = 'agent',
+  ) => {
+    const [payer, own] = [await party(), await party()];
+    const sent = notification({ BillRefNumber: 'MY PUMP', ...fields({ payer, own }) });
+    const body = {
+      accountId: own.id,
+      amount: 400,
+      paymentMethodId: MOBILE_MONEY,
+      transactionRef: sent.TransID,
+    };
+    const recorded = await service.call('POST', '/payments', body, { token: await service.signInAs(role) });
+    expect(recorded.status, recorded.text).toBe(201);
+    accepted(await notify(service, sent));
+    const [notified] = await notifications(sent.TransID);
+    return { payer, own, notified, manual: recorded.body.data };
+  };
+  interface Party {
+    id: number;
+    accountNumber: string;
+    customerId: number;
+    phone: string;
+  }
+  let parties = 0;
+  /** An account whose customer has a phone and a national id of their own. */
+  async function party(customerId?: number): Promise<Party> {
+    parties += 1;
+    const fields = {
+      phone: `+25474400${String(parties).padStart(4, '0')}`,
+      nationalId: `NID-77${parties}00`,
+    };
+    const customer = customerId === undefined ? await newCustomer(service, fields) : { id: customerId };
+    return { ...(await newAccount(service, { customerId: customer.id })), phone: fields.phone };
+  }
+  const digits = ({ phone }: Party) => phone.slice(1);
+  /** The account number with its last digits swapped, so that none is meant exactly. */
+  const slipOf = ({ accountNumber }: Party) => `${accountNumber.slice(0, -2)}${accountNumber.slice(-1)}`;
+
+  it.each<[string, (parties: { payer: Party; own: Party }) => Record<string, unknown>]>([
+    ['another customer’s phone paid', ({ payer }) => ({ MSISDN: digits(payer) })],
+    [
+      'the hash of another customer’s phone paid',
+      ({ payer }) => ({ MSISDN: createHash('sha256').update(digits(payer)).digest('hex') }),
+    ],
+    [
+      'the reference is one slip away from another account',
+      ({ payer }) => ({ BillRefNumber: slipOf(payer) }),
+    ],
+  ])('is a conflict when an agent recorded it and %s', async (_what, fields) => {
+    const { payer, own, notified, manual } = await reportedWithout(fields);
+    expect(notified).toMatchObject({
+      outcome: 'conflict',
+      flags: ['other_account'],
+      conflictingPaymentId: manual.id,
+    });
+    const path = `/notifications/${notified.id}/resolve`;
+    const resolved = await service.call('POST', path, { paymentId: null, reason: 'asked the payer' });
+    expect(resolved.body.data).toMatchObject({ outcome: 'unmatched' });
+    const assign = `/payments/${resolved.body.data.paymentId}/assign`;
+    expect((await service.call('POST', assign, { accountId: payer.id })).status).toBe(200);
+    expect((await accountNow(service, own.id)).paid).toBe(0);
+    expect((await accountNow(service, payer.id)).paid).toBe(400);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('is a conflict when the reference is of a customer with several accounts', async () => {
+    const payer = await party();
+    await party(payer.customerId);
+    const nationalId = `NID-77${parties - 1}00`;
+    const { notified } = await reportedWithout(({ own }) => ({
+      BillRefNumber: nationalId,
+      MSISDN: digits(own),
+    }));
+    expect(notified).toMatchObject({ outcome: 'conflict', flags: ['other_account'] });
+  });
+
+  it.each<[string, (parties: { payer: Party; own: Party }) => Record<string, unknown>]>([
+    ['a stranger paid', () => ({ MSISDN: '254799999999' })],
+    ['the account’s own customer paid', ({ own }) => ({ MSISDN: digits(own) })],
+    ['the reference is one slip away from the account', ({ own }) => ({ BillRefNumber: slipOf(own) })],
+  ])('is linked without flags when %s', async (_what, fields) => {
+    const { notified, manual } = await reportedWithout(fields);
+    expect(notified).toMatchObject({ outcome: 'linked', flags: [], paymentId: manual.id });
+  });
+
+  it('is linked when it is on one of several accounts of the customer who paid', async () => {
+    const own = await party();
+    const second = await party(own.customerId);
+    const sent = notification({ BillRefNumber: 'MY PUMP', MSISDN: digits(own) });
+    const token = await service.signInAs('agent');
+    const body = {
+      accountId: second.id,
+      amount: 400,
+      paymentMethodId: MOBILE_MONEY,
+      transactionRef: sent.TransID,
+    };
+    expect((await service.call('POST', '/payments', body, { token })).status).toBe(201);
+    expect(accepted(await notify(service, sent)).outcome).toBe('linked');
+  });
+
+  it('is linked and flagged when finance recorded it and another customer’s phone paid', async () => {
+    const { notified } = await reportedWithout(({ payer }) => ({ MSISDN: digits(payer) }), 'finance');
+    expect(notified).toMatchObject({ outcome: 'linked', flags: ['other_account'] });
+  });
+});
+
 describe('a transaction whose payment was reversed', () => {
   const reversed = async () => {
     const account = await newAccount(service);
@@ -668,6 +777,35 @@ describe('a transaction whose payment was reversed', () => {
     expect(accepted(await notify(service, sent)).paymentId).toBe(again.body.data.id);
     expect(await paymentOf(paymentId)).toMatchObject({ status: 'reversed' });
   });
+
+  it('is refused to everybody while a manual payment of an earlier version stands beside it', async () => {
+    const { sent, account, record } = await reversed();
+    const standing = await pay(service, account.id, 400, { transactionRef: `OLD${sent.TransID}` });
+    await asEarlierVersion(sql`
+      update payments set transaction_ref = ${sent.TransID}, reference_key = ${sent.TransID} where id = ${standing.id}`);
+    for (const role of ['agent', 'finance', 'admin']) {
+      for (const paymentMethodId of [MOBILE_MONEY, CASH, 3]) {
+        const refused = await record(role, { paymentMethodId });
+        expect(refused.status, refused.text).toBe(409);
+        expect(refused.body.error).toMatchObject({
+          code: 'DUPLICATE_ENTRY',
+          details: { field: 'transactionRef', id: standing.id },
+        });
+      }
+    }
+    expect((await accountNow(service, account.id)).paid).toBe(400);
+    await reverse(service, standing.id);
+    expect((await record('finance')).status).toBe(201);
+    await expectBooksToBalance(service.context);
+  });
+
+  /** Writes past the triggers, which the earlier version did not have. */
+  async function asEarlierVersion(statement: ReturnType<typeof sql>) {
+    await service.context.db.transaction().execute(async (tx) => {
+      await sql`set local session_replication_role = replica`.execute(tx);
+      await statement.execute(tx);
+    });
+  }
 
   it('is refused to other ways of recording it by the database itself', async () => {
     const { sent, account } = await reversed();

@@ -577,7 +577,7 @@ export interface paths {
         put?: never;
         /**
          * Record a payment that was received
-         * @description Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit. A transaction that the provider has reported is DUPLICATE_ENTRY; where its payment was reversed, those who may assign payments can record it again with the reported amount.
+         * @description Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit. A transaction that the provider has reported, by a notification or a line of an uploaded statement, is DUPLICATE_ENTRY: a missing line is imported with its statement. Where its payment was reversed, those who may assign payments can record it again with the reported amount, while no other payment stands under the reference.
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
@@ -725,7 +725,7 @@ export interface paths {
         };
         /**
          * What the provider posted, and what each notification led to
-         * @description The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another account, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. `filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. `filter[status]=pending`: will be retried.
+         * @description The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another account, or an unreadable reference that suggests another customer, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. Lines of a provider statement are posted in the same way. `filter[flags][contains]=payment_reversed`: its manual payment was reversed before an upgrade. `filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. `filter[status]=pending`: will be retried.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
@@ -1008,8 +1008,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Compare a statement with the books anew, as they have changed
-         * @description Needs the permission `reconciliations:create`: admin, manager, finance.
+         * Match the statement again
+         * @description Before a line is compared with a manual payment, it is posted as the notification would be: the payment is linked to the transaction, or the line is in conflict and finance resolves the notification.
+         *
+         *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
         post: operations["postReconciliationsStatementsByIdMatch"];
         delete?: never;
@@ -3620,6 +3622,10 @@ export interface components {
          *           "lines": 1,
          *           "total": 2400
          *         },
+         *         "conflict": {
+         *           "lines": 0,
+         *           "total": 0
+         *         },
          *         "amount_differs": {
          *           "lines": 0,
          *           "total": 0
@@ -3692,6 +3698,11 @@ export interface components {
             /** @description Lines of each result and what they sum up to; withdrawals are negative. */
             results: {
                 matched: {
+                    lines: number;
+                    /** @description In units of the currency. */
+                    total: number;
+                };
+                conflict: {
                     lines: number;
                     /** @description In units of the currency. */
                     total: number;
@@ -3775,7 +3786,7 @@ export interface components {
         ProviderStatementLine: {
             id: number;
             lineNumber: number | null;
-            result: ("matched" | "amount_differs" | "missing_in_books" | "reversed_in_books" | "reversed_at_provider" | "missing_at_provider" | "other" | "repeated" | "contradictory" | "unreadable") | null;
+            result: ("matched" | "conflict" | "amount_differs" | "missing_in_books" | "reversed_in_books" | "reversed_at_provider" | "missing_at_provider" | "other" | "repeated" | "contradictory" | "unreadable") | null;
             problem: string | null;
             receipt: string | null;
             completedAt: string | null;
@@ -8809,6 +8820,10 @@ export interface operations {
                      *               "lines": 1,
                      *               "total": 2400
                      *             },
+                     *             "conflict": {
+                     *               "lines": 0,
+                     *               "total": 0
+                     *             },
                      *             "amount_differs": {
                      *               "lines": 0,
                      *               "total": 0
@@ -8940,6 +8955,10 @@ export interface operations {
                      *             "lines": 1,
                      *             "total": 2400
                      *           },
+                     *           "conflict": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
                      *           "amount_differs": {
                      *             "lines": 0,
                      *             "total": 0
@@ -9051,6 +9070,10 @@ export interface operations {
                      *             "lines": 1,
                      *             "total": 2400
                      *           },
+                     *           "conflict": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
                      *           "amount_differs": {
                      *             "lines": 0,
                      *             "total": 0
@@ -9129,7 +9152,7 @@ export interface operations {
                  */
                 "filter[lineNumber]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[result][op]=value, ops eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, amount_differs, missing_in_books, reversed_in_books, reversed_at_provider, missing_at_provider, other, repeated, contradictory, unreadable.
+                 * @description filter[result][op]=value, ops eq, ne, in, nin, isnull; filter[result]=value means eq. Values: matched, conflict, amount_differs, missing_in_books, reversed_in_books, reversed_at_provider, missing_at_provider, other, repeated, contradictory, unreadable.
                  * @example {}
                  */
                 "filter[result]"?: components["schemas"]["EnumFilter"];
@@ -9315,6 +9338,10 @@ export interface operations {
                      *             "lines": 1,
                      *             "total": 2400
                      *           },
+                     *           "conflict": {
+                     *             "lines": 0,
+                     *             "total": 0
+                     *           },
                      *           "amount_differs": {
                      *             "lines": 0,
                      *             "total": 0
@@ -9435,6 +9462,10 @@ export interface operations {
                      *           "matched": {
                      *             "lines": 1,
                      *             "total": 2400
+                     *           },
+                     *           "conflict": {
+                     *             "lines": 0,
+                     *             "total": 0
                      *           },
                      *           "amount_differs": {
                      *             "lines": 0,
@@ -9560,6 +9591,10 @@ export interface operations {
                      *           "matched": {
                      *             "lines": 1,
                      *             "total": 2400
+                     *           },
+                     *           "conflict": {
+                     *             "lines": 0,
+                     *             "total": 0
                      *           },
                      *           "amount_differs": {
                      *             "lines": 0,

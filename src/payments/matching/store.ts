@@ -64,6 +64,14 @@ export async function findOpenAccounts(db: Db, accountIds: number[]): Promise<Se
   return new Set(rows.map(({ id }) => id));
 }
 
+/** The customers of those of the accounts that exist and on which a payment may still be expected. */
+export async function findCustomersOf(tx: Tx, accountIds: readonly number[]): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select distinct a.customer_id as id from accounts a
+    where a.id = any(${[...accountIds]}::bigint[]) and ${IS_OPEN}`.execute(tx);
+  return rows.map(({ id }) => id);
+}
+
 /** An open account that was assigned to the same reference from another payer, or to the same payer with another. */
 export interface Relative {
   accountId: number;

@@ -1,3 +1,4 @@
+import { nearAccountNumbers } from '../../accounts/account-number.ts';
 import type { PlainDate } from '../../core/dates.ts';
 import { foldForSearch } from '../../customers/rules.ts';
 import type { CONFIDENCES } from '../schema.ts';
@@ -86,6 +87,16 @@ export function clueOfCandidate(candidate: Candidate, accountNumber: string): Cl
 
 export function clueOfNearNumber(accountId: number): Clue {
   return { accountId, kind: 'near_number', reason: 'the reference is one slip away from the account number' };
+}
+
+/**
+ * The accounts that a report without a match points to, by the clues that are worth at least a medium confidence: what was
+ * typed; else whose phone paid and what is one slip away from what was typed. Those of a slip need not exist.
+ */
+export function suggestedAccountIds(candidates: readonly Candidate[], billRef: string | null): number[] {
+  const typed = candidates.filter(({ method }) => method !== 'payer_phone');
+  const exact = (typed.length > 0 ? typed : candidates).map(({ accountId }) => accountId);
+  return typed.length > 0 ? exact : [...exact, ...nearAccountNumbers(billRef ?? '')];
 }
 
 export function clueOfRelative(

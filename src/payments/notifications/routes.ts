@@ -22,7 +22,9 @@ export function notificationRoutes(api: Api, context: Context): void {
         summary: 'What the provider posted, and what each notification led to',
         description:
           'The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another ' +
-          'account, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. ' +
+          'account, or an unreadable reference that suggests another customer, where the recorder may not assign payments; two ' +
+          'manual payments) and credits nothing until it is resolved. Lines of a provider statement are posted in the same way. ' +
+          '`filter[flags][contains]=payment_reversed`: its manual payment was reversed before an upgrade. ' +
           '`filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: ' +
           'the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. ' +
           '`filter[status]=pending`: will be retried.',
