@@ -15,7 +15,7 @@ import type { AccountRow, Posting, PostingRows } from '../ledger/rules.ts';
 import { findExistingAccounts, tryLockAccounts } from '../ledger/store.ts';
 import { findPaymentMethods } from '../payment-methods/store.ts';
 import { decideMatch, type Match, NO_MATCH, type Readings, readReference } from './matching/rules.ts';
-import { findCandidates, findCustomersOf } from './matching/store.ts';
+import { findCandidates, findCustomersOf, findRelatives } from './matching/store.ts';
 import { suggestedAccountIds } from './matching/suggestion-rules.ts';
 import {
   type Facts,
@@ -198,7 +198,8 @@ async function findSuggestedCustomers(
     if (!('report' in item.receipt) || match?.accountId !== null) continue;
     const { payments } = transactions.get(item.reference ?? '') ?? NOTHING_KNOWN;
     if (!payments.some(({ provider, account_id: id }) => provider === null && id !== null)) continue;
-    const accountIds = suggestedAccountIds(match.candidates, item.receipt.report.billRef);
+    const [relatives = []] = item.readings ? await findRelatives(tx, [item.readings]) : [];
+    const accountIds = suggestedAccountIds(match.candidates, relatives, item.receipt.report.billRef);
     if (accountIds.length > 0) suggested.set(item, await findCustomersOf(tx, accountIds));
   }
   return suggested;

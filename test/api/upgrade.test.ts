@@ -1,31 +1,246 @@
 import { sql } from 'kysely';
-import { afterEach, expect, it } from 'vitest';
-import { newAccount, pay, useService } from '../harness.ts';
+import { afterEach, describe, expect, it } from 'vitest';
+import { inSnapshot } from '../../src/core/db.ts';
+import { readMigrations } from '../../src/database.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
+import { checkLaws } from '../../src/proof/store.ts';
+import { expectBooksToBalance } from '../books.ts';
+import { accountNow, newAccount, notification, notify, pay, reverse, useService } from '../harness.ts';
 
 const service = useService();
 
-afterEach(async () => {
-  await sql`alter table accounts drop column if exists added`.execute(service.context.db);
-  await sql`alter table payments drop column if exists added`.execute(service.context.db);
+describe('the service', () => {
+  afterEach(async () => {
+    await sql`alter table accounts drop column if exists added`.execute(service.context.db);
+    await sql`alter table payments drop column if exists added`.execute(service.context.db);
+  });
+
+  it('goes on while a newer version changes the tables under its named statements', async () => {
+    const account = await newAccount(service);
+    const look = async () => {
+      const answers = await Promise.all([
+        ...Array.from({ length: 10 }, () => service.call('GET', `/accounts/${account.id}`)),
+        ...Array.from({ length: 10 }, () =>
+          service.call('GET', `/accounts?customerId=${account.customerId}`),
+        ),
+        ...Array.from({ length: 10 }, () => service.call('GET', `/accounts/${account.id}/payments`)),
+      ]);
+      return answers.map(({ status }) => status).filter((status) => status !== 200);
+    };
+    // Each connection of the pool has named its statements.
+    await Promise.all(Array.from({ length: 20 }, () => pay(service, account.id, 1)));
+    expect(await look()).toEqual([]);
+    await sql`alter table accounts add column added text`.execute(service.context.db);
+    await sql`alter table payments add column added text`.execute(service.context.db);
+    expect(await look()).toEqual([]);
+    for (let i = 0; i < 20; i++) await pay(service, account.id, 1);
+    const { body } = await service.call('GET', `/accounts/${account.id}`);
+    expect(body.data.paid).toBe(40);
+  });
 });
 
-it('goes on while a newer version changes the tables under its named statements', async () => {
-  const account = await newAccount(service);
-  const look = async () => {
-    const answers = await Promise.all([
-      ...Array.from({ length: 10 }, () => service.call('GET', `/accounts/${account.id}`)),
-      ...Array.from({ length: 10 }, () => service.call('GET', `/accounts?customerId=${account.customerId}`)),
-      ...Array.from({ length: 10 }, () => service.call('GET', `/accounts/${account.id}/payments`)),
-    ]);
-    return answers.map(({ status }) => status).filter((status) => status !== 200);
-  };
-  // Each connection of the pool has named its statements.
-  await Promise.all(Array.from({ length: 20 }, () => pay(service, account.id, 1)));
-  expect(await look()).toEqual([]);
-  await sql`alter table accounts add column added text`.execute(service.context.db);
-  await sql`alter table payments add column added text`.execute(service.context.db);
-  expect(await look()).toEqual([]);
-  for (let i = 0; i < 20; i++) await pay(service, account.id, 1);
-  const { body } = await service.call('GET', `/accounts/${account.id}`);
-  expect(body.data.paid).toBe(40);
+describe('0018_statement_reports', () => {
+  const CASH = 2;
+
+  /** Writes rows as an earlier version left them, past the triggers of this one. */
+  async function asEarlierVersion(...statements: ReturnType<typeof sql>[]) {
+    await service.context.db.transaction().execute(async (tx) => {
+      await sql`set local session_replication_role = replica`.execute(tx);
+      for (const statement of statements) await statement.execute(tx);
+    });
+  }
+
+  async function brokenLaws(): Promise<string[]> {
+    const findings = await inSnapshot(service.context.db, checkLaws);
+    return findings.flatMap(({ law, breachCount }) => (breachCount > 0 ? [law] : []));
+  }
+
+  async function notificationOf(reference: string) {
+    const { body } = await service.call(
+      'GET',
+      `/notifications?filter[transactionRef]=${reference}&filter[outcome][ne]=differs`,
+    );
+    expect(body.data).toHaveLength(1);
+    return body.data[0];
+  }
+
+  const paymentOf = async (id: number) => (await service.call('GET', `/payments/${id}`)).body.data;
+  const giveReference = (paymentId: number, reference: string) => sql`
+    update payments set transaction_ref = ${reference}, reference_key = ${reference} where id = ${paymentId}`;
+  let references = 0;
+
+  /** A manual payment that the earlier version let be recorded under the reference of a reversed one. */
+  async function recordedBeside(
+    accountId: number,
+    reference: string,
+    amount: number,
+    paymentMethodId = CASH,
+  ) {
+    references += 1;
+    const fields = { transactionRef: `BEFORE${references}`, paymentMethodId };
+    const { id } = await pay(service, accountId, amount, fields);
+    await asEarlierVersion(giveReference(id, reference));
+    return id;
+  }
+
+  /** A transaction of 400 whose provider payment was reversed. */
+  async function reversedTransaction(accountNumber: string) {
+    const sent = notification({ BillRefNumber: accountNumber });
+    const { paymentId } = (await notify(service, sent)).body.data;
+    await reverse(service, paymentId);
+    return { reference: sent.TransID, reversedId: paymentId };
+  }
+
+  /** A transaction of 400 whose notification is linked to a manual payment that was reversed. */
+  async function reversedLink(accountId: number, accountNumber: string) {
+    references += 1;
+    const reference = `LINKED${references}`;
+    const manual = await pay(service, accountId, 400, { transactionRef: `${reference}X` });
+    await reverse(service, manual.id);
+    const sent = notification({ TransID: reference, BillRefNumber: accountNumber });
+    await asEarlierVersion(
+      giveReference(manual.id, reference),
+      sql`update payments set provider = 'mobilemoney', provider_trans_id = ${reference}, match_method = 'hand_entry'
+        where id = ${manual.id}`,
+      sql`insert into notifications (provider, raw_body, trans_id, content_hash, amount_minor, trans_time,
+          business_short_code, bill_ref, payer, flags, status, outcome, payment_id, attempts, processed_at)
+        values ('mobilemoney', ${JSON.stringify(sent)}, ${reference}, ${Buffer.from(reference)}, 40000, now(), '600638',
+          ${accountNumber}, '254700000000', '{other_method}', 'processed', 'linked', ${manual.id}, 1, now())`,
+    );
+    return { reference, reversedId: manual.id };
+  }
+
+  async function upgrade() {
+    const migrations = await readMigrations();
+    const migration = migrations['0018_statement_reports'] ?? expect.fail();
+    await service.context.db.transaction().execute((tx) => migration.up(tx));
+  }
+
+  it('gives a transaction to the one manual payment of its amount beside a reversed payment', async () => {
+    const { id: accountId, accountNumber } = await newAccount(service);
+    const provider = await reversedTransaction(accountNumber);
+    const link = await reversedLink(accountId, accountNumber);
+    const manualIds: number[] = [];
+    for (const { reference } of [provider, link])
+      manualIds.push(await recordedBeside(accountId, reference, 400));
+    expect(await brokenLaws()).toEqual(['references_once', 'notifications']);
+    await upgrade();
+    await expectBooksToBalance(service.context);
+
+    for (const [at, { reference, reversedId }] of [provider, link].entries()) {
+      const manualId = manualIds[at] ?? 0;
+      expect(await notificationOf(reference)).toMatchObject({ outcome: 'linked', paymentId: manualId });
+      expect(await paymentOf(manualId)).toMatchObject({ status: 'matched', matchMethod: 'hand_entry' });
+      const audit = await service.call(
+        'GET',
+        `/audit?filter[action]=payment.link&filter[resourceId]=${manualId}`,
+      );
+      expect(audit.body.data[0].after).toEqual({ matchMethod: 'hand_entry', transId: reference });
+      const repeat = await notify(service, notification({ TransID: reference, BillRefNumber: 'again' }));
+      expect(repeat.body.data.outcome).toBe('differs');
+      const again = { accountId, amount: 400, paymentMethodId: 3, transactionRef: reference };
+      const refused = await service.call('POST', '/payments', again);
+      expect([refused.status, refused.body.error.details.id]).toEqual([409, manualId]);
+      expect(await paymentOf(reversedId)).toMatchObject({ status: 'reversed' });
+    }
+    expect((await accountNow(service, accountId)).paid).toBe(800);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('leaves several manual payments, and one of another amount, to finance', async () => {
+    const { id: accountId, accountNumber } = await newAccount(service);
+    const two = await reversedTransaction(accountNumber);
+    const chosen = await recordedBeside(accountId, two.reference, 400);
+    await recordedBeside(accountId, two.reference, 300, 3);
+    const other = await reversedLink(accountId, accountNumber);
+    const otherId = await recordedBeside(accountId, other.reference, 250);
+    await upgrade();
+    await expectBooksToBalance(service.context);
+
+    const conflict = await notificationOf(two.reference);
+    expect(conflict).toMatchObject({ outcome: 'conflict', paymentId: null, conflictingPaymentId: chosen });
+    expect(await resolve(conflict.id, chosen)).toMatchObject({ outcome: 'linked', paymentId: chosen });
+    const ofOther = await notificationOf(other.reference);
+    expect(ofOther).toMatchObject({ outcome: 'conflict', conflictingPaymentId: otherId });
+    expect(await resolve(ofOther.id, null)).toMatchObject({ outcome: 'matched' });
+    expect((await accountNow(service, accountId)).paid).toBe(800);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('asks finance about a notification that is linked to a reversed manual payment, and posts it when told', async () => {
+    const { id: accountId, accountNumber } = await newAccount(service);
+    const { reference, reversedId } = await reversedLink(accountId, accountNumber);
+    expect(await brokenLaws()).toEqual(['notifications']);
+    await upgrade();
+    await expectBooksToBalance(service.context);
+
+    const conflict = await notificationOf(reference);
+    expect(conflict).toMatchObject({
+      outcome: 'conflict',
+      flags: ['other_method', 'payment_reversed'],
+      paymentId: null,
+      conflictingPaymentId: reversedId,
+    });
+    const record = { accountId, amount: 400, paymentMethodId: 3, transactionRef: reference };
+    expect((await service.call('POST', '/payments', record)).status).toBe(409);
+    expect(await resolve(conflict.id, null)).toMatchObject({ outcome: 'matched', flags: [] });
+    expect((await accountNow(service, accountId)).paid).toBe(400);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('leaves what is right as it is, also when it runs beside right rows', async () => {
+    const { id: accountId, accountNumber } = await newAccount(service);
+    const reversedAlone = await reversedTransaction(accountNumber);
+    const sent = notification({ BillRefNumber: accountNumber });
+    const manual = await pay(service, accountId, 400, { transactionRef: sent.TransID });
+    await notify(service, sent);
+    const before = [await notificationOf(reversedAlone.reference), await notificationOf(sent.TransID)];
+    await upgrade();
+    expect([await notificationOf(reversedAlone.reference), await notificationOf(sent.TransID)]).toEqual(
+      before,
+    );
+    expect(before.map(({ outcome }) => outcome)).toEqual(['matched', 'linked']);
+    expect(await paymentOf(manual.id)).toMatchObject({ matchMethod: 'hand_entry' });
+    await expectBooksToBalance(service.context);
+  });
+
+  it('compares statements again whose lines matched manual payments by the reference alone', async () => {
+    const [meant, other] = [await newAccount(service), await newAccount(service)];
+    const reference = 'OLDLINE1';
+    const body = { accountId: other.id, amount: 400, paymentMethodId: 1, transactionRef: reference };
+    await service.call('POST', '/payments', body, { token: await service.signInAs('agent') });
+    const file = [
+      'Receipt No.,Completion Time,Transaction Status,Paid In,A/C No.',
+      `${reference},02-11-2025 10:15:30,Completed,400.00,${meant.accountNumber}`,
+      '',
+    ];
+    const headers = { 'content-type': 'text/csv' };
+    const upload = await service.call('POST', '/reconciliations/statements', file.join('\n'), { headers });
+    const statement = async () =>
+      (await service.call('GET', `/reconciliations/statements/${upload.body.data.id}`)).body.data;
+    await expect.poll(async () => (await statement()).status).toBe('done');
+    await asEarlierVersion(
+      sql`delete from notifications where trans_id = ${reference}`,
+      sql`update provider_statement_lines set result = 'matched' where receipt = ${reference}`,
+      sql`update provider_statement_totals set result = 'matched' where result = 'conflict'`,
+      sql`update provider_statements set progressed_at = now() - interval '1 hour'`,
+    );
+    expect(await brokenLaws()).toEqual(['statement_lines']);
+    await upgrade();
+    await expectBooksToBalance(service.context);
+    expect((await statement()).status).toBe('matching');
+    await runMinuteJobs(service.context, service.parts.log);
+    expect((await statement()).results).toMatchObject({
+      matched: { lines: 0 },
+      conflict: { lines: 1, total: 400 },
+    });
+    expect(await notificationOf(reference)).toMatchObject({ outcome: 'conflict', flags: ['other_account'] });
+    await expectBooksToBalance(service.context);
+  });
+
+  async function resolve(id: number, paymentId: number | null) {
+    const answer = await service.call('POST', `/notifications/${id}/resolve`, { paymentId, reason: 'asked' });
+    expect(answer.status, answer.text).toBe(200);
+    return answer.body.data;
+  }
 });

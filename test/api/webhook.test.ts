@@ -621,7 +621,8 @@ describe('a manual payment whose transaction is reported without a readable refe
     role = 'agent',
   ) => {
     const [payer, own] = [await party(), await party()];
-    const sent = notification({ BillRefNumber: 'MY PUMP', ...fields({ payer, own }) });
+    const stranger = { MSISDN: `25475500${String(parties).padStart(4, '0')}` };
+    const sent = notification({ BillRefNumber: 'MY PUMP', ...stranger, ...fields({ payer, own }) });
     const body = {
       accountId: own.id,
       amount: 400,
@@ -700,6 +701,15 @@ describe('a manual payment whose transaction is reported without a readable refe
   ])('is linked without flags when %s', async (_what, fields) => {
     const { notified, manual } = await reportedWithout(fields);
     expect(notified).toMatchObject({ outcome: 'linked', flags: [], paymentId: manual.id });
+  });
+
+  it('is a conflict when money of the same payer was assigned to another customer before', async () => {
+    const payer = await party();
+    const sent = { MSISDN: '254755999999', TransAmount: '400' };
+    const { paymentId } = accepted(await notify(service, { ...sent, BillRefNumber: 'HOUSE' }));
+    await service.call('POST', `/payments/${paymentId}/assign`, { accountId: payer.id });
+    const { notified } = await reportedWithout(() => sent);
+    expect(notified).toMatchObject({ outcome: 'conflict', flags: ['other_account'] });
   });
 
   it('is linked when it is on one of several accounts of the customer who paid', async () => {

@@ -7,6 +7,7 @@ import { fetchPage } from '../../core/list-page.ts';
 import type { ListPlan } from '../../core/list-query.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
 import { type Candidate, MASK_END_LENGTH, type MaskedNumber, type Readings } from './rules.ts';
+import type { Relative } from './suggestion-rules.ts';
 
 /** Of one reading; a customer with more accounts is found all the same. */
 const MAX_CANDIDATES = 20;
@@ -70,13 +71,6 @@ export async function findCustomersOf(tx: Tx, accountIds: readonly number[]): Pr
     select distinct a.customer_id as id from accounts a
     where a.id = any(${[...accountIds]}::bigint[]) and ${IS_OPEN}`.execute(tx);
   return rows.map(({ id }) => id);
-}
-
-/** An open account that was assigned to the same reference from another payer, or to the same payer with another. */
-export interface Relative {
-  accountId: number;
-  kind: 'learned_reference' | 'learned_payer';
-  assignedOn: PlainDate;
 }
 
 /** For each of the readings the newest assignments that share one half of them. */

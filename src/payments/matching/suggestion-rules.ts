@@ -49,6 +49,13 @@ export interface Clue {
   reason: string;
 }
 
+/** An open account that was assigned to the same reference from another payer, or to the same payer with another. */
+export interface Relative {
+  accountId: number;
+  kind: 'learned_reference' | 'learned_payer';
+  assignedOn: PlainDate;
+}
+
 export interface Holder {
   accountNumber: string;
   customerName: string;
@@ -90,20 +97,25 @@ export function clueOfNearNumber(accountId: number): Clue {
 }
 
 /**
- * The accounts that a report without a match points to, by the clues that are worth at least a medium confidence: what was
- * typed; else whose phone paid and what is one slip away from what was typed. Those of a slip need not exist.
+ * The accounts that a report without a match points to, by each clue of its reference or its payer's number that alone
+ * gives a medium confidence. What was typed counts first; then whose phone paid, where staff assigned the payer's money,
+ * and what is one slip away from what was typed. Accounts of a slip need not exist.
  */
-export function suggestedAccountIds(candidates: readonly Candidate[], billRef: string | null): number[] {
+export function suggestedAccountIds(
+  candidates: readonly Candidate[],
+  relatives: readonly Relative[],
+  billRef: string | null,
+): number[] {
   const typed = candidates.filter(({ method }) => method !== 'payer_phone');
-  const exact = (typed.length > 0 ? typed : candidates).map(({ accountId }) => accountId);
-  return typed.length > 0 ? exact : [...exact, ...nearAccountNumbers(billRef ?? '')];
+  if (typed.length > 0) return typed.map(({ accountId }) => accountId);
+  const learned = relatives.filter(({ kind }) => kind === 'learned_payer');
+  return [
+    ...[...candidates, ...learned].map(({ accountId }) => accountId),
+    ...nearAccountNumbers(billRef ?? ''),
+  ];
 }
 
-export function clueOfRelative(
-  accountId: number,
-  kind: 'learned_reference' | 'learned_payer',
-  assignedOn: PlainDate,
-): Clue {
+export function clueOfRelative({ accountId, kind, assignedOn }: Relative): Clue {
   const what =
     kind === 'learned_payer'
       ? 'the same payer with another reference'

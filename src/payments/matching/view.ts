@@ -72,7 +72,7 @@ async function suggestFor({ db, config }: Context, log: Log, sent: Sent[]): Prom
   const clues: Clue[][] = sent.map((_, index) => [
     ...(candidates[index] ?? []).map((found) => clueOfCandidate(found, formatAccountNumber(found.accountId))),
     ...(near[index] ?? []).filter((id) => openNear.has(id)).map(clueOfNearNumber),
-    ...(relatives[index] ?? []).map((found) => clueOfRelative(found.accountId, found.kind, found.assignedOn)),
+    ...(relatives[index] ?? []).map(clueOfRelative),
   ]);
   const accountIds = clues.map((own, index) => [
     ...new Set([
