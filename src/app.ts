@@ -35,7 +35,7 @@ import { payPlanRoutes } from './pay-plans/routes.ts';
 import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { notificationRoutes } from './payments/notifications/routes.ts';
 import { webhookRoutes } from './payments/notifications/webhook-routes.ts';
-import { openReceiptQueue } from './payments/receipt-commands.ts';
+import { openReceiptQueue } from './payments/receipts/commands.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { createPrinter } from './printing/printer.ts';
 import { productRoutes } from './products/routes.ts';

@@ -10,7 +10,7 @@ const SRC = join(import.meta.dirname, '..', 'src');
  * Which feature may know which other, and why.
  * - accounts copies the terms of a pay plan and asks whether a product is sold and an employee sells;
  * - money events are posted to the ledger;
- * - payments are posted to accounts, under a payment method, and matched by customers' national ids;
+ * - payments are posted to accounts, and matched by customers' national ids;
  * - credit leaves accounts by a payment method, and is refused where a payment is;
  * - statements tell an account's story from its terms and its money;
  * - a provider's statement is taken in as the notifications that were lost, and proves payments in batches
@@ -26,7 +26,7 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   credit: ['accounts', 'ledger', 'payment-methods', 'payments'],
   invoices: ['accounts'],
   kyc: ['customers'],
-  payments: ['accounts', 'customers', 'ledger', 'payment-methods'],
+  payments: ['accounts', 'customers', 'ledger'],
   'provider-statements': ['payment-methods', 'payments', 'reconciliations', 'users'],
   reports: ['accounts'],
   statements: ['accounts', 'ledger', 'pay-plans'],

@@ -16,10 +16,10 @@ import { type NewEntry, writePostings } from './store.ts';
 
 // The way of a payment (drawn in README.md):
 //   payments/routes.ts reads the request; for a provider, payments/notifications/ and its file in payments/providers/ do.
-//   payments/receipt-commands.ts takes the receipts of many requests into one batch, one transaction:
-//   1 claim   payments/receipt-store.ts  references and keys, and what is known of them
+//   payments/receipts/commands.ts takes the receipts of many requests into one batch, one transaction:
+//   1 claim   payments/receipts/store.ts  references and keys, and what is known of them
 //   2 lock    ledger/store.ts            the accounts; what others hold leaves the batch
-//   3 decide  payments/receipt-rules.ts  what each receipt leads to
+//   3 decide  payments/receipts/rules.ts  what each receipt leads to
 //   4 write   accounts/commands.ts posts by `postAll`, which folds the movements (ledger/rules.ts) and writes payments,
 //             entries, books, notifications, audit rows and answers by one statement (ledger/store.ts)
 //   payments/view.ts shows the payment once the transaction is committed.

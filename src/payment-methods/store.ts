@@ -51,11 +51,6 @@ export function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethodR
   return db.selectFrom('payment_methods').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** All of them: a company has a handful. */
-export function findPaymentMethods(db: Db): Promise<PaymentMethodRow[]> {
-  return db.selectFrom('payment_methods').selectAll().execute();
-}
-
 /** The method of a code that every catalogue has. */
 export async function getMethodId(db: Db, code: string): Promise<number> {
   const method = await db

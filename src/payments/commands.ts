@@ -1,19 +1,15 @@
 import { postToAccounts } from '../accounts/commands.ts';
 import { audit } from '../core/audit.ts';
-import type { Batcher } from '../core/batching.ts';
-import { type Actor, type Context, readAmount, today } from '../core/context.ts';
+import type { Actor, Context } from '../core/context.ts';
 import { inTransaction, LostRace, type Tx } from '../core/db.ts';
 import { type AppError, illegalMove, notFound } from '../core/errors.ts';
-import type { KeptAnswer } from '../core/idempotency.ts';
 import type { LedgerEvent } from '../core/tables.ts';
 import type { AccountRow, LedgerLine, Movement } from '../ledger/rules.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
 import { forgetAssignment, learnAssignment } from './matching/commands.ts';
-import { decideAgain, findAccountsOfUndecided } from './receipt-commands.ts';
-import type { KeepAnswer, Receipt, Recorded } from './receipt-plan-rules.ts';
+import { decideAgain, findAccountsOfUndecided } from './receipts/commands.ts';
 import type { PaymentRow } from './rules.ts';
-import type { NewPayment } from './schema.ts';
 import {
   findPaymentRow,
   lockPayment,
@@ -23,33 +19,6 @@ import {
   setUnassigned,
   unlinkFromProvider,
 } from './store.ts';
-
-/** Where receipts of many requests are posted in batches. */
-export type ReceiptQueue = Batcher<Receipt, Recorded>;
-
-/**
- * Records money that was received and whose account is known.
- * @param keep the answer to keep under the key of the request; a repeat gets that answer.
- */
-export async function recordPayment(
-  context: Context,
-  queue: Pick<ReceiptQueue, 'submit'>,
-  actor: Actor,
-  body: NewPayment,
-  keep?: KeepAnswer,
-): Promise<{ payment: PaymentRow } | { replay: KeptAnswer }> {
-  const manual = {
-    actor,
-    accountId: body.accountId,
-    amountMinor: readAmount(body.amount, context.currency),
-    paymentMethodId: body.paymentMethodId,
-    transactionRef: body.transactionRef?.trim() ?? null,
-    paymentDate: body.paymentDate ?? today(context),
-  };
-  const recorded = await queue.submit({ manual, ...(keep && { keep }) });
-  if ('payment' in recorded || 'replay' in recorded) return recorded;
-  throw new Error('A manual payment leads to a payment.');
-}
 
 /** Gives unmatched money to the account that it belongs to. */
 export async function assignPayment(

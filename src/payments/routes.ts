@@ -6,14 +6,9 @@ import { notFound } from '../core/errors.ts';
 import { IdParams } from '../core/fields.ts';
 import { actorOf } from '../core/gate.ts';
 import { idempotencyKeyOf, repeatable, replay } from '../core/idempotency.ts';
-import {
-  assignPayment,
-  type ReceiptQueue,
-  recordPayment,
-  reversePayment,
-  unassignPayment,
-} from './commands.ts';
+import { assignPayment, reversePayment, unassignPayment } from './commands.ts';
 import { listUnmatched } from './matching/view.ts';
+import { type ReceiptQueue, recordPayment } from './receipts/commands.ts';
 import type { PaymentRow } from './rules.ts';
 import {
   AccountParams,

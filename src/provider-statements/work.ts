@@ -5,7 +5,7 @@ import { getMethodId } from '../payment-methods/store.ts';
 import { importReports } from '../payments/notifications/commands.ts';
 import { reportBy } from '../payments/notifications/rules.ts';
 import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
-import type { ReportedReceipt } from '../payments/receipt-rules.ts';
+import type { ReportedReceipt } from '../payments/receipts/rules.ts';
 import { makeBatch, resultOf } from '../reconciliations/commands.ts';
 import { lockPayments } from '../reconciliations/store.ts';
 import { findUser } from '../users/store.ts';

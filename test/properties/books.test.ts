@@ -17,7 +17,7 @@ import { refundCredit, transferCredit } from '../../src/credit/commands.ts';
 import type { AccountRow } from '../../src/ledger/rules.ts';
 import { assignPayment, reversePayment, unassignPayment } from '../../src/payments/commands.ts';
 import { receiveNotification, resolveConflict } from '../../src/payments/notifications/commands.ts';
-import type { ReportedReceipt } from '../../src/payments/receipt-rules.ts';
+import type { ReportedReceipt } from '../../src/payments/receipts/rules.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
 import { toStatement } from '../../src/statements/answers.ts';
 import { makeStatement } from '../../src/statements/store.ts';

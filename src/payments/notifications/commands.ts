@@ -5,16 +5,17 @@ import { changedNothing, inTransaction } from '../../core/db.ts';
 import { AppError, illegalMove, invalidField, notFound } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { lockAccounts } from '../../ledger/store.ts';
-import { lockPayments, type ReceiptQueue, reverseLocked } from '../commands.ts';
-import type { Receipt, Refusal } from '../providers/provider.ts';
+import { lockPayments, reverseLocked } from '../commands.ts';
+import type { NotificationResult, Refusal } from '../providers/provider.ts';
 import {
   decideStored,
   findAccountsOfUndecided,
   openReceiptQueue,
   postReceipts,
-} from '../receipt-commands.ts';
-import type { ReportedReceipt } from '../receipt-rules.ts';
-import { reportOf } from '../receipt-store.ts';
+  type ReceiptQueue,
+} from '../receipts/commands.ts';
+import type { ReportedReceipt } from '../receipts/rules.ts';
+import { reportOf } from '../receipts/store.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
 import { findManualPayments, lockReference } from '../store.ts';
 import type { Resolution } from './schema.ts';
@@ -41,7 +42,7 @@ export async function receiveNotification(
   log: Log,
   queue: Pick<ReceiptQueue, 'submit'>,
   report: ReportedReceipt,
-): Promise<Receipt | Refusal> {
+): Promise<NotificationResult | Refusal> {
   try {
     const recorded = await queue.submit({ report });
     if ('refusal' in recorded) {

@@ -5,7 +5,7 @@ import { type Minor, maxAmountMinor, parseMinor } from '../../core/money.ts';
 import { sha256 } from '../../core/secret.ts';
 import { amountRule } from '../../core/validation.ts';
 import type { PaymentProvider, SentPayment } from '../providers/provider.ts';
-import { OTHER_SHORT_CODE, type ReportedReceipt } from '../receipt-rules.ts';
+import { OTHER_SHORT_CODE, type ReportedReceipt } from '../receipts/rules.ts';
 import { referenceKey } from '../rules.ts';
 
 const MAX_TRANSACTION_ID_LENGTH = 64;

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../core/db.ts';
 import type { Page } from '../../core/envelope.ts';
 import { fetchPage } from '../../core/list-page.ts';
 import type { ListPlan } from '../../core/list-query.ts';
-import type { ReportedReceipt } from '../receipt-rules.ts';
+import type { ReportedReceipt } from '../receipts/rules.ts';
 import type { NotificationRow } from '../rules.ts';
 import { MAX_LISTED_BODY_LENGTH } from './schema.ts';
 

@@ -140,9 +140,9 @@ export const mobilemoney: PaymentProvider = {
   authenticate: authenticateCaller,
   read: readCall,
   readTime: (text) => parseCompactTime(text, EAST_AFRICA_TIME),
-  accept: (_sent, receipt) => ({
+  accept: (_sent, result) => ({
     contentType: JSON_TYPE,
-    body: { ...ok(receipt, 'Notification accepted.'), ...ACCEPTED },
+    body: { ...ok(result, 'Notification accepted.'), ...ACCEPTED },
   }),
   refuse(_sent, refusal) {
     // Whatever can be read is accepted, because the money has moved already.

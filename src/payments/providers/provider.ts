@@ -33,7 +33,7 @@ export interface PaymentProvider {
    */
   readTime?(text: string): Date | undefined;
   /** The answer to a notification that is stored. */
-  accept(sent: SentPayment, receipt: Receipt): ProviderAnswer;
+  accept(sent: SentPayment, result: NotificationResult): ProviderAnswer;
   /** The answer to a notification that is not posted. */
   refuse(sent: SentPayment | undefined, refusal: Refusal): ProviderAnswer;
   /** Where it asks before the money moves, at …/validation. */
@@ -62,7 +62,7 @@ export interface SentPayment {
 }
 
 /** What became of a notification: `pending` for one that is stored and will be tried again. */
-export interface Receipt {
+export interface NotificationResult {
   outcome: NotificationOutcome | 'pending';
   paymentId: number | null;
 }

@@ -1,14 +1,20 @@
 import { sql } from 'kysely';
-import { run, type Tx } from '../core/db.ts';
-import { providerNamed } from './providers/registry.ts';
+import { auditRow } from '../../core/audit.ts';
+import { run, type Tx } from '../../core/db.ts';
+import { answerRow } from '../../core/idempotency.ts';
+import type { Row } from '../../core/tables.ts';
+import type { Posting, PostingRows } from '../../ledger/rules.ts';
+import { providerNamed } from '../providers/registry.ts';
+import { type NotificationRow, type PaymentRow, referenceKey } from '../rules.ts';
 import type {
   KnownNotification,
   KnownPayment,
   KnownTransaction,
+  NewPayment,
   Outcome,
+  PaymentPlan,
   ReportedReceipt,
-} from './receipt-rules.ts';
-import { type NotificationRow, referenceKey } from './rules.ts';
+} from './rules.ts';
 
 /**
  * Takes the advisory locks of each receipt until the transaction ends, without waiting. They come before every other lock.
@@ -29,6 +35,11 @@ export async function claim(tx: Tx, keys: readonly (readonly string[])[]): Promi
     [JSON.stringify(keys)],
   );
   return rows.map(({ isFree }) => isFree);
+}
+
+/** All of them: a company has a handful. */
+export function findPaymentMethods(tx: Tx): Promise<Row<'payment_methods'>[]> {
+  return run(tx, 'select * from payment_methods', []);
 }
 
 /** Ids for new payments, ascending. */
@@ -170,4 +181,103 @@ function undecided(tx: Tx, reference: string, reversedId: number | null = null) 
     .where('trans_id', '=', referenceKey(reference))
     .where(sql<boolean>`(outcome = 'conflict' or outcome = 'linked' and payment_id = ${reversedId}::bigint)`)
     .orderBy('id');
+}
+
+/** The money event of a new payment, with all rows that belong to it. */
+export function postingOf(
+  { payment, report, flags, keep }: PaymentPlan,
+  paymentId: number,
+  now: Date,
+): Posting {
+  const { accountId, amountMinor, paymentMethodId, paymentDate: valueDate } = payment;
+  const { transactionRef } = payment;
+  const row = paymentRowOf(payment, paymentId, now);
+  return {
+    event: 'payment_received',
+    valueDate,
+    paymentId,
+    movements: accountId === null ? [] : [{ accountId, movement: { kind: 'money_in', amountMinor } }],
+    contra: [
+      { ledgerAccount: 'clearing', amountMinor, paymentMethodId },
+      ...(accountId === null ? [{ ledgerAccount: 'unmatched' as const, amountMinor: -amountMinor }] : []),
+    ],
+    rows: {
+      payments: [{ ...row, reversed_at: null, created_at: now, updated_at: now }],
+      audit_entries: [
+        auditRow(payment.actor, {
+          action: 'payment.record',
+          resource: 'payment',
+          resourceId: paymentId,
+          after: { accountId, amountMinor, paymentMethodId, transactionRef, valueDate },
+        }),
+      ],
+      ...(report && rowsOf(report, postedOutcome(payment, paymentId, flags), now)),
+      ...(keep && { idempotency_keys: [answerRow(keep.key, keep.status, keep.answerOf(row))] }),
+    },
+  };
+}
+
+/** The row of a report that is new; one that is stored already is updated instead. */
+export function rowsOf(report: ReportedReceipt, outcome: Outcome, now: Date): PostingRows {
+  return report.stored ? {} : { notifications: [notificationRow(report, outcome, now)] };
+}
+
+export function postedOutcome({ accountId }: NewPayment, paymentId: number, flags: string[]): Outcome {
+  return { outcome: accountId === null ? 'unmatched' : 'matched', paymentId, conflictPaymentId: null, flags };
+}
+
+/** The payment as it is read back. */
+export function paymentRowOf(payment: NewPayment, id: number, now: Date): PaymentRow {
+  const { transactionRef, provider } = payment;
+  return {
+    id,
+    account_id: payment.accountId,
+    amount_minor: Number(payment.amountMinor),
+    payment_method_id: payment.paymentMethodId,
+    transaction_ref: transactionRef,
+    reference_key: transactionRef === null ? null : referenceKey(transactionRef),
+    payment_date: payment.paymentDate,
+    status: payment.accountId === null ? 'unmatched' : 'matched',
+    source: payment.source,
+    match_method: payment.matchMethod,
+    match_reason: payment.matchReason,
+    provider: provider?.name ?? null,
+    provider_trans_id: provider?.transId ?? null,
+    reversed_at: null,
+    reversal_reason: null,
+    reconciliation_id: null,
+    reconciliation_date: null,
+    created_by: payment.actor.userId,
+    created_at: now.toISOString(),
+    updated_at: now.toISOString(),
+  };
+}
+
+/** The row of a report that was processed at once. */
+function notificationRow(
+  report: ReportedReceipt,
+  { outcome, paymentId, conflictPaymentId, flags }: Outcome,
+  processedAt: Date,
+): NonNullable<PostingRows['notifications']>[number] {
+  return {
+    provider: report.provider,
+    source: report.source,
+    provider_statement_id: report.providerStatementId,
+    raw_body: report.rawBody,
+    trans_id: report.transId,
+    content_hash: report.contentHash,
+    amount_minor: Number(report.amountMinor),
+    trans_time: report.transTime,
+    business_short_code: report.businessShortCode,
+    bill_ref: report.billRef,
+    payer: report.payer,
+    payer_name: report.payerName,
+    flags,
+    status: 'processed',
+    outcome,
+    payment_id: paymentId,
+    conflict_payment_id: conflictPaymentId,
+    attempts: 1,
+    processed_at: processedAt,
+  };
 }

@@ -1,60 +1,88 @@
-import { postAllToAccounts } from '../accounts/commands.ts';
-import { audit } from '../core/audit.ts';
-import { type Batcher, createBatcher, type ItemResult } from '../core/batching.ts';
-import type { Context } from '../core/context.ts';
-import { changedNothing, inTransaction, LostRace, type Tx, violatedUnique } from '../core/db.ts';
-import { type AppError, unavailable } from '../core/errors.ts';
+import { postAllToAccounts } from '../../accounts/commands.ts';
+import { audit } from '../../core/audit.ts';
+import { type Batcher, createBatcher, type ItemResult } from '../../core/batching.ts';
+import { type Actor, type Context, readAmount, today } from '../../core/context.ts';
+import { changedNothing, inTransaction, LostRace, type Tx, violatedUnique } from '../../core/db.ts';
+import { type AppError, unavailable } from '../../core/errors.ts';
 import {
   findAnswers,
   type IdempotencyKey,
+  type KeptAnswer,
   lockNameOf,
   readAnswer,
   stillRunning,
-} from '../core/idempotency.ts';
-import type { AccountRow, Posting, PostingRows } from '../ledger/rules.ts';
-import { findExistingAccounts, tryLockAccounts } from '../ledger/store.ts';
-import { findPaymentMethods } from '../payment-methods/store.ts';
-import { decideMatch, type Match, NO_MATCH, type Readings, readReference } from './matching/rules.ts';
-import { findCandidates, findCustomersOf, findRelatives } from './matching/store.ts';
-import { suggestedAccountIds } from './matching/suggestion-rules.ts';
+} from '../../core/idempotency.ts';
+import type { AccountRow, Posting, PostingRows } from '../../ledger/rules.ts';
+import { findExistingAccounts, tryLockAccounts } from '../../ledger/store.ts';
+import { decideMatch, type Match, NO_MATCH, type Readings, readReference } from '../matching/rules.ts';
+import { findCandidates, findCustomersOf, findRelatives } from '../matching/store.ts';
+import { suggestedAccountIds } from '../matching/suggestion-rules.ts';
+import { type NotificationRow, type PaymentRow, referenceKey } from '../rules.ts';
+import type { NewPayment } from '../schema.ts';
+import { linkToProvider, referenceLockName, unlinkFromProvider } from '../store.ts';
 import {
   type Facts,
-  type LinkPlan,
-  type PaymentPlan,
-  type Plan,
-  paymentRowOf,
-  planManual,
-  planReport,
-  postedOutcome,
-  postingOf,
-  type Receipt,
-  type Recorded,
-  reporterOf,
-  rowsOf,
-  withoutAccount,
-} from './receipt-plan-rules.ts';
-import {
+  type KeepAnswer,
   type KnownTransaction,
+  type LinkPlan,
   NOTHING_KNOWN,
   OTHER_METHOD,
   OTHER_SHORT_CODE,
   type Outcome,
+  type PaymentPlan,
+  type Plan,
+  planManual,
+  planReport,
   REPEATED_AFTER_REVERSAL,
+  type Receipt,
+  type Recorded,
   type ReportedReceipt,
-} from './receipt-rules.ts';
+  reporterOf,
+  withoutAccount,
+} from './rules.ts';
 import {
   addFlag,
   claim,
+  findPaymentMethods,
   findTransactions,
   findUndecided,
   lockUndecided,
   nextPaymentIds,
+  paymentRowOf,
+  postedOutcome,
+  postingOf,
   recordOutcome,
   reportOf,
+  rowsOf,
   tryLockPayments,
-} from './receipt-store.ts';
-import { type NotificationRow, referenceKey } from './rules.ts';
-import { linkToProvider, referenceLockName, unlinkFromProvider } from './store.ts';
+} from './store.ts';
+
+/** Where receipts of many requests are posted in batches. */
+export type ReceiptQueue = Batcher<Receipt, Recorded>;
+
+/**
+ * Records money that was received and whose account is known.
+ * @param keep the answer to keep under the key of the request; a repeat gets that answer.
+ */
+export async function recordPayment(
+  context: Context,
+  queue: Pick<ReceiptQueue, 'submit'>,
+  actor: Actor,
+  body: NewPayment,
+  keep?: KeepAnswer,
+): Promise<{ payment: PaymentRow } | { replay: KeptAnswer }> {
+  const manual = {
+    actor,
+    accountId: body.accountId,
+    amountMinor: readAmount(body.amount, context.currency),
+    paymentMethodId: body.paymentMethodId,
+    transactionRef: body.transactionRef?.trim() ?? null,
+    paymentDate: body.paymentDate ?? today(context),
+  };
+  const recorded = await queue.submit({ manual, ...(keep && { keep }) });
+  if ('payment' in recorded || 'replay' in recorded) return recorded;
+  throw new Error('A manual payment leads to a payment.');
+}
 
 /**
  * Posts money that was received: any number of receipts at once, whoever reports them.
