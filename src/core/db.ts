@@ -61,6 +61,8 @@ export const SESSION_TIMEOUTS_MS = {
 const QUERY_TIMEOUT_MARGIN_MS = SESSION_TIMEOUTS_MS.lock_timeout + 500;
 const CONNECT_TIMEOUT_MS = 3_000;
 const MOST_STALE_CONNECTIONS = 100;
+/** Short, because the transaction may have used most of the time that a request has. */
+const EXISTING_ID_TIMEOUT_MS = 1_000;
 
 /** How columns come: int8 as an exact number, a date as its text, a moment as ISO 8601 in UTC. */
 export const columnTypes: pg.CustomTypesConfig = {
@@ -210,11 +212,18 @@ export async function inTransaction<T>(
   }
 }
 
-/** Adds the id of the existing row to DUPLICATE_ENTRY. A failed transaction runs no further query, so this runs after it. */
+/**
+ * Adds the id of the existing row to DUPLICATE_ENTRY. A failed transaction runs no further query, so this runs after it.
+ * The refusal is certain without the id, so a failed or slow lookup only leaves the id out.
+ */
 async function withExistingId(db: Db, error: unknown): Promise<unknown> {
   if (!(error instanceof AppError) || !error.existing) return error;
-  const { rows } = await error.existing.execute(db);
-  if (rows[0]) error.details.id = rows[0].id;
+  const lookup = error.existing.execute(db).then(
+    ({ rows }) => rows[0]?.id,
+    () => undefined,
+  );
+  const id = await Promise.race([lookup, delay(EXISTING_ID_TIMEOUT_MS, undefined, { ref: false })]);
+  if (id !== undefined) error.details.id = id;
   return error;
 }
 

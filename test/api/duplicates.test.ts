@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { type Answer, newAccount, newCustomer, notify, pay, statementsOf, useService } from '../harness.ts';
 
 /** DUPLICATE_ENTRY names the row that is there already, so that a caller need not search for it. */
@@ -118,7 +118,21 @@ describe('DUPLICATE_ENTRY', () => {
     expect(detailsOf(again)).toEqual({ resource: 'user', field: 'email' });
   });
 
-  it('costs what is recorded no statement', async () => {
+  it.each<[string, () => Promise<never>]>([
+    ['fails', () => Promise.reject(new Error('timeout exceeded when trying to connect'))],
+    ['takes too long', () => new Promise(() => {})],
+  ])('has no id where the lookup of the existing row %s', async (_how, secondConnection) => {
+    const given = product();
+    await created('/products', given);
+    const { pool } = service.parts;
+    const client = await pool.connect();
+    const connect = vi.spyOn(pool, 'connect').mockImplementation(secondConnection);
+    connect.mockImplementationOnce(async () => client);
+    const answer = await service.call('POST', '/products', given).finally(() => connect.mockRestore());
+    expect(detailsOf(answer)).toEqual({ resource: 'product', field: 'sku' });
+  });
+
+  it('costs a recorded payment no further statement', async () => {
     const { id: accountId } = await newAccount(service);
     const first = await pay(service, accountId, 5, { transactionRef: 'quick' });
     const repeated = { accountId, amount: 5, paymentMethodId: 2, transactionRef: 'quick' };
