@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { foldCase, withoutInvisible } from './fold.ts';
+import { foldCase, foldVisible, hasVisible, withoutInvisible } from './fold.ts';
 
 const CODE_POINTS = Array.from({ length: 0x110000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
@@ -26,6 +26,12 @@ describe('foldCase', () => {
     ['a variation selector', '\ufe0f'],
     ['a zero-width space', '\u200b'],
     ['a tag character', '\u{e0041}'],
+    ['an interlinear annotation', '\ufff9'],
+    ['a noncharacter', '\uffff'],
+    ['an unassigned code point', '\u0378'],
+    ['a private-use character', '\ue000'],
+    ['a lone surrogate', '\ud800'],
+    ['a line break', '\n'],
   ])('drops %s', (_name, invisible) => {
     expect(foldCase(`RKT${invisible}QDM`)).toBe('RKTQDM');
   });
@@ -44,5 +50,24 @@ describe('foldCase', () => {
 
   it('leaves no invisible character', () => {
     expect(CODE_POINTS.filter((char) => withoutInvisible(foldCase(char)) !== foldCase(char))).toEqual([]);
+  });
+});
+
+describe('foldVisible', () => {
+  it('gives one text to all that differ in characters that nobody sees', () => {
+    const different = CODE_POINTS.filter(
+      (char) => !hasVisible(char) && foldVisible(`e${char}\u0301 1`) !== foldVisible('É1'),
+    );
+    expect(different).toEqual([]);
+    expect(CODE_POINTS.filter((char) => !hasVisible(char)).length).toBeGreaterThan(100_000);
+  });
+
+  it('leaves something of each text that shows something', () => {
+    expect(CODE_POINTS.filter((char) => hasVisible(char) && foldVisible(char) === '')).toEqual([]);
+  });
+
+  it('folds what it has folded to the same text', () => {
+    const texts = CODE_POINTS.flatMap((char) => [char, `e${char}`, `${char}\u0301`]);
+    expect(texts.filter((text) => foldVisible(foldVisible(text)) !== foldVisible(text))).toEqual([]);
   });
 });

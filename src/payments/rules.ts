@@ -1,13 +1,13 @@
-import { foldCase } from '../core/fold.ts';
+import { foldVisible } from '../core/fold.ts';
 import type { Row } from '../core/tables.ts';
 
 export type PaymentRow = Row<'payments'>;
 export type NotificationRow = Row<'notifications'>;
 
 /**
- * A transaction's reference as it is compared: without white space and invisible characters, letters of any case and
- * width as one. Providers print references in upper case; staff copy them out of messages with what surrounds them.
+ * A transaction's reference as it is compared: only what a reader can see of it, letters of any case and width as one.
+ * Providers print references in upper case; staff copy them out of messages with what surrounds them.
  */
 export function referenceKey(reference: string): string {
-  return foldCase(reference).replace(/\s/g, '');
+  return foldVisible(reference);
 }

@@ -1,6 +1,7 @@
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { invalidField } from '../core/errors.ts';
 import { PASSWORD_MIN } from '../core/fields.ts';
+import { foldVisible } from '../core/fold.ts';
 
 const REFUSED = 3_000;
 /** Shorter parts of a name or an address occur in too many other words. */
@@ -34,8 +35,10 @@ export function refuseGuessablePassword(
 
 /** Whether a password, however it is spelled, is among the 3,000 most common of the leaked ones. */
 function isCommon(password: string): boolean {
-  common ??= new Set(dictionary['passwords-common'].slice(0, REFUSED).map((word) => fold(String(word))));
-  const folded = fold(password);
+  common ??= new Set(
+    dictionary['passwords-common'].slice(0, REFUSED).map((word) => foldVisible(String(word))),
+  );
+  const folded = foldVisible(password);
   return folded === '' || common.has(folded);
 }
 
@@ -51,14 +54,6 @@ function isOwn(password: string, { email, firstName, lastName }: PasswordOwner):
   return rest !== whole && rest.length < PASSWORD_MIN;
 }
 
-/** One spelling of what looks alike: full-width forms, letter case, and blanks or invisible characters anywhere. */
-function fold(text: string): string {
-  return text
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[\s\p{C}\p{DI}]/gu, '');
-}
-
 function lettersAndDigits(text: string): string {
-  return fold(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '');
+  return foldVisible(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '');
 }

@@ -833,6 +833,14 @@ describe('a transaction whose payment was reversed', () => {
     ['a Hangul filler', '\u3164'],
     ['a grapheme joiner', '\u034f'],
     ['a Hangul initial filler', '\u115f'],
+    ['an interlinear annotation anchor', '\ufff9'],
+    ['an interlinear annotation terminator', '\ufffb'],
+    ['a braille blank', '\u2800'],
+    ['the noncharacter U+FFFE', '\ufffe'],
+    ['the noncharacter U+FFFF', '\uffff'],
+    ['an unassigned code point', '\u0378'],
+    ['a private-use character', '\ue000'],
+    ['an ideographic space', '\u3000'],
   ])('is known with %s in its reference', async (_what, invisible) => {
     const { sent, record } = await reversed();
     const transactionRef = `${sent.TransID.slice(0, 3)}${invisible}${sent.TransID.slice(3)}`;
