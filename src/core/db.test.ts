@@ -30,6 +30,9 @@ describe('a database that cannot be reached or does not answer in time', () => {
     ['a statement that takes too long', databaseError('57014')],
     ['a lock that is held too long', databaseError('55P03')],
     ['a disk that is full', databaseError('53100')],
+    ['a database that does not exist', databaseError('3D000')],
+    ['a table that does not exist', databaseError('42P01')],
+    ['a function that does not exist', databaseError('42883')],
   ])('is told by %s', (_what, error) => {
     expect(asUnavailable(error)).toMatchObject({ status: 503, retryAfterSeconds: 2, cause: error });
   });

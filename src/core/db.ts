@@ -231,6 +231,7 @@ const BEGIN = CompiledQuery.raw('begin');
 const BEGIN_SNAPSHOT = CompiledQuery.raw('begin isolation level repeatable read read only');
 const COMMIT = CompiledQuery.raw('commit');
 const ROLLBACK = CompiledQuery.raw('rollback');
+const IN_FAILED_TRANSACTION = '25P02';
 
 function runOnce<T>(
   database: Database,
@@ -262,11 +263,23 @@ function runOnce<T>(
   });
 }
 
-/** A connection whose answers all wait for a first one, and fail as it does. */
+/**
+ * A connection whose answers all wait for a first one, and fail as it does. Where a statement fails, those that were sent
+ * behind it fail with the same error: PostgreSQL says of them only that the transaction is aborted.
+ */
 function after(first: Promise<unknown>, connection: DatabaseConnection): DatabaseConnection {
+  let failure: unknown;
+  async function send<R>(query: CompiledQuery) {
+    try {
+      return await connection.executeQuery<R>(query);
+    } catch (error) {
+      failure ??= error;
+      throw sqlState(error) === IN_FAILED_TRANSACTION ? failure : error;
+    }
+  }
   return {
     executeQuery: async <R>(query: CompiledQuery) => {
-      const [answer] = await Promise.all([connection.executeQuery<R>(query), first]);
+      const [answer] = await Promise.all([send<R>(query), first]);
       return answer;
     },
     streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
@@ -365,6 +378,11 @@ export function violatedForeignKey(error: unknown): string | undefined {
 
 // Server shutting down or starting, too many connections, disk full, time-outs of lock and statement.
 const UNAVAILABLE_STATES = /^(08|53|57P|58)|^(40001|40P01|55P03|57014|25P03|25006)$/;
+/**
+ * A database, schema, table, column, type or function that does not exist: the database was not migrated, is being restored,
+ * or is of another version. No request can cause it, because the names in statements do not come from requests.
+ */
+const NOT_MIGRATED_STATES = /^(3D000|3F000|42P01|42703|42704|42883)$/;
 // A connection that cannot be made, or breaks. ENOENT is a socket's file that is missing, and only then.
 const UNAVAILABLE_CODES = new Set([
   'ECONNREFUSED',
@@ -392,13 +410,15 @@ const UNAVAILABLE_MESSAGES = new Set([
   'Cannot use a pool after calling end on the pool',
 ]);
 
-/** Turns "the database cannot be reached or did not answer in time" into a 503; others pass through. */
+/** Turns "the database cannot be reached, is not migrated or did not answer in time" into a 503; others pass through. */
 export function asUnavailable(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   if (error instanceof LostRace || isStale(error)) return unavailable(error, 1);
   if (error instanceof CommitUnknown) return unavailable(error);
   const state = sqlState(error);
-  if (state !== undefined) return UNAVAILABLE_STATES.test(state) ? unavailable(error) : undefined;
+  if (state !== undefined) {
+    return UNAVAILABLE_STATES.test(state) || NOT_MIGRATED_STATES.test(state) ? unavailable(error) : undefined;
+  }
   return isLostConnection(error) ? unavailable(error) : undefined;
 }
 
