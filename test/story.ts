@@ -2,6 +2,8 @@
 
 /** The day of the examples. */
 export const DAY = '2026-11-02';
+/** A day on which somebody may send the examples as they are: they do not go stale. */
+export const LATER_DAY = '2029-05-31';
 
 /**
  * The writes in the order in which a newcomer could send them on a new service with the demo catalogue.

@@ -219,7 +219,13 @@ export const StatementCsv = Type.Unsafe<string>({
 });
 
 export const QuoteQuery = Type.Object({
-  date: dateOf('The business day of the payment, today or later. Default: today.', '2026-11-30'),
+  // Without an example, which would be refused after its day.
+  date: Type.Optional(
+    CalendarDate({
+      format: 'calendar-date',
+      description: 'The business day of the payment, today or later. Default: today.',
+    }),
+  ),
   amount: Type.Optional({ ...AmountAboveZero, examples: [1000] }),
 });
 

@@ -2647,7 +2647,7 @@ export interface components {
          *       "currency": "KES",
          *       "status": "issued",
          *       "issuedOn": "2026-11-02",
-         *       "dueDate": "2026-11-16",
+         *       "dueDate": null,
          *       "voidedAt": null,
          *       "voidReason": null,
          *       "createdAt": "2026-11-02T08:15:30.000Z",
@@ -2717,7 +2717,7 @@ export interface components {
          *       "currency": "KES",
          *       "status": "issued",
          *       "issuedOn": "2026-11-02",
-         *       "dueDate": "2026-11-16",
+         *       "dueDate": null,
          *       "voidedAt": null,
          *       "voidReason": null,
          *       "createdAt": "2026-11-02T08:15:30.000Z",
@@ -6889,10 +6889,7 @@ export interface operations {
     getAccountsByIdQuote: {
         parameters: {
             query?: {
-                /**
-                 * @description The business day of the payment, today or later. Default: today.
-                 * @example 2026-11-30
-                 */
+                /** @description The business day of the payment, today or later. Default: today. */
                 date?: string;
                 /**
                  * @description In units of the currency, with no more decimals than it has.
@@ -9753,7 +9750,7 @@ export interface operations {
                      *           "currency": "KES",
                      *           "status": "issued",
                      *           "issuedOn": "2026-11-02",
-                     *           "dueDate": "2026-11-16",
+                     *           "dueDate": null,
                      *           "voidedAt": null,
                      *           "voidReason": null,
                      *           "createdAt": "2026-11-02T08:15:30.000Z",
@@ -9819,8 +9816,7 @@ export interface operations {
                  *           "quantity": 2.5,
                  *           "unitPrice": 80
                  *         }
-                 *       ],
-                 *       "dueDate": "2026-11-16"
+                 *       ]
                  *     }
                  */
                 "application/json": components["schemas"]["NewInvoice"];
@@ -9848,7 +9844,7 @@ export interface operations {
                      *         "currency": "KES",
                      *         "status": "issued",
                      *         "issuedOn": "2026-11-02",
-                     *         "dueDate": "2026-11-16",
+                     *         "dueDate": null,
                      *         "voidedAt": null,
                      *         "voidReason": null,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
@@ -9927,7 +9923,7 @@ export interface operations {
                      *         "currency": "KES",
                      *         "status": "issued",
                      *         "issuedOn": "2026-11-02",
-                     *         "dueDate": "2026-11-16",
+                     *         "dueDate": null,
                      *         "voidedAt": null,
                      *         "voidReason": null,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
@@ -10056,7 +10052,7 @@ export interface operations {
                      *         "currency": "KES",
                      *         "status": "issued",
                      *         "issuedOn": "2026-11-02",
-                     *         "dueDate": "2026-11-16",
+                     *         "dueDate": null,
                      *         "voidedAt": null,
                      *         "voidReason": null,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
