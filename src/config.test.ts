@@ -3,7 +3,7 @@ import { ConfigError, readConfig } from './config.ts';
 
 const PRODUCTION = {
   NODE_ENV: 'production',
-  JWT_SECRET: 'x'.repeat(32),
+  JWT_SECRET: 'a secret of this test, longer than 32 bytes',
   WEBHOOK_SECRET: 'a secret of some length',
 };
 
@@ -99,6 +99,12 @@ describe('a value', () => {
     ['TRUST_PROXY', '2001:db8::/0'],
     ['TRUST_PROXY', '::ffff:0:0/96'], // all of IPv4, as IPv6 has it
     ['TRUST_PROXY', '::/8'],
+    ['TRUST_PROXY', '0.0.0.0/1,128.0.0.0/1'],
+    ['TRUST_PROXY', '10.0.0.0/7'],
+    ['TRUST_PROXY', '2000::/15'],
+    ['TRUST_PROXY', '::ffff:0:0/97,::ffff:8000:0/97'],
+    ['WEBHOOK_ALLOWED_IPS', '0.0.0.0/1,128.0.0.0/1'],
+    ['WEBHOOK_ALLOWED_IPS', '8000::/1'],
     ['WEBHOOK_ALLOWED_IPS', '10.0.0.0/8/8'],
     ['WEBHOOK_ALLOWED_IPS', '0.0.0.0/0'],
     ['CORS_ORIGINS', '*'],
@@ -123,6 +129,33 @@ describe('a value', () => {
     ['REGISTRATION_ROLE', 'owner'],
   ])('of %s that is "%s" is refused by the name of the variable', (name, value) => {
     expect(problems({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} `))]);
+  });
+
+  it.each([
+    ['TRUST_PROXY', '10.0.0.0/8, 11.0.0.0/8, fd00::/16, ::ffff:10.0.0.0/104'],
+    ['WEBHOOK_ALLOWED_IPS', '196.0.0.0/8'],
+  ])('of %s may be %s', (name, value) => {
+    expect(problems({ [name]: value })).toEqual([]);
+  });
+
+  it('of TRUST_PROXY and WEBHOOK_ALLOWED_IPS that is refused names the reason and the remedy', () => {
+    expect(problems({ TRUST_PROXY: '0.0.0.0/0' })).toEqual([
+      'TRUST_PROXY must not contain every address; list only the networks of your proxies',
+    ]);
+    expect(problems({ TRUST_PROXY: '0.0.0.0/1' })).toEqual([
+      'TRUST_PROXY must not contain a network wider than /8 (IPv4) or /16 (IPv6), because everyone in it can write any ' +
+        'client address; list only the networks of your proxies',
+    ]);
+    expect(problems({ WEBHOOK_ALLOWED_IPS: '0.0.0.0/1' })).toEqual([
+      'WEBHOOK_ALLOWED_IPS must not contain a network wider than /8 (IPv4) or /16 (IPv6), because without WEBHOOK_SECRET ' +
+        'everyone in it can post payments; list only the networks of the provider, or set WEBHOOK_SECRET and leave it empty',
+    ]);
+  });
+
+  it('of WEBHOOK_ALLOWED_IPS may be a wide network where WEBHOOK_SECRET is set', () => {
+    const WEBHOOK_SECRET = 'a secret of some length';
+    expect(problems({ WEBHOOK_SECRET, WEBHOOK_ALLOWED_IPS: '0.0.0.0/1' })).toEqual([]);
+    expect(problems({ WEBHOOK_SECRET, WEBHOOK_ALLOWED_IPS: '0.0.0.0/0' })).toHaveLength(1);
   });
 
   it.each(['UTC', 'Africa/Nairobi', 'Asia/Kolkata', 'America/Argentina/Buenos_Aires', 'Etc/GMT-3'])(
@@ -197,6 +230,29 @@ describe('production', () => {
       expect(problems({ [name]: 'short' })).toEqual([]);
     },
   );
+
+  it.each(['JWT_SECRET', 'WEBHOOK_SECRET', 'METRICS_TOKEN'])(
+    'refuses a %s of one or two repeated characters, and does not print it',
+    (name) => {
+      for (const secret of ['x'.repeat(40), '01'.repeat(20)]) {
+        expect(problems({ ...PRODUCTION, [name]: secret })).toEqual([
+          `${name} must have at least 3 different characters in production, because fewer are soon guessed; ` +
+            'make one with openssl rand -hex 32',
+        ]);
+      }
+      expect(problems({ ...PRODUCTION, [name]: '012'.repeat(15) })).toEqual([]);
+    },
+  );
+
+  it('does not make administrators of all who register', () => {
+    const admin = { REGISTRATION: 'open', REGISTRATION_ROLE: 'admin' };
+    expect(problems({ ...PRODUCTION, ...admin })).toEqual([
+      'REGISTRATION_ROLE must not be admin in production where REGISTRATION is open, because everyone could make ' +
+        'themselves an administrator; use one of manager, finance, agent, viewer',
+    ]);
+    expect(problems(admin)).toEqual([]);
+    expect(problems({ ...PRODUCTION, REGISTRATION_ROLE: 'admin' })).toEqual([]);
+  });
 
   it('opens registration only with a role that is named', () => {
     const opened = readConfig({ ...PRODUCTION, REGISTRATION: 'open', REGISTRATION_ROLE: 'viewer' });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import envSchema from 'env-schema';
 import { type Static, type TSchema, Type } from 'typebox';
-import { USER_ROLES } from './core/access.ts';
+import { rolesWith, USER_ROLES } from './core/access.ts';
 import { createNetworks, type Networks } from './core/addresses.ts';
 import { isTimeZone } from './core/dates.ts';
 import { domainKey } from './core/email.ts';
@@ -21,6 +21,8 @@ import type { UserRole } from './core/tables.ts';
 const MAX_LOGO_BYTES = 1024 * 1024;
 /** Of a secret that only machines type. */
 const MIN_SECRET_LENGTH = 16;
+/** Repeated characters make a secret long, not strong. */
+const MIN_SECRET_CHARACTERS = 3;
 
 /**
  * Every setting of the service, read from the environment (and a `.env` file) in this one place.
@@ -43,7 +45,11 @@ export const settingsSchema = Type.Object({
     'info',
     'How much is logged.',
   ),
-  TRUST_PROXY: setting(Type.String(), '', 'Networks (CIDR, by comma) whose X-Forwarded-For is believed.'),
+  TRUST_PROXY: setting(
+    Type.String(),
+    '',
+    'Networks (CIDR, by comma) of your proxies, whose X-Forwarded-For is believed; none wider than /8, or /16 in IPv6.',
+  ),
 
   DATABASE_URL: setting(
     Type.String(),
@@ -116,7 +122,7 @@ export const settingsSchema = Type.Object({
   REGISTRATION_ROLE: setting(
     Type.Enum(['', ...USER_ROLES]),
     '',
-    'Role of whoever registers; empty: manager, but required in production where registration is open.',
+    'Role of whoever registers; empty: manager. Where registration is open in production, it is required and may not be admin.',
   ),
 
   ADMIN_PASSWORD: setting(
@@ -139,7 +145,7 @@ export const settingsSchema = Type.Object({
   WEBHOOK_ALLOWED_IPS: setting(
     Type.String(),
     '',
-    'Networks (CIDR, by comma) that may post notifications; empty: any.',
+    'Networks (CIDR, by comma) that may post notifications; without WEBHOOK_SECRET none wider than /8, or /16 in IPv6; empty: any.',
   ),
   PAYBILL_NUMBERS: setting(
     Type.String({ pattern: '^[0-9, ]*$' }),
@@ -253,17 +259,32 @@ export class ConfigError extends Error {
   }
 }
 
-const TRUST_REMEDY = 'name those of your proxies, as whoever is in it can write any client address';
-const WEBHOOK_REMEDY = 'leave it empty to take notifications from everywhere, and set WEBHOOK_SECRET';
-
 /** @throws ConfigError naming each wrong variable. */
 export function readConfig(environment: Record<string, string | undefined>, useDotenv = false): Config {
   const { settings, providerValues } = readSettings(environment, useDotenv);
   const production = settings.NODE_ENV === 'production';
   const problems: string[] = [];
 
-  const proxies = networks('TRUST_PROXY', TRUST_REMEDY, settings, problems);
-  const webhook = networks('WEBHOOK_ALLOWED_IPS', WEBHOOK_REMEDY, settings, problems);
+  const proxies = networks(
+    {
+      name: 'TRUST_PROXY',
+      danger: 'everyone in it can write any client address',
+      remedy: 'list only the networks of your proxies',
+      refusesWide: true,
+    },
+    settings,
+    problems,
+  );
+  const webhook = networks(
+    {
+      name: 'WEBHOOK_ALLOWED_IPS',
+      danger: 'without WEBHOOK_SECRET everyone in it can post payments',
+      remedy: 'list only the networks of the provider, or set WEBHOOK_SECRET and leave it empty',
+      refusesWide: settings.WEBHOOK_SECRET === '',
+    },
+    settings,
+    problems,
+  );
   const paybillNumbers = commaList('PAYBILL_NUMBERS', settings.PAYBILL_NUMBERS, problems);
   const corsOrigins = origins('CORS_ORIGINS', settings.CORS_ORIGINS, problems);
   checkUrl('DATABASE_URL', settings.DATABASE_URL, ['postgres:', 'postgresql:'], problems);
@@ -320,6 +341,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
 
 function productionProblems(settings: Settings): string[] {
   const problems: string[] = [];
+  const administrators = rolesWith('users:administer');
   if (settings.JWT_SECRET === '') problems.push('JWT_SECRET is required in production (at least 32 bytes)');
   if (settings.WEBHOOK_SECRET === '' && settings.WEBHOOK_ALLOWED_IPS === '') {
     problems.push('WEBHOOK_SECRET or WEBHOOK_ALLOWED_IPS is required in production');
@@ -327,10 +349,26 @@ function productionProblems(settings: Settings): string[] {
   if (settings.REGISTRATION === 'open' && settings.REGISTRATION_ROLE === '') {
     problems.push('REGISTRATION_ROLE is required in production where REGISTRATION is open');
   }
+  if (
+    settings.REGISTRATION === 'open' &&
+    administrators.some((role) => role === settings.REGISTRATION_ROLE)
+  ) {
+    const others = USER_ROLES.filter((role) => !administrators.includes(role)).join(', ');
+    problems.push(
+      `REGISTRATION_ROLE must not be ${settings.REGISTRATION_ROLE} in production where REGISTRATION is open, because everyone could make themselves an administrator; use one of ${others}`,
+    );
+  }
   if (settings.TEST_CLOCK === 'on') problems.push('TEST_CLOCK cannot be on in production');
   for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
     if (settings[name] !== '' && settings[name].length < MIN_SECRET_LENGTH)
       problems.push(`${name} must have at least ${MIN_SECRET_LENGTH} characters in production`);
+  }
+  for (const name of ['JWT_SECRET', 'WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
+    const characters = new Set(settings[name]).size;
+    if (settings[name] !== '' && characters < MIN_SECRET_CHARACTERS)
+      problems.push(
+        `${name} must have at least ${MIN_SECRET_CHARACTERS} different characters in production, because fewer are soon guessed; make one with openssl rand -hex 32`,
+      );
   }
   return problems;
 }
@@ -455,9 +493,16 @@ function origins(name: string, text: string, problems: string[]): string[] {
   return list;
 }
 
+interface NetworkRule {
+  name: 'TRUST_PROXY' | 'WEBHOOK_ALLOWED_IPS';
+  /** What those in the networks can do, and what to do instead of naming so many. */
+  danger: string;
+  remedy: string;
+  refusesWide: boolean;
+}
+
 function networks(
-  name: 'TRUST_PROXY' | 'WEBHOOK_ALLOWED_IPS',
-  remedy: string,
+  { name, danger, remedy, refusesWide }: NetworkRule,
   settings: Settings,
   problems: string[],
 ): string[] {
@@ -472,7 +517,11 @@ function networks(
       return [];
     }
   }
-  if (list.some(holdsEveryone)) problems.push(`${name} must not hold a network of all addresses; ${remedy}`);
+  if (list.some(holdsEveryone)) problems.push(`${name} must not contain every address; ${remedy}`);
+  else if (refusesWide && list.some(isWide))
+    problems.push(
+      `${name} must not contain a network wider than /${WIDEST_IPV4} (IPv4) or /${WIDEST_IPV6} (IPv6), because ${danger}; ${remedy}`,
+    );
   return list;
 }
 
@@ -485,6 +534,20 @@ const ENDS = [
 function holdsEveryone(network: string): boolean {
   const networks = createNetworks([network]);
   return ENDS.some((ends) => ends.every((address) => networks.has(address)));
+}
+
+/** Private networks have up to 16,777,216 IPv4 addresses: 10.0.0.0/8. */
+const WIDEST_IPV4 = 8;
+const WIDEST_IPV6 = 16;
+
+/** A network of IPv6 may hold IPv4 addresses: ::ffff:0:0/97. A /7 of IPv4 is two neighbours of /8, the first of them even. */
+function isWide(network: string): boolean {
+  const [address = '', bits = '128'] = network.split('/');
+  const networks = createNetworks([network]);
+  const holdsNeighbours = Array.from({ length: 128 }, (_, n) => 2 * n).some(
+    (first) => networks.has(`${first}.0.0.0`) && networks.has(`${first + 1}.0.0.0`),
+  );
+  return holdsNeighbours || (isIP(address) === 6 && Number(bits) < WIDEST_IPV6);
 }
 
 function readLogo(path: string, problems: string[]): Logo | undefined {

@@ -49,7 +49,10 @@ describe('deploy/ams.service', () => {
 
     const stateDirectory = await newFolder();
     const DATA_DIR = environment.DATA_DIR.replace('/var/lib/ams', stateDirectory);
-    const secrets = { JWT_SECRET: 'x'.repeat(32), WEBHOOK_SECRET: 'what the provider sends' };
+    const secrets = {
+      JWT_SECRET: 'a secret of this test, longer than 32 bytes',
+      WEBHOOK_SECRET: 'what the provider sends',
+    };
     const service = await startService(
       { ...environment, ...secrets, DATA_DIR },
       { command: command.replaceAll('/opt/ams', ROOT).split(' ') },

@@ -142,7 +142,10 @@ describe('registration', () => {
       'agent',
     ],
   ])('%s with %j answers %d', async (_where, environment, status, role) => {
-    const secrets = { JWT_SECRET: 'x'.repeat(32), WEBHOOK_SECRET: 'open sesame, open' };
+    const secrets = {
+      JWT_SECRET: 'a secret of this test, longer than 32 bytes',
+      WEBHOOK_SECRET: 'open sesame, open',
+    };
     const { call, close } = await startInstance(service, { ...secrets, ...environment });
     try {
       const answer = await call('POST', '/auth/register', registration());
@@ -157,7 +160,7 @@ describe('registration', () => {
   describe('in production', () => {
     const PRODUCTION = {
       NODE_ENV: 'production',
-      JWT_SECRET: 'x'.repeat(32),
+      JWT_SECRET: 'a secret of this test, longer than 32 bytes',
       WEBHOOK_SECRET: 'open sesame, open',
       REGISTRATION: 'open',
       REGISTRATION_ROLE: 'viewer',

@@ -150,7 +150,7 @@ describe('PUT /test/clock', () => {
   it('is refused by production', () => {
     const production = {
       NODE_ENV: 'production',
-      JWT_SECRET: 'x'.repeat(32),
+      JWT_SECRET: 'a secret of this test, longer than 32 bytes',
       WEBHOOK_SECRET: 'open sesame, open',
     };
     expect(() => readConfig({ ...production, TEST_CLOCK: 'on' })).toThrow('TEST_CLOCK');

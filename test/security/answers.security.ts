@@ -9,7 +9,7 @@ cleanUpAfterwards();
 const service = useService({ METRICS_TOKEN: 'a token of the monitoring' });
 const PRODUCTION = {
   NODE_ENV: 'production',
-  JWT_SECRET: 'x'.repeat(32),
+  JWT_SECRET: 'a secret of this test, longer than 32 bytes',
   WEBHOOK_SECRET: 'sesame-and-more-of-it',
 };
 

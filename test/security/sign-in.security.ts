@@ -11,7 +11,7 @@ import { send } from './wire.ts';
 const service = useService();
 const PRODUCTION = {
   NODE_ENV: 'production',
-  JWT_SECRET: 'x'.repeat(32),
+  JWT_SECRET: 'a secret of this test, longer than 32 bytes',
   WEBHOOK_SECRET: 'sesame-and-more-of-it',
 };
 
