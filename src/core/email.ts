@@ -2,15 +2,16 @@ import { domainToASCII } from 'node:url';
 
 const MAX_LENGTH = 254;
 
-/** A local part of visible characters that mark nothing up, and a domain of at least two labels. */
-const PATTERN = /^(?!.*\p{DI})[^\s@"(),:;<>[\\\]\p{C}]+@[\p{L}\p{M}\p{N}_-]+(\.[\p{L}\p{M}\p{N}_-]+)+$/u;
+/** A local part of visible characters that mark nothing up, and a domain of at least two labels in its ASCII form (IDNA). */
+const PATTERN = /^(?!.*\p{DI})[^\s@"(),:;<>[\\\]\p{C}]+@[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$/u;
+const DOMAIN_PATTERN = /^[\p{L}\p{M}\p{N}_-]+(\.[\p{L}\p{M}\p{N}_-]+)+$/u;
 
 /**
- * The one rule for e-mail addresses, wherever they come from. The normalized form must obey it too, because addresses
- * are compared in that form.
+ * The one rule for e-mail addresses, wherever they come from. An address has one spelling but for letter case: an address
+ * that looks like another (full-width letters, a domain in two forms) would keep the other's owner out.
  */
 export function isEmail(text: string): boolean {
-  return [text, text.normalize('NFKC')].every((form) => form.length <= MAX_LENGTH && PATTERN.test(form));
+  return text.length <= MAX_LENGTH && PATTERN.test(text) && text.normalize('NFKC') === text;
 }
 
 /** What makes two e-mail addresses the same. */
@@ -24,7 +25,7 @@ export function emailKey(email: string): string {
  * @returns undefined for what is no domain of an e-mail address.
  */
 export function domainKey(domain: string): string | undefined {
-  return isEmail(`x@${domain}`) ? domainToASCII(domain) || undefined : undefined;
+  return DOMAIN_PATTERN.test(domain) ? domainToASCII(domain) || undefined : undefined;
 }
 
 /** The key of an address's domain. */

@@ -51,7 +51,9 @@ export const FORMATS: Record<string, TextFormat> = {
   },
   'mail-address': {
     check: isEmail,
-    meaning: 'must be an e-mail address such as name@example.com',
+    meaning:
+      'must be an e-mail address such as name@example.com, without full-width or other look-alike letters, its domain in ' +
+      'ASCII (an international one as xn--…)',
   },
 };
 
