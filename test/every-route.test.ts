@@ -271,6 +271,16 @@ describe('the routes of the running application', () => {
     expect(described.sort()).toEqual(expected.sort());
   });
 
+  it('ask for one row the permission that they ask for its list', () => {
+    const paths = service.app.swagger().paths ?? {};
+    const permissionOf = (path: string) =>
+      /permission `([^`]+)`/.exec(paths[path]?.get?.description ?? '')?.[1] ?? 'none';
+    const rows = Object.keys(paths).filter((path) => path.endsWith('/{id}') && paths[path]?.get);
+    const permissions = rows.map((path) => [path, permissionOf(path)]);
+    expect(rows.length).toBeGreaterThan(10);
+    expect(permissions).toEqual(rows.map((path) => [path, permissionOf(path.slice(0, -'/{id}'.length))]));
+  });
+
   it('take an Idempotency-Key on every POST but those of sign-in, invitations, the webhook and uploads', () => {
     const paths = Object.entries(service.app.swagger().paths ?? {});
     const posts = paths.flatMap(([path, methods]) => (methods?.post ? [{ path, post: methods.post }] : []));

@@ -37,7 +37,6 @@ export const RIGHTS = {
   'reports:read': ['admin', 'manager', 'finance', 'viewer'],
   'audit:read': ['admin'],
   'users:administer': ['admin'],
-  'users:invite': ['admin'],
   'catalogue:write': ['admin', 'manager'],
   'invoices:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'invoices:create': ['admin', 'manager', 'finance', 'agent'],

@@ -1,8 +1,9 @@
 import { Stream } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from './errors.ts';
+import { type AppError, busy, busyByCaller } from './errors.ts';
 import { callerOf } from './gate.ts';
 import type { HttpServer } from './http.ts';
+import { isSharedContent } from './static-content.ts';
 
 /**
  * About what the connections of the database work off within a second. A notification that is refused may
@@ -30,7 +31,7 @@ export function shedLoad(app: HttpServer): void {
     // The work is done. How long the client takes to read the answer is no reason to refuse others.
     if (!(payload instanceof Stream)) endCall(reply);
     const bytes = largeAnswer(request, payload);
-    // Of a connection that has ended no further event tells.
+    // A closed connection emits no further 'close' event.
     if (!bytes || request.raw.socket.destroyed) return done(null, payload);
     const caller = callerOf(request);
     const refusal = request.method === 'GET' ? unread.refusal(caller) : undefined;
@@ -57,13 +58,13 @@ function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   app.addHook('onRequest', async (request, reply) => {
     if (closing) {
       reply.header('connection', 'close'); // The next attempt shall find another instance.
-      throw busy('The service is stopping. Try again shortly.');
+      throw busy('The service is stopping.', RETRY_AFTER_SECONDS);
     }
     // Whether the service lives must be heard also, and above all, when it is overloaded.
     const { rate } = request.routeOptions.config;
     if (rate === 'none') return;
     const room = rate === 'webhook' ? notifications : calls;
-    if (room.inFlight >= room.most) throw busy('The service is busy. Try again shortly.');
+    if (room.inFlight >= room.most) throw busy('The service is busy.', RETRY_AFTER_SECONDS);
     room.inFlight += 1;
     const release = () => {
       if (releases.delete(reply)) room.inFlight -= 1;
@@ -89,27 +90,25 @@ function createUnreadLimit() {
   /** Why a caller gets no further large answer now. */
   function refusal(caller: string): AppError | undefined {
     const own = byCaller.get(caller) ?? 0;
-    if (own >= MOST_UNREAD_BYTES_OF_CALLER) return unreadByCaller(own);
-    if (all >= MOST_UNREAD_BYTES) return busy('Too many answers are being read. Try again shortly.');
+    if (own >= MOST_UNREAD_BYTES_OF_CALLER) {
+      const unread = `You have not read ${Math.floor(own / 2 ** 20)} MiB of earlier answers.`;
+      return busyByCaller(`${unread} Read them first, or close their connections.`, RETRY_AFTER_SECONDS);
+    }
+    if (all >= MOST_UNREAD_BYTES) return busy('Too many answers are being read.', RETRY_AFTER_SECONDS);
     return undefined;
   }
 
   return { add, refusal };
 }
 
-/** The bytes of an answer that are worth counting. A stream brings only as many as its client takes. */
+/**
+ * The bytes that an answer takes up of its own. A stream brings only as many as its client takes, and static content is in
+ * memory once for all that read it.
+ */
 function largeAnswer({ method }: FastifyRequest, payload: unknown): Buffer | undefined {
   if (method === 'HEAD') return undefined;
   if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return undefined;
   if (payload.length <= SMALL_ANSWER_BYTES) return undefined;
-  return typeof payload === 'string' ? Buffer.from(payload) : payload;
-}
-
-function busy(message: string): AppError {
-  return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: RETRY_AFTER_SECONDS });
-}
-
-function unreadByCaller(bytes: number): AppError {
-  const message = `You have not read ${Math.floor(bytes / 2 ** 20)} MiB of earlier answers. Read them first, or close their connections.`;
-  return new AppError('RATE_LIMITED', message, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  if (typeof payload === 'string') return Buffer.from(payload);
+  return isSharedContent(payload) ? undefined : payload;
 }

@@ -116,7 +116,7 @@ function begin(socket: Socket): Activity {
 function look(socket: Socket, { position, silentIntervals }: Activity, queues: SendQueues | undefined) {
   if (socket.writableLength === 0) return { position: undefined, silentIntervals: 0, isStalled: false };
   const { bytesWritten, writableLength, localPort, remotePort } = socket;
-  // A system that holds nothing would take more: one that says so does not tell.
+  // A queue length of 0 while data is pending means that the kernel does not report it.
   const queued = queues?.get(`${localPort} ${remotePort}`) || undefined;
   const now = `${bytesWritten} ${writableLength} ${queued}`;
   const silent = now === position ? silentIntervals + 1 : 0;

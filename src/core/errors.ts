@@ -119,19 +119,18 @@ export function unavailable(cause: unknown, retryAfterSeconds = 2): AppError {
   });
 }
 
-const SLOT_RETRY_SECONDS = 5;
-
-/** @param what runs in the slots that all callers share, in the plural. */
-export function busy(slots: number, what: string): AppError {
-  const busySlots = slots === 1 ? 'The slot' : `All ${slots} slots`;
-  const message = `${busySlots} for ${what} ${slots === 1 ? 'is' : 'are'} busy. Try again in ${SLOT_RETRY_SECONDS} s.`;
-  return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds: SLOT_RETRY_SECONDS });
+/**
+ * What all callers share is used up at the moment.
+ * @param reason a sentence; when to retry is added.
+ */
+export function busy(reason: string, retryAfterSeconds: number): AppError {
+  const message = `${reason} Retry in ${retryAfterSeconds} s.`;
+  return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds });
 }
 
-/** As `busy`, where the caller itself is what keeps it from a slot. */
-export function busyByCaller(what: string): AppError {
-  const message = `Others of your ${what} are still running. Try again when they have ended.`;
-  return new AppError('RATE_LIMITED', message, { retryAfterSeconds: SLOT_RETRY_SECONDS });
+/** As `busy`, where the caller has used up its own share. */
+export function busyByCaller(reason: string, retryAfterSeconds: number): AppError {
+  return new AppError('RATE_LIMITED', `${reason} Retry in ${retryAfterSeconds} s.`, { retryAfterSeconds });
 }
 
 export function unreachable(value: never): never {

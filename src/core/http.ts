@@ -323,7 +323,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   }
   const answer = known ?? new AppError('INTERNAL_ERROR', 'Something went wrong on our side.');
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
-  // What the handler has said of the answer that it would have given.
+  // Headers that the handler set for its own answer.
   for (const name of ['etag', 'content-disposition']) reply.removeHeader(name);
   reply
     .status(answer.status)

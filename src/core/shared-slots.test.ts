@@ -44,18 +44,26 @@ describe('shared slots', () => {
       status: 429,
       code: 'RATE_LIMITED',
       retryAfterSeconds: 5,
+      message: 'You already have 3 things in progress or waiting. Retry in 5 s.',
     });
     await expect(entries[4]).resolves.toBeTypeOf('function');
   });
 
   it('refuse as such who waits for nobody but itself', async () => {
     const { entries } = enterAll(['a', 'a'], { waitMs: 50 });
-    await expect(entries[1]).rejects.toMatchObject({ status: 429 });
+    await expect(entries[1]).rejects.toMatchObject({
+      status: 429,
+      message: 'Your earlier things are still in progress. Retry in 5 s.',
+    });
   });
 
   it('refuse those for whom there is no room to wait, and those whose turn does not come', async () => {
     const { entries } = enterAll(['a', 'b', 'c', 'd'], { mostWaiting: 1, waitMs: 50 });
-    await expect(entries[3]).rejects.toMatchObject({ status: 503, retryAfterSeconds: 5 });
+    await expect(entries[3]).rejects.toMatchObject({
+      status: 503,
+      retryAfterSeconds: 5,
+      message: 'All 2 slots for things are busy. Retry in 5 s.',
+    });
     await expect(entries[2]).rejects.toMatchObject({ status: 503 });
     (await entries[0])?.();
     (await entries[1])?.();

@@ -1,4 +1,4 @@
-import { busy, busyByCaller } from './errors.ts';
+import { type AppError, busy, busyByCaller } from './errors.ts';
 
 /**
  * A few slots for work that takes long, shared fairly: each caller has one of them at most, and those that wait take
@@ -27,6 +27,8 @@ interface SlotOptions {
   waitMs: number;
 }
 
+const RETRY_AFTER_SECONDS = 5;
+
 interface Waiter {
   start(): void;
   refuse(): void;
@@ -46,7 +48,9 @@ export function createSharedSlots({
 
   async function enter(caller: string): Promise<() => void> {
     const own = (waiting.get(caller)?.length ?? 0) + (running.has(caller) ? 1 : 0);
-    if (own >= mostPerCaller) throw busyByCaller(what);
+    if (own >= mostPerCaller) {
+      throw busyByCaller(`You already have ${own} ${what} in progress or waiting.`, RETRY_AFTER_SECONDS);
+    }
     if (running.has(caller) || running.size >= slots) await turn(caller);
     else running.add(caller);
     let hasLeft = false;
@@ -60,7 +64,7 @@ export function createSharedSlots({
 
   function turn(caller: string): Promise<void> {
     const all = [...waiting.values()].reduce((sum, { length }) => sum + length, 0);
-    if (all >= mostWaiting) throw busy(slots, what);
+    if (all >= mostWaiting) throw slotsBusy();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         remove(caller, waiter);
@@ -73,11 +77,17 @@ export function createSharedSlots({
         },
         refuse() {
           clearTimeout(timer);
-          reject(running.has(caller) ? busyByCaller(what) : busy(slots, what));
+          const earlier = `Your earlier ${what} are still in progress.`;
+          reject(running.has(caller) ? busyByCaller(earlier, RETRY_AFTER_SECONDS) : slotsBusy());
         },
       };
       waiting.set(caller, [...(waiting.get(caller) ?? []), waiter]);
     });
+  }
+
+  function slotsBusy(): AppError {
+    const which = slots === 1 ? `The slot for ${what} is` : `All ${slots} slots for ${what} are`;
+    return busy(`${which} busy.`, RETRY_AFTER_SECONDS);
   }
 
   function remove(caller: string, waiter: Waiter): void {

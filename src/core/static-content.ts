@@ -21,6 +21,14 @@ type Encoding = keyof typeof compressors;
 /** Below this, compression saves no packet. */
 const MIN_COMPRESSED_BYTES = 1_000;
 
+/** What static content is sent from. */
+const sharedContent = new WeakSet<Buffer>();
+
+/** Whether all answers with these bytes share them, so that an unread one takes no further memory. */
+export function isSharedContent(bytes: Buffer): boolean {
+  return sharedContent.has(bytes);
+}
+
 export type StaticContent = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /**
@@ -32,7 +40,7 @@ export function staticContent(contentType: string, make: () => Buffer | string):
   let made: { bytes: Buffer; etag: string } | undefined;
   const encoded = new Map<Encoding, Promise<Buffer>>();
 
-  function content() {
+  function original() {
     if (made) return made;
     const bytes = Buffer.from(make());
     // Weak, because all encodings share it.
@@ -48,7 +56,7 @@ export function staticContent(contentType: string, make: () => Buffer | string):
   }
 
   return async (request, reply) => {
-    const { bytes, etag } = content();
+    const { bytes, etag } = original();
     varyBy(reply, 'accept-encoding')
       .header('etag', etag)
       // May be kept, but has to be asked for: after an upgrade the page and what belongs to it change together.
@@ -56,7 +64,9 @@ export function staticContent(contentType: string, make: () => Buffer | string):
     if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
     const encoding = encodingFor(request.headers['accept-encoding'], bytes.length);
     if (encoding !== 'identity') reply.header('content-encoding', encoding);
-    return reply.type(contentType).send(await encodedAs(encoding, bytes));
+    const content = await encodedAs(encoding, bytes);
+    sharedContent.add(content);
+    return reply.type(contentType).send(content);
   };
 }
 

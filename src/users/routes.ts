@@ -93,7 +93,7 @@ export function userRoutes(api: Api, context: Context): void {
   api.get(
     '/users/invitations',
     {
-      config: { access: 'users:invite' },
+      config: { access: 'users:administer' },
       schema: {
         tags: ['Users'],
         summary: 'List invitations',
@@ -112,7 +112,7 @@ export function userRoutes(api: Api, context: Context): void {
   api.post(
     '/users/invitations',
     {
-      config: { access: 'users:invite', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
+      config: { access: 'users:administer', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Users'],
         summary: 'Invite a person to sign up',
@@ -132,7 +132,7 @@ export function userRoutes(api: Api, context: Context): void {
   api.get(
     '/users/invitations/:id',
     {
-      config: { access: 'users:invite', errors: ['NOT_FOUND'] },
+      config: { access: 'users:administer', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Users'],
         summary: 'One invitation',
@@ -146,7 +146,7 @@ export function userRoutes(api: Api, context: Context): void {
   api.post(
     '/users/invitations/:id/revoke',
     {
-      config: { access: 'users:invite', errors: ['NOT_FOUND'], repeatable: true },
+      config: { access: 'users:administer', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Users'],
         summary: 'Revoke an invitation',
@@ -163,7 +163,7 @@ export function userRoutes(api: Api, context: Context): void {
   api.post(
     '/users/:id/invitations',
     {
-      config: { access: 'users:invite', errors: ['NOT_FOUND'] },
+      config: { access: 'users:administer', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Users'],
         summary: 'Invite a user to sign in through an identity provider',

@@ -5,10 +5,12 @@ import { describe, expect, it } from 'vitest';
 import { newAccount, useService } from '../harness.ts';
 
 /** What one connection may cost. Floods and slow readers: test/security/slow-readers.security.ts. */
-const service = useService();
+const service = useService({ TRUST_PROXY: '127.0.0.1' });
 
-function request(path: string): string {
-  return `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${service.adminToken}\r\n\r\n`;
+function request(path: string, headers: Record<string, string> = {}): string {
+  const given = { host: 'localhost', authorization: `Bearer ${service.adminToken}`, ...headers };
+  const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
 }
 
 async function open(): Promise<Socket> {
@@ -75,15 +77,49 @@ describe('requests that are sent before earlier ones are answered', () => {
   });
 });
 
+/** The path of an invoice of 400 kB. */
+async function newLargeInvoice(): Promise<string> {
+  const { id: accountId } = await newAccount(service);
+  const items = Array.from({ length: 200 }, () => ({
+    description: '😀'.repeat(500),
+    quantity: 1,
+    unitPrice: 1,
+  }));
+  return `/invoices/${(await service.call('POST', '/invoices', { accountId, items })).body.data.id}`;
+}
+
+describe('static files that nobody has read yet', () => {
+  it('keep no caller from a large answer, since they are in memory once', async () => {
+    const path = await newLargeInvoice();
+    const file = '/api-docs/openapi.json';
+    const { byteLength } = await (await fetch(`${service.origin}${file}`)).arrayBuffer();
+    const filesEach = 60;
+    // More than the 16 MiB of one caller, and of five callers together more than the 64 MiB of all.
+    expect(filesEach * byteLength).toBeGreaterThan(16 * 2 ** 20);
+    const blocker = new pg.Client(service.connection);
+    await blocker.connect();
+    const sockets: Socket[] = [];
+    try {
+      await blocker.query('begin; lock table customers in access exclusive mode');
+      for (let caller = 1; caller <= 5; caller++) {
+        const socket = await open();
+        sockets.push(socket);
+        const headers = { 'x-forwarded-for': `192.0.2.${caller}` };
+        // Behind an answer that waits for the lock, none of the files can be sent.
+        socket.write(request('/api/customers', headers) + request(file, headers).repeat(filesEach));
+      }
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect((await service.call('GET', path)).status).toBe(200);
+    } finally {
+      await blocker.end();
+      for (const socket of sockets) socket.destroy();
+    }
+  });
+});
+
 describe('a large answer whose client has gone', () => {
   it('is not counted as unread', async () => {
-    const { id: accountId } = await newAccount(service);
-    const items = Array.from({ length: 200 }, () => ({
-      description: '😀'.repeat(500),
-      quantity: 1,
-      unitPrice: 1,
-    }));
-    const path = `/invoices/${(await service.call('POST', '/invoices', { accountId, items })).body.data.id}`;
+    const path = await newLargeInvoice();
     const blocker = new pg.Client(service.connection);
     await blocker.connect();
     try {

@@ -293,7 +293,7 @@ export interface paths {
         };
         /**
          * List invitations
-         * @description Needs the permission `users:invite`: admin.
+         * @description Needs the permission `users:administer`: admin.
          */
         get: operations["getUsersInvitations"];
         put?: never;
@@ -301,7 +301,7 @@ export interface paths {
          * Invite a person to sign up
          * @description Pass the `token` on: it works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at `/api/auth/{provider}?invitation=…`, also where registration is closed. Inviting an e-mail again replaces its open invitation.
          *
-         *     Needs the permission `users:invite`: admin.
+         *     Needs the permission `users:administer`: admin.
          */
         post: operations["postUsersInvitations"];
         delete?: never;
@@ -319,7 +319,7 @@ export interface paths {
         };
         /**
          * One invitation
-         * @description Needs the permission `users:invite`: admin.
+         * @description Needs the permission `users:administer`: admin.
          */
         get: operations["getUsersInvitationsById"];
         put?: never;
@@ -341,7 +341,7 @@ export interface paths {
         put?: never;
         /**
          * Revoke an invitation
-         * @description Needs the permission `users:invite`: admin.
+         * @description Needs the permission `users:administer`: admin.
          */
         post: operations["postUsersInvitationsByIdRevoke"];
         delete?: never;
@@ -363,7 +363,7 @@ export interface paths {
          * Invite a user to sign in through an identity provider
          * @description Pass the `token` on: the user opens `/api/auth/{provider}?invitation=…` in a browser once, and signs in through that provider from then on. Their password stays.
          *
-         *     Needs the permission `users:invite`: admin.
+         *     Needs the permission `users:administer`: admin.
          */
         post: operations["postUsersByIdInvitations"];
         delete?: never;
@@ -747,7 +747,7 @@ export interface paths {
         };
         /**
          * One notification, with its whole body as the provider posted it
-         * @description Needs the permission `payments:assign`: admin, manager, finance.
+         * @description Needs the permission `payers:read`: admin, manager, finance.
          */
         get: operations["getNotificationsById"];
         put?: never;

@@ -41,7 +41,7 @@ export function notificationRoutes(api: Api, context: Context): void {
   api.get(
     '/notifications/:id',
     {
-      config: { access: 'payments:assign', errors: ['NOT_FOUND'] },
+      config: { access: 'payers:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Payments'],
         summary: 'One notification, with its whole body as the provider posted it',
