@@ -165,7 +165,7 @@ export async function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: numb
   );
 }
 
-/** The last day that an account is let be: staff who make it active give it its days of grace anew. */
+/** Last day before automatic suspension. Staff who make an account active start its days of grace again. */
 const lastDayOfGrace = sql`greatest(a.next_due_date, a.reprieved_on) + a.grace_days`;
 
 function isToSuspend(day: PlainDate) {
@@ -187,7 +187,7 @@ export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: numbe
         order by ${lastDayOfGrace} limit ${limit}) late
       where p.auto_suspend limit ${limit}))
       and ${isToSuspend(day)}
-    for no key update skip locked`.execute(tx);
+    order by a.id for no key update skip locked`.execute(tx);
   return rows;
 }
 

@@ -12,7 +12,7 @@ import { decideAgain, findAccountsOfUndecided } from './receipts/commands.ts';
 import type { PaymentRow } from './rules.ts';
 import {
   findPaymentRow,
-  lockPayment,
+  lockPaymentRows,
   lockReference,
   setAssigned,
   setReversed,
@@ -29,7 +29,7 @@ export async function assignPayment(
 ): Promise<PaymentRow> {
   return inTransaction(context.db, async (tx) => {
     const accounts = await lockAccounts(tx, [accountId]);
-    const payment = await lockPayment(tx, id);
+    const payment = (await lockPaymentRows(tx, [id])).get(id);
     if (!payment) throw notFound('payment', id);
     const account = accounts.get(accountId);
     if (!account) throw notFound('account', accountId, 'accountId');
@@ -176,14 +176,16 @@ export async function lockPayments(tx: Tx, seen: readonly PaymentRow[], further:
     ...seen.flatMap(({ account_id }) => account_id ?? []),
     ...further,
   ]);
-  const locked: { payment: PaymentRow; account: AccountRow | undefined }[] = [];
-  for (const { id, account_id: accountId } of seen) {
-    const payment = await lockPayment(tx, id);
+  const payments = await lockPaymentRows(
+    tx,
+    seen.map(({ id }) => id),
+  );
+  return seen.map(({ id, account_id: accountId }) => {
+    const payment = payments.get(id);
     if (payment?.account_id !== accountId)
       throw new LostRace('the payment went to another account meanwhile');
-    locked.push({ payment, account: accountId === null ? undefined : accounts.get(accountId) });
-  }
-  return locked;
+    return { payment, account: accountId === null ? undefined : accounts.get(accountId) };
+  });
 }
 
 function refusedMove(payment: PaymentRow, to: string): AppError {

@@ -19,9 +19,11 @@ export function getPaymentRow(tx: Tx, id: number): Promise<PaymentRow> {
   return tx.selectFrom('payments').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** Comes after the lock of the payment's account, if it has one. */
-export function lockPayment(tx: Tx, id: number): Promise<PaymentRow | undefined> {
-  return tx.selectFrom('payments').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+/** Locks payments, ids ascending. The locks come after those of the payments' accounts. */
+export async function lockPaymentRows(tx: Tx, ids: readonly number[]): Promise<Map<number, PaymentRow>> {
+  const { rows } = await sql<PaymentRow>`
+    select * from payments where id = any(${[...ids]}::bigint[]) order by id for no key update`.execute(tx);
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 export function setAssigned(tx: Tx, id: number, accountId: number): Promise<PaymentRow> {

@@ -8,7 +8,7 @@ import { unassignPayment } from '../../src/payments/commands.ts';
 import { insertLearned } from '../../src/payments/matching/store.ts';
 import { listUnmatched } from '../../src/payments/matching/view.ts';
 import { paymentList } from '../../src/payments/schema.ts';
-import { lockPayment } from '../../src/payments/store.ts';
+import { lockPaymentRows } from '../../src/payments/store.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,
@@ -216,7 +216,7 @@ describe('what staff assigned', () => {
     const payment = await send('busy', stranger());
     await service.context.db.transaction().execute(async (working) => {
       await lockAccounts(working, [other.id]);
-      await lockPayment(working, payment.id);
+      await lockPaymentRows(working, [payment.id]);
       await service.context.db.transaction().execute(async (tx) => {
         await sql`set local lock_timeout = '200ms'`.execute(tx);
         await insertLearned(tx, {
