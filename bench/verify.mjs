@@ -1,6 +1,6 @@
 /**
  * How long the proof takes: `npm run verify`'s own program on a million payments with their entries and
- * notifications, on 20,000 accounts; the median of three rounds, and what one law costs.
+ * notifications, on 20,000 accounts; the median of three rounds, and what one check costs.
  *
  *   npm run build && node bench/verify.mjs [payments=1000000] [accounts=20000] [rounds=3]
  *
@@ -10,7 +10,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { openLongReads } from '../dist/core/long-reads.js';
-import { checkLaws, PROOF_READS } from '../dist/proof/store.js';
+import { PROOF_READS, runChecks } from '../dist/proof/store.js';
 import { createDatabase, fill, sizes } from './load.mjs';
 
 const [payments, accounts, rounds] = [1_000_000, 20_000, 3].map((value, i) =>
@@ -33,15 +33,17 @@ try {
   await drop();
 }
 
-/** Each law once, on the connection that the service uses. */
+/** Each check once, on the connection that the service uses. */
 async function measureLaws() {
   const prover = openLongReads({ connection: url, ...PROOF_READS, onConnectionLost: console.error });
   let before = performance.now();
   await prover.read((tx) =>
-    checkLaws(tx, {
-      onFinding({ law, lookedAt, breachCount }) {
+    runChecks(tx, {
+      onFinding({ check, lookedAt, violationCount }) {
         const now = performance.now();
-        console.log(`${law}: ${lookedAt} rows, ${breachCount} breaches, ${Math.round(now - before)} ms`);
+        console.log(
+          `${check}: ${lookedAt} rows, ${violationCount} violations, ${Math.round(now - before)} ms`,
+        );
         before = now;
       },
     }),

@@ -25,7 +25,8 @@ import { PROOF_READS } from './proof/store.ts';
 import { SUMMARY_READS } from './reports/summary-store.ts';
 import { createSettableClock } from './test-clock/routes.ts';
 
-const BALANCERS_LOOK_AWAY_MS = 1_500;
+/** Between "not ready" and closing, so that load balancers stop sending requests. */
+const READINESS_DRAIN_MS = 1_500;
 
 export interface Service {
   address: string;
@@ -118,7 +119,7 @@ export async function startService(config: Config): Promise<Service> {
       accepting = false;
       const jobsStopped = jobs?.stop(); // at once: its batch at hand ends while the requests do
       // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
-      if (config.production) await sleep(BALANCERS_LOOK_AWAY_MS);
+      if (config.production) await sleep(READINESS_DRAIN_MS);
       // What may take minutes is broken off, as its reader or sender sees, while the other requests end.
       await Promise.all([copies.close(), prover.close(), summaries.close(), app.close()]);
       await jobsStopped;

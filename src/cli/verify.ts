@@ -2,7 +2,7 @@ import { sqlState } from '../core/db.ts';
 import { openLongReads } from '../core/long-reads.ts';
 import { minorToText } from '../core/money.ts';
 import { currencyOf } from '../database.ts';
-import { type Breach, checkLaws, type Finding } from '../proof/store.ts';
+import { type Finding, runChecks, type Violation } from '../proof/store.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 
 const TIMEOUT_MS = 30 * 60_000;
@@ -21,7 +21,7 @@ await runCommand(async (config) => {
     });
     try {
       return await prover.read('verify', (tx) =>
-        checkLaws(tx, { onFinding: (finding) => print(finding, decimals) }),
+        runChecks(tx, { onFinding: (finding) => print(finding, decimals) }),
       );
     } catch (error) {
       throw NOT_THERE.has(sqlState(error) ?? '')
@@ -33,25 +33,26 @@ await runCommand(async (config) => {
       await prover.close();
     }
   });
-  const broken = findings.filter(({ breachCount }) => breachCount > 0);
+  const broken = findings.filter(({ violationCount }) => violationCount > 0);
   if (broken.length > 0) process.exitCode = 1;
   console.log(
     broken.length === 0
-      ? `All ${findings.length} laws hold. Amounts are in ${code}.`
-      : `${broken.length} of ${findings.length} laws are broken: ${broken.map(({ law }) => law).join(', ')}.`,
+      ? `All ${findings.length} checks pass. Amounts are in ${code}.`
+      : `${broken.length} of ${findings.length} checks fail: ${broken.map(({ check }) => check).join(', ')}.`,
   );
 });
 
-/** A law is printed when it has been looked at, so that the print-out shows how far the proof is. */
-function print({ law, says, lookedAt, sums, breachCount, breaches }: Finding, decimals: number): void {
+/** Prints each check as it ends, so that the output shows the progress. */
+function print({ check, rule, lookedAt, sums, violationCount, violations }: Finding, decimals: number): void {
   const figures = sums.map(({ name, amountMinor }) => `, ${name} ${minorToText(amountMinor, decimals)}`);
-  console.log(`${breachCount === 0 ? 'holds ' : 'BROKEN'} ${law}: ${says}`);
+  console.log(`${violationCount === 0 ? 'passes' : 'FAILS '} ${check}: ${rule}`);
   console.log(`       ${lookedAt} rows${figures.join('')}`);
-  for (const breach of breaches) console.log(`       ${line(breach)}`);
-  if (breachCount > breaches.length) console.log(`       and ${breachCount - breaches.length} more`);
+  for (const violation of violations) console.log(`       ${line(violation)}`);
+  if (violationCount > violations.length)
+    console.log(`       and ${violationCount - violations.length} more`);
 }
 
-/** Amounts of a breach stay as the database holds them, in minor units. */
-function line({ table, id, what, expected, found }: Breach): string {
+/** Amounts of a violation stay as the database holds them, in minor units. */
+function line({ table, id, what, expected, found }: Violation): string {
   return `${table}${id === null ? '' : ` ${id}`}: ${what}: expected ${expected}, found ${found}`;
 }

@@ -109,7 +109,7 @@ export async function addRule(context: Context, actor: Actor, body: NewRule) {
 async function move(tx: Tx, actor: Actor, id: number, from: CommissionStatus, to: CommissionStatus) {
   checkCommissionMove(from, to);
   const cancelled = await findCancelledAccounts(tx, id);
-  if (cancelled.length > 0) throw soldNoMore(cancelled, to);
+  if (cancelled.length > 0) throw cancelledAccounts(cancelled, to);
   const moved = await setCommissionStatus(tx, id, to);
   const entry = { action: 'commission.status', resource: 'commission', resourceId: id } as const;
   await audit(tx, actor, { ...entry, before: { status: from }, after: { status: to } });
@@ -248,7 +248,7 @@ function alreadySold(field: string, accountId: number | null, given: GivenShare)
   );
 }
 
-function soldNoMore(accountIds: readonly number[], to: CommissionStatus): AppError {
+function cancelledAccounts(accountIds: readonly number[], to: CommissionStatus): AppError {
   const [named, more] = [accountIds.slice(0, 10).join(', '), accountIds.length > 10 ? ', …' : ''];
   return invalidField(
     'status',

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { DateText, Id, Nullable, Timestamp } from '../core/fields.ts';
 
-/** How many breaches of a law are named; all are counted. */
+/** How many violations of a check are named; all are counted. */
 export const MAX_BREACHES = 100;
 
 export const ProofQuery = Type.Object({
@@ -42,7 +42,7 @@ const dayFigures = {
   }),
 };
 
-const breachFields = {
+const violationFields = {
   table: Type.String(),
   id: Nullable(Type.Integer({ description: 'Of the row; null where a day is wrong and no single row.' })),
   what: Type.String({ description: 'Of the row.' }),
@@ -56,23 +56,23 @@ export const Proof = Type.Object(
     date: DateText,
     readAt: { ...Timestamp, description: 'All figures are of the database as it was at this moment.' },
     currency: Type.String(),
-    holds: Type.Boolean({ description: 'Whether no law is broken.' }),
+    holds: Type.Boolean({ description: 'Whether every check passes.' }),
     day: Type.Object({
       ...dayFigures,
       byMethod: Type.Array(Type.Object({ paymentMethodId: Id, paymentMethod: Type.String(), ...dayFigures })),
-      breaches: Type.Array(Type.Object({ law: Type.String(), ...breachFields }), {
-        description: 'Those of the laws below that concern this day.',
+      violations: Type.Array(Type.Object({ check: Type.String(), ...violationFields }), {
+        description: 'Those of the checks below that concern this day.',
       }),
     }),
-    laws: Type.Array(
+    checks: Type.Array(
       Type.Object({
-        law: Type.String(),
-        says: Type.String(),
+        check: Type.String(),
+        rule: Type.String(),
         holds: Type.Boolean(),
         lookedAt: Type.Integer({ description: 'How many rows.' }),
         sums: Type.Array(Type.Object({ name: Type.String(), amount: Amount })),
-        breachCount: Type.Integer(),
-        breaches: Type.Array(Type.Object(breachFields), {
+        violationCount: Type.Integer(),
+        violations: Type.Array(Type.Object(violationFields), {
           description: `The first ${MAX_BREACHES}, those of the day before others.`,
         }),
       }),
@@ -107,17 +107,17 @@ export const Proof = Type.Object(
               holds: true,
             },
           ],
-          breaches: [],
+          violations: [],
         },
-        laws: [
+        checks: [
           {
-            law: 'transactions_once',
-            says: 'Every transaction of a provider is one payment.',
+            check: 'transactions_once',
+            rule: 'Every transaction of a provider is one payment.',
             holds: true,
             lookedAt: 2,
             sums: [{ name: 'received', amount: 3200 }],
-            breachCount: 0,
-            breaches: [],
+            violationCount: 0,
+            violations: [],
           },
         ],
       },

@@ -2,13 +2,13 @@ import { sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/dates.ts';
 import type { Tx } from '../core/db.ts';
-import { LAWS, type Law } from './laws.ts';
+import { CHECKS, type Check } from './checks.ts';
 import { MAX_BREACHES } from './schema.ts';
 
 /** One proof at a time: it reads everything. */
 export const PROOF_READS = { what: 'proofs', connections: 1, timeoutMs: 120_000 };
 
-export interface Breach {
+export interface Violation {
   table: string;
   /** Null where a day is wrong and no single row. */
   id: number | null;
@@ -18,31 +18,31 @@ export interface Breach {
   date: PlainDate | null;
 }
 
-/** What one law found; sums in minor units, of any size, under the names that the law gives them. */
+/** What one check found; sums in minor units, of any size, under the names that the check gives them. */
 export interface Finding {
-  law: string;
-  says: string;
+  check: string;
+  rule: string;
   lookedAt: number;
   sums: { name: string; amountMinor: bigint }[];
-  breachCount: number;
+  violationCount: number;
   /** The first of them, those of the day that was asked for before others. */
-  breaches: Breach[];
+  violations: Violation[];
 }
 
-/** Says a finding when it is there. */
+/** Called with each finding as its check ends. */
 export type Progress = (finding: Finding) => void;
 
 /**
- * Holds the books against every law. Where the transaction is a snapshot, all laws see the same books.
- * @param day whose breaches come first
+ * Runs every check on the books. Where the transaction is a snapshot, all checks see the same books.
+ * @param day whose violations come first
  */
-export async function checkLaws(
+export async function runChecks(
   tx: Tx,
   { day = null, onFinding = () => {} }: { day?: PlainDate | null; onFinding?: Progress } = {},
 ): Promise<Finding[]> {
   const findings: Finding[] = [];
-  for (const law of LAWS) {
-    const finding = await checkLaw(tx, law, day);
+  for (const check of CHECKS) {
+    const finding = await runCheck(tx, check, day);
     onFinding(finding);
     findings.push(finding);
   }
@@ -52,31 +52,31 @@ export async function checkLaws(
 interface LawRow {
   /** Texts, since a damaged amount may be of any size. */
   figures: { looked_at: string | null } & Record<string, string | null>;
-  breach_count: number;
-  breaches: Breach[];
+  violation_count: number;
+  violations: Violation[];
 }
 
-async function checkLaw(tx: Tx, { name, says, checked, figures, breaches }: Law, day: PlainDate | null) {
+async function runCheck(tx: Tx, { name, rule, checked, figures, violations }: Check, day: PlainDate | null) {
   const { rows } = await sql<LawRow>`
     with checked as (${checked}),
     figures as (${figures}),
-    broken ("table", id, what, expected, found, date) as (${breaches})
+    broken ("table", id, what, expected, found, date) as (${violations})
     select
       (select json_object_agg(key, value) from figures, json_each_text(row_to_json(figures))) as figures,
-      (select count(*) from broken) as breach_count,
+      (select count(*) from broken) as violation_count,
       (select coalesce(json_agg(b), '[]') from (
         select * from broken order by date is distinct from ${day}::date, "table", id, what limit ${MAX_BREACHES}
-      ) b) as breaches`.execute(tx);
+      ) b) as violations`.execute(tx);
   const [row] = rows;
   if (!row) throw new Error('an aggregate gives a row');
   const { looked_at: lookedAt, ...sums } = row.figures;
   return {
-    law: name,
-    says,
+    check: name,
+    rule,
     lookedAt: Number(lookedAt ?? 0),
     sums: Object.entries(sums).map(([sum, amount]) => ({ name: sum, amountMinor: BigInt(amount ?? 0) })),
-    breachCount: row.breach_count,
-    breaches: row.breaches,
+    violationCount: row.violation_count,
+    violations: row.violations,
   } satisfies Finding;
 }
 
@@ -141,14 +141,14 @@ async function readDay(tx: Tx, day: PlainDate) {
 export async function readProof(tx: Tx, currency: Currency, day: PlainDate) {
   const { rows: moments } = await sql<{ at: string }>`select business_now() as at`.execute(tx);
   const dayRows = await readDay(tx, day);
-  const findings = await checkLaws(tx, { day });
+  const findings = await runChecks(tx, { day });
   const all = dayRows.find((row) => row.payment_method_id === null);
   if (!all || !moments[0]) throw new Error('an aggregate gives a row');
   return {
     date: day,
     readAt: moments[0].at,
     currency: currency.code,
-    holds: findings.every(({ breachCount }) => breachCount === 0),
+    holds: findings.every(({ violationCount }) => violationCount === 0),
     day: {
       ...toDayFigures(all, currency),
       byMethod: dayRows.flatMap((row) => {
@@ -157,11 +157,11 @@ export async function readProof(tx: Tx, currency: Currency, day: PlainDate) {
           ? []
           : [{ paymentMethodId: id, paymentMethod: name ?? '', ...toDayFigures(row, currency) }];
       }),
-      breaches: findings.flatMap(({ law, breaches }) =>
-        breaches.filter(({ date }) => date === day).map((breach) => ({ law, ...breach })),
+      violations: findings.flatMap(({ check, violations }) =>
+        violations.filter(({ date }) => date === day).map((violation) => ({ check, ...violation })),
       ),
     },
-    laws: findings.map((finding) => toLaw(finding, currency)),
+    checks: findings.map((finding) => toCheck(finding, currency)),
   };
 }
 
@@ -190,15 +190,15 @@ function toDayFigures(row: DayRow, currency: Currency) {
   };
 }
 
-function toLaw({ law, says, lookedAt, sums, breachCount, breaches }: Finding, currency: Currency) {
+function toCheck({ check, rule, lookedAt, sums, violationCount, violations }: Finding, currency: Currency) {
   return {
-    law,
-    says,
-    holds: breachCount === 0,
+    check,
+    rule,
+    holds: violationCount === 0,
     lookedAt,
     sums: sums.map(({ name, amountMinor }) => ({ name, amount: exactAmount(amountMinor, currency) })),
-    breachCount,
-    breaches,
+    violationCount,
+    violations,
   };
 }
 

@@ -3,7 +3,7 @@ import { openLongReads } from '../../src/core/long-reads.ts';
 import { PROOF_READS } from '../../src/proof/store.ts';
 import { expectLawsToHold } from '../books.ts';
 
-/** Asks the database behind the running processes itself whether every law of the books holds. */
+/** Asks the database behind the running processes itself whether every check of the books holds. */
 export async function expectBooksToHold(connection: Connection): Promise<void> {
   const prover = openLongReads({ connection, ...PROOF_READS, onConnectionLost: () => {} });
   try {

@@ -237,9 +237,9 @@ describe('the commands', () => {
     const clean = await npmRun('verify', [], environment);
     expect(clean).toMatchObject({ status: 0, stderr: '' });
     expect(clean.stdout).toMatch(
-      /^holds {2}ledger_events: .*\n {7}4 rows, debits 24034\.50, credits 24034\.50\n/m,
+      /^passes ledger_events: .*\n {7}4 rows, debits 24034\.50, credits 24034\.50\n/m,
     );
-    expect(clean.stdout).toMatch(/\nAll \d+ laws hold\. Amounts are in KES\.\n$/);
+    expect(clean.stdout).toMatch(/\nAll \d+ checks pass\. Amounts are in KES\.\n$/);
 
     const client = new pg.Client(DATABASE_URL);
     await client.connect();
@@ -247,9 +247,9 @@ describe('the commands', () => {
     await client.end();
     const damaged = await npmRun('verify', [], environment);
     expect(damaged.status).toBe(1);
-    expect(damaged.stdout).toMatch(/^BROKEN balances_equal_ledger: /m);
+    expect(damaged.stdout).toMatch(/^FAILS {2}balances_equal_ledger: /m);
     expect(damaged.stdout).toContain(`accounts ${accountId}: paid_minor: expected 123450, found 123451\n`);
-    expect(damaged.stdout).toMatch(/laws are broken: balances_equal_ledger, balances_follow_payments\.\n$/);
+    expect(damaged.stdout).toMatch(/checks fail: balances_equal_ledger, balances_follow_payments\.\n$/);
     await service.stop();
   });
 

@@ -124,7 +124,7 @@ describe('an invitation to sign up', () => {
     expect(statuses).toEqual([201, ...Array(9).fill(400)]);
   });
 
-  it('is of no use to another e-mail, and none is needed to stay refused', async () => {
+  it('registers only the invited e-mail, which stays refused without a valid token', async () => {
     const { token, email } = await invite();
     expect(wrongFields(await register({ email: freshEmail(), invitation: token }))).toEqual(['email']);
     expect(wrongFields(await register({ email, invitation: 'made up' }))).toEqual(['invitation']);

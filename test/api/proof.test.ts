@@ -4,8 +4,8 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/db.ts';
 import { openLongReads } from '../../src/core/long-reads.ts';
-import { LAWS } from '../../src/proof/laws.ts';
-import { type Breach, checkLaws, type Finding } from '../../src/proof/store.ts';
+import { CHECKS } from '../../src/proof/checks.ts';
+import { type Finding, runChecks, type Violation } from '../../src/proof/store.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   move,
@@ -94,29 +94,29 @@ beforeAll(async () => {
 
 class Undo extends Error {}
 
-/** What the laws find in the clean books after a damage, which is taken back again. */
+/** What the checks find in the clean books after a damage, which is taken back again. */
 async function findingsAfter(damage: string): Promise<Finding[]> {
   let findings: Finding[] = [];
   const work = service.context.db.transaction().execute(async (tx) => {
     await sql`set local session_replication_role = replica`.execute(tx); // no trigger, no foreign key
     await sql.raw(damage).execute(tx);
-    findings = await checkLaws(tx);
+    findings = await runChecks(tx);
     throw new Undo();
   });
   await expect(work).rejects.toThrow(Undo);
   return findings;
 }
 
-function breachesOf(findings: Finding[], law: string): Breach[] {
-  const finding = findings.find((one) => one.law === law);
-  if (!finding) throw new Error(`There is no law ${law}.`);
-  return finding.breaches;
+function violationsOf(findings: Finding[], check: string): Violation[] {
+  const finding = findings.find((one) => one.check === check);
+  if (!finding) throw new Error(`There is no check ${check}.`);
+  return finding.violations;
 }
 
 const entryOf = (payment: string, ledgerAccount: string) =>
   `(select id from ledger_entries where payment_id = :${payment} and ledger_account = '${ledgerAccount}' and event = 'payment_received')`;
 
-/** A damage, the laws that it breaks at least, and the row that each names; `:name` stands for an id. */
+/** A damage, the checks that it breaks at least, and the row that each names; `:name` stands for an id. */
 const DAMAGES: [name: string, damage: string, named: Record<string, [table: string, id: string]>][] = [
   [
     'an entry is lost',
@@ -416,7 +416,7 @@ function withIds(text: string): string {
   });
 }
 
-describe('the laws', () => {
+describe('the checks', () => {
   beforeAll(async () => {
     const { rows } = await sql<{ id: number }>`
       select id from payments where account_id = ${ids.completed}`.execute(service.context.db);
@@ -424,34 +424,34 @@ describe('the laws', () => {
   });
 
   it('hold on clean books, and looked at them', async () => {
-    const findings = await inSnapshot(service.context.db, (tx) => checkLaws(tx));
-    expect(findings.filter(({ breachCount }) => breachCount > 0)).toEqual([]);
-    for (const { law, lookedAt } of findings) expect(lookedAt, law).toBeGreaterThan(0);
+    const findings = await inSnapshot(service.context.db, (tx) => runChecks(tx));
+    expect(findings.filter(({ violationCount }) => violationCount > 0)).toEqual([]);
+    for (const { check, lookedAt } of findings) expect(lookedAt, check).toBeGreaterThan(0);
   });
 
   it.each(DAMAGES)('find that %s', async (_, damage, named) => {
     const rows: Record<string, [string, number | null]> = {};
-    for (const [law, [table, id]] of Object.entries(named)) {
+    for (const [check, [table, id]] of Object.entries(named)) {
       const { rows: found } = await sql<{
         id: number | null;
       }>`select (${sql.raw(withIds(id))})::bigint as id`.execute(service.context.db);
-      rows[law] = [table, found[0]?.id ?? null];
+      rows[check] = [table, found[0]?.id ?? null];
     }
     const findings = await findingsAfter(withIds(damage));
-    for (const [law, [table, id]] of Object.entries(rows)) {
-      expect(breachesOf(findings, law), law).toContainEqual(expect.objectContaining({ table, id }));
+    for (const [check, [table, id]] of Object.entries(rows)) {
+      expect(violationsOf(findings, check), check).toContainEqual(expect.objectContaining({ table, id }));
     }
     await expectBooksToBalance(service.context);
   });
 
   it('are each broken by some damage', () => {
     const broken = new Set(DAMAGES.flatMap(([, , named]) => Object.keys(named)));
-    expect([...broken].sort()).toEqual(LAWS.map(({ name }) => name).sort());
+    expect([...broken].sort()).toEqual(CHECKS.map(({ name }) => name).sort());
   });
 
   it('say the day, and what was expected and found', async () => {
     const findings = await findingsAfter(withIds('delete from ledger_entries where payment_id = :unmatched'));
-    expect(breachesOf(findings, 'days_by_state')).toEqual([
+    expect(violationsOf(findings, 'days_by_state')).toEqual([
       {
         table: 'payments',
         id: null,
@@ -461,7 +461,7 @@ describe('the laws', () => {
         date: DAY,
       },
     ]);
-    expect(breachesOf(findings, 'payments_in_ledger')).toEqual([
+    expect(violationsOf(findings, 'payments_in_ledger')).toEqual([
       {
         table: 'payments',
         id: ids.unmatched,
@@ -481,23 +481,24 @@ describe('the laws', () => {
     ]);
   });
 
-  it('name a hundred breaches and count all', async () => {
+  it('name a hundred violations and count all', async () => {
     const findings = await findingsAfter(`
       insert into payments (amount_minor, payment_method_id, payment_date, status, source)
       select 100, 2, '2026-11-02', 'unmatched', 'manual' from generate_series(1, 130)`);
-    const finding = findings.find(({ law }) => law === 'payments_in_ledger');
-    expect([finding?.breaches.length, finding?.breachCount]).toEqual([100, 260]);
+    const finding = findings.find(({ check }) => check === 'payments_in_ledger');
+    expect([finding?.violations.length, finding?.violationCount]).toEqual([100, 260]);
   });
 });
 
 describe('GET /reports/proof', () => {
-  it('shows the day beside the ledger, and that every law holds', async () => {
+  it('shows the day beside the ledger, and that every check holds', async () => {
     const { status, body } = await service.call('GET', `/reports/proof?date=${DAY}`);
     expect(status).toBe(200);
     const { data } = body;
     expect(data).toMatchObject({ date: DAY, currency: 'KES', holds: true });
-    const { received, matched, unmatched, reversed, refunded, ledger, byMethod, holds, breaches } = data.day;
-    expect([holds, breaches]).toEqual([true, []]);
+    const { received, matched, unmatched, reversed, refunded, ledger, byMethod, holds, violations } =
+      data.day;
+    expect([holds, violations]).toEqual([true, []]);
     expect(received.count).toBe(10);
     expect(unmatched).toEqual({ count: 1, amount: 400 });
     expect(reversed).toEqual({ count: 1, amount: 70 });
@@ -527,7 +528,7 @@ describe('GET /reports/proof', () => {
     expect((await service.call('GET', '/reports/proof?date=2026-02-30')).status).toBe(400);
   });
 
-  it('tells the breaches of the day apart, and an amount that is beyond numbers', async () => {
+  it('tells the violations of the day apart, and an amount that is beyond numbers', async () => {
     const damaged = await startTestService();
     try {
       setToday(damaged.service, DAY);
@@ -543,10 +544,12 @@ describe('GET /reports/proof', () => {
       expect(status, text).toBe(200);
       expect(body.data.holds).toBe(false);
       expect(body.data.day).toMatchObject({ holds: false, received: { count: 1, amount: null } });
-      const rows = body.data.day.breaches.filter(({ law }: { law: string }) => law === 'payments_in_ledger');
-      expect(rows.map((row: Breach) => row.id)).toEqual([id, id]);
-      const law = body.data.laws.find((one: { law: string }) => one.law === 'payments_in_ledger');
-      expect(new Set(law.breaches.map((row: Breach) => row.id))).toEqual(new Set([id, other.id]));
+      const rows = body.data.day.violations.filter(
+        ({ check }: { check: string }) => check === 'payments_in_ledger',
+      );
+      expect(rows.map((row: Violation) => row.id)).toEqual([id, id]);
+      const check = body.data.checks.find((one: { check: string }) => one.check === 'payments_in_ledger');
+      expect(new Set(check.violations.map((row: Violation) => row.id))).toEqual(new Set([id, other.id]));
     } finally {
       await damaged.close();
     }
@@ -630,7 +633,7 @@ const step = fc.record({
 const STATUSES = ['active', 'suspended', 'defaulted', 'repossessed', 'written_off', 'cancelled'];
 
 describe('whatever is done through the API', () => {
-  it('every law holds', async () => {
+  it('every check holds', async () => {
     const accounts = [await newAccount(service), await newAccount(service, { payplanId: 3 })];
     const pick = <T>(from: T[], n: number) => from[n % from.length] as T;
     async function act(

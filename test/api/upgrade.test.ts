@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/db.ts';
 import { readMigrations } from '../../src/database.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
-import { checkLaws } from '../../src/proof/store.ts';
+import { runChecks } from '../../src/proof/store.ts';
 import { expectBooksToBalance } from '../books.ts';
 import { accountNow, newAccount, notification, notify, pay, reverse, useService } from '../harness.ts';
 
@@ -50,9 +50,9 @@ describe('0018_statement_reports', () => {
     });
   }
 
-  async function brokenLaws(): Promise<string[]> {
-    const findings = await inSnapshot(service.context.db, checkLaws);
-    return findings.flatMap(({ law, breachCount }) => (breachCount > 0 ? [law] : []));
+  async function failedChecks(): Promise<string[]> {
+    const findings = await inSnapshot(service.context.db, runChecks);
+    return findings.flatMap(({ check, violationCount }) => (violationCount > 0 ? [check] : []));
   }
 
   async function notificationOf(reference: string) {
@@ -123,7 +123,7 @@ describe('0018_statement_reports', () => {
     const manualIds: number[] = [];
     for (const { reference } of [provider, link])
       manualIds.push(await recordedBeside(accountId, reference, 400));
-    expect(await brokenLaws()).toEqual(['references_once', 'notifications']);
+    expect(await failedChecks()).toEqual(['references_once', 'notifications']);
     await upgrade();
     await expectBooksToBalance(service.context);
 
@@ -170,7 +170,7 @@ describe('0018_statement_reports', () => {
   it('asks finance about a notification that is linked to a reversed manual payment, and posts it when told', async () => {
     const { id: accountId, accountNumber } = await newAccount(service);
     const { reference, reversedId } = await reversedLink(accountId, accountNumber);
-    expect(await brokenLaws()).toEqual(['notifications']);
+    expect(await failedChecks()).toEqual(['notifications']);
     await upgrade();
     await expectBooksToBalance(service.context);
 
@@ -225,7 +225,7 @@ describe('0018_statement_reports', () => {
       sql`update provider_statement_totals set result = 'matched' where result = 'conflict'`,
       sql`update provider_statements set progressed_at = now() - interval '1 hour'`,
     );
-    expect(await brokenLaws()).toEqual(['statement_lines']);
+    expect(await failedChecks()).toEqual(['statement_lines']);
     await upgrade();
     await expectBooksToBalance(service.context);
     expect((await statement()).status).toBe('matching');

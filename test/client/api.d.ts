@@ -1522,8 +1522,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The proof of the books: every law, recomputed from the database
-         * @description All from one snapshot: the payments of a day beside the ledger, each law on the whole database with its figures, and every row that breaks one. It reads everything, so that large books take many seconds; while another proof is made, 503 asks to come back.
+         * The proof of the books: every check, recomputed from the database
+         * @description All from one snapshot: the payments of a day beside the ledger, each check on the whole database with its figures, and every row that breaks one. It reads everything, so that large books take many seconds; while another proof is made, 503 asks to come back.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -3445,12 +3445,12 @@ export interface components {
          *             "holds": true
          *           }
          *         ],
-         *         "breaches": []
+         *         "violations": []
          *       },
-         *       "laws": [
+         *       "checks": [
          *         {
-         *           "law": "transactions_once",
-         *           "says": "Every transaction of a provider is one payment.",
+         *           "check": "transactions_once",
+         *           "rule": "Every transaction of a provider is one payment.",
          *           "holds": true,
          *           "lookedAt": 2,
          *           "sums": [
@@ -3459,8 +3459,8 @@ export interface components {
          *               "amount": 3200
          *             }
          *           ],
-         *           "breachCount": 0,
-         *           "breaches": []
+         *           "violationCount": 0,
+         *           "violations": []
          *         }
          *       ]
          *     }
@@ -3477,7 +3477,7 @@ export interface components {
              */
             readAt: string;
             currency: string;
-            /** @description Whether no law is broken. */
+            /** @description Whether every check passes. */
             holds: boolean;
             day: {
                 received: {
@@ -3544,9 +3544,9 @@ export interface components {
                     /** @description received = matched + unmatched + reversed, and the ledger says the same, and the same refunds. */
                     holds: boolean;
                 }[];
-                /** @description Those of the laws below that concern this day. */
-                breaches: {
-                    law: string;
+                /** @description Those of the checks below that concern this day. */
+                violations: {
+                    check: string;
                     table: string;
                     id: number | null;
                     /** @description Of the row. */
@@ -3557,9 +3557,9 @@ export interface components {
                     date: string | null;
                 }[];
             };
-            laws: {
-                law: string;
-                says: string;
+            checks: {
+                check: string;
+                rule: string;
                 holds: boolean;
                 /** @description How many rows. */
                 lookedAt: number;
@@ -3567,9 +3567,9 @@ export interface components {
                     name: string;
                     amount: number | null;
                 }[];
-                breachCount: number;
+                violationCount: number;
                 /** @description The first 100, those of the day before others. */
-                breaches: {
+                violations: {
                     table: string;
                     id: number | null;
                     /** @description Of the row. */
@@ -12311,12 +12311,12 @@ export interface operations {
                      *               "holds": true
                      *             }
                      *           ],
-                     *           "breaches": []
+                     *           "violations": []
                      *         },
-                     *         "laws": [
+                     *         "checks": [
                      *           {
-                     *             "law": "transactions_once",
-                     *             "says": "Every transaction of a provider is one payment.",
+                     *             "check": "transactions_once",
+                     *             "rule": "Every transaction of a provider is one payment.",
                      *             "holds": true,
                      *             "lookedAt": 2,
                      *             "sums": [
@@ -12325,8 +12325,8 @@ export interface operations {
                      *                 "amount": 3200
                      *               }
                      *             ],
-                     *             "breachCount": 0,
-                     *             "breaches": []
+                     *             "violationCount": 0,
+                     *             "violations": []
                      *           }
                      *         ]
                      *       },

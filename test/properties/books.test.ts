@@ -501,7 +501,7 @@ async function expectStatement(run: Case, id: number): Promise<void> {
 }
 
 describe('any interleaving of what people, the provider and the policy do', () => {
-  it(`keeps every law, and ends as if only the net result had been paid, ${RUNS} times`, async () => {
+  it(`passes every check, and ends as if only the net result had been paid, ${RUNS} times`, async () => {
     await fc.assert(
       fc.asyncProperty(story, ({ openings, steps, looksAfterEachStep }) =>
         inCase(stage, async (run) => {

@@ -125,7 +125,7 @@ let cases = 0;
 /** Runs a case in a transaction that is taken back at the end. */
 export async function inCase(stage: Stage, work: (run: Case) => Promise<void>): Promise<void> {
   cases += 1;
-  // What is taken back stays in the tables until they are swept, and would slow the laws down.
+  // What is taken back stays in the tables until they are swept, and would slow the checks down.
   if (cases % 100 === 0) await sql`vacuum`.execute(stage.context.db);
   try {
     await stage.context.db.transaction().execute(async (tx) => {

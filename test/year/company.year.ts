@@ -68,7 +68,7 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
     const first = `${today.slice(0, 8)}01`;
     months.push([first, today]);
     const { data: proof } = await get(`/reports/proof?date=${today}`, proofs);
-    expect(proof.laws.filter(({ holds }: { holds: boolean }) => !holds)).toEqual([]);
+    expect(proof.checks.filter(({ holds }: { holds: boolean }) => !holds)).toEqual([]);
     expect(proof).toMatchObject({ holds: true, day: { holds: true } });
     const { payments, creditMoves } = company;
     const raw = { ...(await readAccounts(get)), payments, creditMoves };
@@ -98,7 +98,7 @@ it(`a year of a company of ${ACCOUNTS} accounts (seed ${SEED}; YEAR_ACCOUNTS and
   const verify = await runToEnd([process.execPath, 'dist/cli/verify.js'], { DATABASE_URL: url });
   const verifySeconds = secondsOf(performance.now() - asked);
   expect(verify, verify.stdout).toMatchObject({ status: 0, stderr: '' });
-  expect(verify.stdout).toMatch(/All \d+ laws hold/);
+  expect(verify.stdout).toMatch(/All \d+ checks pass/);
 
   const statuses = tally(raw.accounts.map(({ status }) => status));
   const moves = [...raw.moves.values()].flat() as (RawMove & { cause: string | null })[];

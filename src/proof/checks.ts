@@ -1,31 +1,31 @@
 import { type RawBuilder, sql } from 'kysely';
 
 /**
- * A law of the books as SQL. It is written anew from what the tables say, so that it shares no mistake with the
+ * A check of the books as SQL. It is written independently, from the tables alone, so that it shares no mistake with the
  * code that it judges; only the functions of migrations/0005_reports.sql are common, and tests hold those
  * against the schedule.
  */
-export interface Law {
+export interface Check {
   name: string;
   /** What holds, as a sentence. */
-  says: string;
+  rule: string;
   /** What is looked at: `select …`, for the two below under the name `checked`. */
   checked: RawBuilder<unknown>;
   /** `select … from checked`, one row: `looked_at`, how many rows, and sums in minor units under their names. */
   figures: RawBuilder<unknown>;
   /**
-   * `select … from checked`, a row a breach: the table, the row's id, what of it, expected and found as text,
+   * `select … from checked`, a row a violation: the table, the row's id, what of it, expected and found as text,
    * and the business day that it concerns, if it concerns one.
    */
-  breaches: RawBuilder<unknown>;
+  violations: RawBuilder<unknown>;
 }
 
 /** The ledger accounts on which an account's money stands. */
 const ON_ACCOUNT = sql`('receivable', 'customer_credit', 'recovery', 'bad_debt')`;
 
-const ledgerEvents: Law = {
+const ledgerEvents: Check = {
   name: 'ledger_events',
-  says: 'The entries of every ledger event sum to zero and agree in what they are about and in their value date.',
+  rule: 'The entries of every ledger event sum to zero and agree in what they are about and in their value date.',
   checked: sql`
     select event_id, min(id) as id, count(*) as entries, min(value_date) as day, max(value_date) as last_day,
       sum(amount_minor) as balance,
@@ -38,7 +38,7 @@ const ledgerEvents: Law = {
       starts_with(min(event)::text, 'payment_') <> (count(payment_id) > 0) as is_astray
     from ledger_entries group by event_id`,
   figures: sql`select sum(entries) as looked_at, sum(debits) as debits, sum(debits) - sum(balance) as credits from checked`,
-  breaches: sql`
+  violations: sql`
     select 'ledger_entries', id, v.what || ' of event ' || event_id, v.expected, v.found, day
     from checked cross join lateral (values
       (balance <> 0, 'sum', '0', balance::text),
@@ -52,9 +52,9 @@ const ledgerEvents: Law = {
       and v.is_broken`,
 };
 
-const paymentsInLedger: Law = {
+const paymentsInLedger: Check = {
   name: 'payments_in_ledger',
-  says:
+  rule:
     'The entries of every payment say what it is: matched money on its account, unmatched money set aside, ' +
     'a reversed payment nothing; all on its day and under its method.',
   checked: sql`
@@ -79,7 +79,7 @@ const paymentsInLedger: Law = {
     select count(*) as looked_at, sum(amount_minor) as payments, sum(received) as received,
       -sum(taken_back) as taken_back, -sum(unmatched) as unmatched, -sum(on_account) as on_accounts
     from checked`,
-  breaches: sql`
+  violations: sql`
     select v.of_table, v.row_id, v.what, v.expected, v.found, day
     from checked
     cross join lateral (select
@@ -102,9 +102,9 @@ const paymentsInLedger: Law = {
       and v.expected <> v.found`,
 };
 
-const balancesEqualLedger: Law = {
+const balancesEqualLedger: Check = {
   name: 'balances_equal_ledger',
-  says: 'What every account owes, has paid, has in credit and has lost is what its ledger entries say.',
+  rule: 'What every account owes, has paid, has in credit and has lost is what its ledger entries say.',
   checked: sql`
     select a.id, a.paid_minor, a.receivable_minor, a.credit_minor, a.written_off_minor,
       case when a.status = 'cancelled' then 0 else a.total_minor end as sold_minor,
@@ -125,7 +125,7 @@ const balancesEqualLedger: Law = {
     select count(*) as looked_at, sum(sold) as sold, sum(paid) as paid, sum(receivable) as receivable,
       sum(credit) as credit, sum(lost) as written_off, sum(recovered) as recovered
     from checked`,
-  breaches: sql`
+  violations: sql`
     select 'accounts', id, v.what, v.expected::text, v.found::text, null::date
     from checked cross join lateral (values
       ('paid_minor', paid, paid_minor::numeric),
@@ -141,9 +141,9 @@ const balancesEqualLedger: Law = {
     where v.expected <> v.found`,
 };
 
-const balancesFollowPayments: Law = {
+const balancesFollowPayments: Check = {
   name: 'balances_follow_payments',
-  says:
+  rule:
     'What every account has paid, in all and in its latest month, is the sum of its payments and moves of credit, and ' +
     'what it owes or has in credit follows.',
   checked: sql`
@@ -163,7 +163,7 @@ const balancesFollowPayments: Law = {
     select count(*) as looked_at, sum(money_minor) as payments, sum(paid_minor) as paid,
       sum(receivable_minor) as receivable, sum(credit_minor) as credit
     from checked`,
-  breaches: sql`
+  violations: sql`
     select 'accounts', id, v.what, v.expected, v.found, null::date
     from checked cross join lateral (values
       ('paid_minor', money_minor::text, paid_minor::text),
@@ -182,9 +182,9 @@ const balancesFollowPayments: Law = {
     where v.expected <> v.found`,
 };
 
-const creditMoves: Law = {
+const creditMoves: Check = {
   name: 'credit_moves',
-  says: 'Every move of credit stands in the ledger: off its giver, and onto its receiver or out by its method.',
+  rule: 'Every move of credit stands in the ledger: off its giver, and onto its receiver or out by its method.',
   checked: sql`
     select m.id, m.value_date as day, m.amount_minor, m.to_account_id,
       coalesce(sum(e.amount_minor) filter (
@@ -200,7 +200,7 @@ const creditMoves: Law = {
   figures: sql`
     select count(*) as looked_at, sum(amount_minor) as moved, sum(taken) as transferred, sum(refunded) as refunded
     from checked`,
-  breaches: sql`
+  violations: sql`
     select v.of_table, v.row_id, v.what, v.expected, v.found, day
     from checked cross join lateral (values
       ('credit_moves', id, 'entries off its giver', amount_minor::text, given::text),
@@ -213,9 +213,9 @@ const creditMoves: Law = {
     where v.expected <> v.found`,
 };
 
-const statuses: Law = {
+const statuses: Check = {
   name: 'statuses',
-  says: 'An account is completed exactly when it is paid in full, and every change of status is on record.',
+  rule: 'An account is completed exactly when it is paid in full, and every change of status is on record.',
   checked: sql`
     select a.id, a.status, a.paid_minor, a.total_minor, h.last_status, h.broken_id, h.broken_from, h.broken_after
     from accounts a left join (
@@ -232,7 +232,7 @@ const statuses: Law = {
     ) h on h.account_id = a.id`,
   figures: sql`
     select count(*) as looked_at, sum(total_minor) filter (where status = 'completed') as completed from checked`,
-  breaches: sql`
+  violations: sql`
     select v.of_table, v.row_id, v.what, v.expected, v.found, null::date
     from checked cross join lateral (values
       (status is distinct from last_status, 'accounts', id, 'status', coalesce(last_status::text, 'none'), status::text),
@@ -246,23 +246,23 @@ const statuses: Law = {
     where v.is_broken`,
 };
 
-const transactionsOnce: Law = {
+const transactionsOnce: Check = {
   name: 'transactions_once',
-  says: 'Every transaction of a provider is one payment.',
+  rule: 'Every transaction of a provider is one payment.',
   checked: sql`
     select provider, provider_trans_id, count(*) as payments, min(id) as first_id, max(id) as last_id,
       min(payment_date) as day, sum(amount_minor) as amount_minor
     from payments where provider is not null group by provider, provider_trans_id`,
   figures: sql`select sum(payments) as looked_at, sum(amount_minor) as received from checked`,
-  breaches: sql`
+  violations: sql`
     select 'payments', last_id, 'provider_trans_id ' || provider_trans_id, 'one payment, ' || first_id,
       payments || ' payments', day
     from checked where payments > 1`,
 };
 
-const referencesOnce: Law = {
+const referencesOnce: Check = {
   name: 'references_once',
-  says:
+  rule:
     'No two payments that stand have one reference under one method, and none beside the payment of a transaction that ' +
     'the provider reported has its reference, however it is spelt.',
   checked: sql`
@@ -281,13 +281,13 @@ const referencesOnce: Law = {
   figures: sql`
     select count(*) as looked_at, sum(amount_minor) as payments
     from payments where status <> 'reversed' and transaction_ref is not null`,
-  breaches: sql`
+  violations: sql`
     select 'payments', last_id, what, 'one payment, ' || first_id, payments || ' payments', day from checked`,
 };
 
-const notifications: Law = {
+const notifications: Check = {
   name: 'notifications',
-  says: 'Every notification that counts leads to one payment of its transaction and amount, booked as it says.',
+  rule: 'Every notification that counts leads to one payment of its transaction and amount, posted as it reports.',
   checked: sql`
     select 'notification' as part, n.id, n.status, n.outcome, n.amount_minor, n.payment_id, n.conflict_payment_id,
       n.outcome in ('matched', 'unmatched', 'linked') as counts,
@@ -317,7 +317,7 @@ const notifications: Law = {
     select count(*) filter (where part = 'notification') as looked_at,
       sum(amount_minor) filter (where counts) as notified, sum(paid_minor) filter (where counts) as received
     from checked`,
-  breaches: sql`
+  violations: sql`
     select case part when 'payment' then 'payments' else 'notifications' end, id, v.what, v.expected,
       coalesce(v.found, 'none'), day
     from checked cross join lateral (values
@@ -344,9 +344,9 @@ const notifications: Law = {
       or status <> 'processed')`,
 };
 
-const statementLines: Law = {
+const statementLines: Check = {
   name: 'statement_lines',
-  says: 'Every matched line of a provider’s statement has the payment that is its transaction, with its amount.',
+  rule: 'Every matched line of a provider’s statement has the payment that is its transaction, with its amount.',
   checked: sql`
     select l.id, l.receipt, l.amount_minor, p.id as payment_id, p.amount_minor as paid_minor, p.payment_date as day,
       p.provider_trans_id is distinct from l.receipt as is_other
@@ -357,7 +357,7 @@ const statementLines: Law = {
     where l.result = 'matched' and p.status <> 'reversed'`,
   figures: sql`
     select count(*) as looked_at, sum(amount_minor) as matched, sum(paid_minor) as payments from checked`,
-  breaches: sql`
+  violations: sql`
     select 'provider_statement_lines', id, v.what, v.expected, v.found, day
     from checked cross join lateral (values
       (is_other, 'payment_id', 'the payment of transaction ' || receipt, payment_id::text),
@@ -366,9 +366,9 @@ const statementLines: Law = {
     where v.is_broken`,
 };
 
-const reconciliations: Law = {
+const reconciliations: Check = {
   name: 'reconciliations',
-  says: 'Every batch of reconciliation names its payments, and has their number, their sum and their date.',
+  rule: 'Every batch of reconciliation names its payments, and has their number, their sum and their date.',
   checked: sql`
     select r.id, r.reconciliation_date as day, r.payment_count, r.total_minor,
       coalesce(p.payments, 0) as payments, coalesce(p.minor, 0) as payments_minor, p.earliest_day, p.latest_day,
@@ -380,7 +380,7 @@ const reconciliations: Law = {
     ) p on p.reconciliation_id = r.id`,
   figures: sql`
     select count(*) as looked_at, sum(total_minor) as batches, sum(payments_minor) as payments from checked`,
-  breaches: sql`
+  violations: sql`
     select v.of_table, v.row_id, v.what, v.expected, v.found, day
     from checked cross join lateral (values
       ('reconciliations', id, 'payment_count', payments::text, payment_count::text),
@@ -395,9 +395,9 @@ const reconciliations: Law = {
     where v.expected <> v.found`,
 };
 
-const invoiceNumbers: Law = {
+const invoiceNumbers: Check = {
   name: 'invoice_numbers',
-  says: 'The invoices of every year are numbered without a gap, up to the last number taken.',
+  rule: 'The invoices of every year are numbered without a gap, up to the last number taken.',
   checked: sql`
     select i.id, i.year, i.year_number, i.issued_on as day, i.total_minor,
       lag(i.year_number, 1, 0) over (partition by i.year order by i.year_number) + 1 as expected,
@@ -408,7 +408,7 @@ const invoiceNumbers: Law = {
       null, last_number
     from invoice_numbers n`,
   figures: sql`select count(expected) as looked_at, sum(total_minor) as invoiced from checked`,
-  breaches: sql`
+  violations: sql`
     select case when last_number is null then 'invoices' else 'invoice_numbers' end, id,
       case when last_number is null then 'number in ' else 'last_number of ' end || year,
       coalesce(expected, year_number)::text,
@@ -416,9 +416,9 @@ const invoiceNumbers: Law = {
     from checked where year_number <> coalesce(expected, last_number)`,
 };
 
-const invoiceTotals: Law = {
+const invoiceTotals: Check = {
   name: 'invoice_totals',
-  says: 'The total of every invoice is the sum of its lines.',
+  rule: 'The total of every invoice is the sum of its lines.',
   checked: sql`
     select i.id, i.issued_on as day, i.total_minor, coalesce(l.lines_minor, 0) as lines_minor
     from invoices i
@@ -426,14 +426,14 @@ const invoiceTotals: Law = {
       on l.invoice_id = i.id`,
   figures: sql`
     select count(*) as looked_at, sum(total_minor) as totals, sum(lines_minor) as lines from checked`,
-  breaches: sql`
+  violations: sql`
     select 'invoices', id, 'total_minor', lines_minor::text, total_minor::text, day
     from checked where lines_minor <> total_minor`,
 };
 
-const commissionTotals: Law = {
+const commissionTotals: Check = {
   name: 'commission_totals',
-  says: 'The total of every commission is the sum of its lines.',
+  rule: 'The total of every commission is the sum of its lines.',
   checked: sql`
     select c.id, c.total_minor, coalesce(l.lines_minor, 0) as lines_minor
     from commissions c
@@ -441,14 +441,14 @@ const commissionTotals: Law = {
       on l.commission_id = c.id`,
   figures: sql`
     select count(*) as looked_at, sum(total_minor) as totals, sum(lines_minor) as lines from checked`,
-  breaches: sql`
+  violations: sql`
     select 'commissions', id, 'total_minor', lines_minor::text, total_minor::text, null::date
     from checked where lines_minor <> total_minor`,
 };
 
-const commissionShares: Law = {
+const commissionShares: Check = {
   name: 'commission_shares',
-  says: 'The shares of every account’s commission add up to at most the whole of it, and to what is kept as given away.',
+  rule: 'The shares of every account’s commission add up to at most the whole of it, and to what is kept as given away.',
   checked: sql`
     select account_id, coalesce(l.shares, 0) as shares, coalesce(s.share_basis_points, 0) as given, l.lines
     from commission_sales s
@@ -457,7 +457,7 @@ const commissionShares: Law = {
       from commission_lines where account_id is not null group by account_id
     ) l using (account_id)`,
   figures: sql`select count(*) as looked_at, sum(lines) as lines from checked`,
-  breaches: sql`
+  violations: sql`
     select 'accounts', account_id, v.what, v.expected, v.found, null::date
     from checked cross join lateral (values
       ('commission given away, in basis points', shares::text, given::text),
@@ -466,9 +466,9 @@ const commissionShares: Law = {
     where v.expected <> v.found`,
 };
 
-const daysByMethod: Law = {
+const daysByMethod: Check = {
   name: 'days_by_method',
-  says:
+  rule:
     'On every day and by every method, the ledger received and took back what the payments of that day say, and ' +
     'gave back what its refunds say.',
   checked: sql`
@@ -497,7 +497,7 @@ const daysByMethod: Law = {
     select sum(payments) as looked_at, sum(received) as received, sum(reversed) as reversed,
       sum(refunded) as refunded, sum(cleared) as cleared, sum(taken_back) as taken_back, sum(paid_out) as paid_out
     from checked`,
-  breaches: sql`
+  violations: sql`
     select 'payment_methods', payment_method_id, v.what || ' on ' || day, v.expected::text, v.found::text, day
     from checked cross join lateral (values
       ('entries of what was received', received, cleared),
@@ -507,9 +507,9 @@ const daysByMethod: Law = {
     where v.expected <> v.found`,
 };
 
-const daysByState: Law = {
+const daysByState: Check = {
   name: 'days_by_state',
-  says: 'On every day, what was received is matched, unmatched or reversed, in the payments as in the ledger.',
+  rule: 'On every day, what was received is matched, unmatched or reversed, in the payments as in the ledger.',
   checked: sql`
     select day, coalesce(p.payments, 0) as payments, coalesce(p.received, 0) as received,
       coalesce(p.matched, 0) as matched, coalesce(p.unmatched, 0) as unmatched, coalesce(p.reversed, 0) as reversed,
@@ -531,7 +531,7 @@ const daysByState: Law = {
     select sum(payments) as looked_at, sum(received) as received, sum(matched) as matched,
       sum(unmatched) as unmatched, sum(reversed) as reversed
     from checked`,
-  breaches: sql`
+  violations: sql`
     select 'payments', null::bigint, v.what || ' on ' || day, v.expected::text, v.found::text, day
     from checked cross join lateral (values
       ('matched, unmatched and reversed', received, matched + unmatched + reversed),
@@ -541,8 +541,8 @@ const daysByState: Law = {
     where v.expected <> v.found`,
 };
 
-/** Every law, in the order in which they are told. */
-export const LAWS: readonly Law[] = [
+/** Every check, in the order in which they are reported. */
+export const CHECKS: readonly Check[] = [
   ledgerEvents,
   paymentsInLedger,
   daysByMethod,
