@@ -38,7 +38,7 @@ export function openPrograms(scratch) {
     const environment = {
       ...{ NODE_ENV: 'production', PORT: port, HOST: '127.0.0.1', DATABASE_URL: url },
       ...{ JWT_SECRET: SECRET.repeat(2), WEBHOOK_SECRET: SECRET, ACCESS_TOKEN_TTL: 86_400 },
-      ...{ REGISTRATION: 'open', REGISTRATION_ROLE: 'admin' },
+      ...{ REGISTRATION: 'open', REGISTRATION_ROLE: 'manager' },
       ...{ RATE_LIMIT_AUTH: 1e9, RATE_LIMIT_BULK: 1e9, RATE_LIMIT_GENERAL: 1e9, RATE_LIMIT_WEBHOOK: 1e9 },
       ...(process.env.BENCH_REDIS_URL && { REDIS_URL: process.env.BENCH_REDIS_URL }),
       ...extra,
