@@ -218,12 +218,12 @@ describe('the validation', () => {
     expect(await resultOf({ BillRefNumber: accountNumber })).toEqual(ACCEPTED);
   });
 
-  it('answers 5xx, and no refusal, when a statement fails', async () => {
+  it('answers 503, and no refusal, while a table is missing', async () => {
     const { accountNumber } = await newAccount(service);
     await sql`alter table learned_references rename to hidden`.execute(service.context.db);
     try {
       const answer = await ask({ BillRefNumber: accountNumber });
-      expect(answer.status).toBe(500);
+      expect(answer.status).toBe(503);
       expect(answer.body.error.code).toBe('INTERNAL_ERROR');
     } finally {
       await sql`alter table hidden rename to learned_references`.execute(service.context.db);
