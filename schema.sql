@@ -549,7 +549,7 @@ CREATE INDEX payments_match_method ON public.payments USING btree (match_method,
 CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_reversed_ids ON public.payments USING btree (id) INCLUDE (amount_minor) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
-CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (reference_key, payment_method_id, (
+CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (reference_key, payment_method_id, COALESCE(provider, ''::text), (
 CASE
     WHEN (status = 'reversed'::payment_status) THEN id
     ELSE (0)::bigint
@@ -963,6 +963,22 @@ begin
   raise exception 'the money of payment % cannot be edited', old.id using errcode = 'restrict_violation';
 end $function$;
 
+CREATE OR REPLACE FUNCTION public.payments_manual_stands()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (
+    select from payments p
+    where p.reference_key = new.reference_key and p.payment_method_id = new.payment_method_id
+      and p.provider is null and p.status <> 'reversed')
+  then
+    raise exception 'a manual payment has the reference %', new.reference_key
+      using errcode = 'unique_violation', constraint = 'payments_transaction_known';
+  end if;
+  return new;
+end $function$;
+
 CREATE OR REPLACE FUNCTION public.payments_transaction_is_known()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1003,6 +1019,8 @@ CREATE TRIGGER invoices_kept BEFORE DELETE OR TRUNCATE ON public.invoices FOR EA
 CREATE TRIGGER ledger_entries_append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.ledger_entries FOR EACH STATEMENT EXECUTE FUNCTION rows_are_never_edited();
 
 CREATE TRIGGER ledger_events_balance AFTER INSERT ON public.ledger_entries REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_events_must_balance();
+
+CREATE TRIGGER payments_manual_stands BEFORE INSERT ON public.payments FOR EACH ROW WHEN ((new.provider IS NOT NULL)) EXECUTE FUNCTION payments_manual_stands();
 
 CREATE TRIGGER payments_money_frozen BEFORE UPDATE ON public.payments FOR EACH ROW WHEN (((((old.amount_minor IS DISTINCT FROM new.amount_minor) OR (old.payment_method_id IS DISTINCT FROM new.payment_method_id)) OR (old.payment_date IS DISTINCT FROM new.payment_date)) OR (old.transaction_ref IS DISTINCT FROM new.transaction_ref))) EXECUTE FUNCTION payment_money_is_frozen();
 

@@ -10,11 +10,11 @@ create index accounts_grace on accounts (payplan_id, (greatest(next_due_date, re
   where status = 'active';
 
 -- One index finds the payments of a reference and keeps one from standing twice under a method; those that are reversed
--- are counted by their own id.
+-- are counted by their own id. Two providers may give one id to transactions of theirs.
 drop index payments_transaction_ref_unique;
 drop index payments_reference_key;
 create unique index payments_transaction_ref_unique on payments
-  (reference_key, payment_method_id, (case when status = 'reversed' then id else 0 end))
+  (reference_key, payment_method_id, (coalesce(provider, '')), (case when status = 'reversed' then id else 0 end))
   where reference_key is not null;
 
 -- The entries of a payment are found by the payment; an account is asked only for those of no payment.
@@ -27,3 +27,20 @@ begin
   return exists (
     select from notifications n where n.trans_id = key and n.outcome in ('matched', 'unmatched', 'linked'));
 end $$;
+
+-- A provider's transaction is not paid beside a manual payment of the method that has its reference: that one is linked.
+create function payments_manual_stands() returns trigger language plpgsql as $$
+begin
+  if exists (
+    select from payments p
+    where p.reference_key = new.reference_key and p.payment_method_id = new.payment_method_id
+      and p.provider is null and p.status <> 'reversed')
+  then
+    raise exception 'a manual payment has the reference %', new.reference_key
+      using errcode = 'unique_violation', constraint = 'payments_transaction_known';
+  end if;
+  return new;
+end $$;
+
+create trigger payments_manual_stands before insert on payments for each row when (new.provider is not null)
+  execute function payments_manual_stands();

@@ -62,11 +62,12 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   function submit(item: Item): Promise<Outcome> {
     if (closing) return Promise.reject(unavailable(new Error('the queue is closing')));
     if (size >= mostItems) return Promise.reject(unavailable(new Error(`${size} items wait`), 1));
+    const keys = options.keysOf(item);
     size += 1;
     return new Promise<Outcome>((resolve, reject) => {
       waiting.push({
         item,
-        keys: options.keysOf(item),
+        keys,
         until: performance.now() + patienceMs,
         timesHeld: 0,
         resolve,

@@ -243,20 +243,24 @@ function runOnce<T>(
     const executor = reserved.getExecutor();
     const connection = await executor.provideConnection(async (held) => held);
     const begun = connection.executeQuery(begin);
+    begun.catch(() => {}); // Awaited below, and by each statement.
+    const pipeline = openPipeline(begun, connection);
     let result: T;
     try {
       if (!startsWithReads) await begun;
-      result = await work(new PipelinedTransaction(database, executor, after(begun, connection)));
+      result = await work(new PipelinedTransaction(database, executor, pipeline.connection));
       await begun;
     } catch (error) {
-      // Where it fails the connection is closed, and the transaction with it.
+      pipeline.end();
+      // It fails only with its connection, and the transaction ends with that.
       await connection.executeQuery(ROLLBACK).catch(() => {});
       throw error;
     }
+    pipeline.end();
     try {
       await connection.executeQuery(COMMIT);
     } catch (error) {
-      if (!isLostConnection(error)) throw error;
+      if (isRolledBack(error)) throw error;
       throw new CommitUnknown('the answer to a commit was lost', { cause: error });
     }
     return result;
@@ -264,12 +268,23 @@ function runOnce<T>(
 }
 
 /**
- * A connection whose answers all wait for a first one, and fail as it does. Where a statement fails, those that were sent
- * behind it fail with the same error: PostgreSQL says of them only that the transaction is aborted.
+ * Whether PostgreSQL itself refused a commit: for a constraint, or to break a cycle. Any other failure, such as that of a
+ * pooler whose server is gone, leaves open what became of it.
  */
-function after(first: Promise<unknown>, connection: DatabaseConnection): DatabaseConnection {
+function isRolledBack(error: unknown): boolean {
+  return ['23', '40'].includes(sqlState(error)?.slice(0, 2) ?? '');
+}
+
+/**
+ * A connection for the statements of one transaction. Their answers all wait for that of BEGIN, and fail as it does. Where a
+ * statement fails, those that were sent behind it fail with the same error: PostgreSQL says of them only that the
+ * transaction is aborted. Once the transaction ends no further statement is sent.
+ */
+function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   let failure: unknown;
+  let hasEnded = false;
   async function send<R>(query: CompiledQuery) {
+    if (hasEnded) throw new Error('The transaction has ended.');
     try {
       return await connection.executeQuery<R>(query);
     } catch (error) {
@@ -277,12 +292,18 @@ function after(first: Promise<unknown>, connection: DatabaseConnection): Databas
       throw sqlState(error) === IN_FAILED_TRANSACTION ? failure : error;
     }
   }
-  return {
+  const pipelined: DatabaseConnection = {
     executeQuery: async <R>(query: CompiledQuery) => {
-      const [answer] = await Promise.all([send<R>(query), first]);
+      const [answer] = await Promise.all([send<R>(query), begun]);
       return answer;
     },
     streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
+  };
+  return {
+    connection: pipelined,
+    end: () => {
+      hasEnded = true;
+    },
   };
 }
 

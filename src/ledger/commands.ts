@@ -17,12 +17,12 @@ import { type NewEntry, writePostings } from './store.ts';
 // The way of a payment (drawn in README.md):
 //   payments/routes.ts reads the request; for a provider, payments/notifications/ and its file in payments/providers/ do.
 //   payments/receipts/commands.ts takes the receipts of many requests into one batch, one transaction:
-//   1 claim   payments/receipts/store.ts  references and keys, and what is known of them
-//   2 lock    ledger/store.ts            the accounts; what others hold leaves the batch
-//   3 decide  payments/receipts/rules.ts  what each receipt leads to
-//   4 write   accounts/commands.ts posts by `postAll`, which folds the movements (ledger/rules.ts) and writes payments,
-//             entries, books, notifications, audit rows and answers by one statement (ledger/store.ts)
-//   payments/view.ts shows the payment once the transaction is committed.
+//   1 claim   receipts/store.ts     references and keys, and what is known of them; with it
+//   2 lock    ledger/store.ts       the accounts; what others hold leaves the batch
+//   3 decide  receipts/rules.ts     what each receipt leads to
+//   4 write   accounts/commands.ts  `postAll` folds the movements (ledger/rules.ts) and writes payments, entries, books,
+//             notifications, audit rows and kept answers by one statement (ledger/store.ts); changes of status, links and
+//             decisions about stored notifications follow. The answer of payments/view.ts is sent after the commit.
 
 export interface Posted {
   /** For each posting why its account refuses it; undefined where it was posted. */

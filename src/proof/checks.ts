@@ -263,17 +263,17 @@ const transactionsOnce: Check = {
 const referencesOnce: Check = {
   name: 'references_once',
   rule:
-    'No two payments that stand have one reference under one method, and none beside the payment of a transaction that ' +
-    'the provider reported has its reference, however it is spelt.',
+    'No two payments that stand have one reference under one method and provider, and no manual one beside the payment of a ' +
+    'transaction that a provider reported has its reference, however it is spelt.',
   checked: sql`
     select 'transaction_ref ' || reference_key as what, count(*) as payments, min(id) as first_id,
       max(id) as last_id, min(payment_date) as day
     from payments where status <> 'reversed' and transaction_ref is not null
-    group by payment_method_id, reference_key having count(*) > 1
+    group by payment_method_id, provider, reference_key having count(*) > 1
     union
     select 'transaction_ref ' || reference_key, count(*), min(id), max(id), min(payment_date)
     from payments where status <> 'reversed' and reference_key is not null
-    group by reference_key having count(*) > 1 and count(provider) > 0
+    group by reference_key having count(provider) > 0 and count(*) > count(distinct provider)
     union
     select 'transaction_ref ' || p.reference_key, 1, n.payment_id, p.id, p.payment_date
     from payments p join notifications n on n.trans_id = p.reference_key

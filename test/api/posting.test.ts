@@ -212,6 +212,29 @@ describe('a batch that fails as a whole', () => {
   });
 });
 
+describe('a batch whose commit has an unknown outcome', () => {
+  it('is not posted again, and its callers are told to try again', async () => {
+    const accounts = await Promise.all(Array.from({ length: 5 }, () => newAccount(service)));
+    const { pool } = service.parts;
+    // As a pooler says it whose server is gone.
+    await pool.query(`
+      create function lose() returns trigger language plpgsql as $$
+      begin raise exception 'server conn crashed?' using errcode = '08P01'; end $$;
+      create constraint trigger lose after insert on payments deferrable initially deferred for each row
+        when (new.amount_minor = 66600) execute function lose()`);
+    try {
+      const answers = await inOneBatch(() =>
+        accounts.map(({ id }, n) => record(id, { amount: n === 3 ? 666 : 100 })),
+      );
+      expect(statusesOf(answers)).toEqual(Array(5).fill(503));
+      expect(batches).toBe(1);
+    } finally {
+      await pool.query('drop trigger lose on payments; drop function lose');
+    }
+    for (const { id } of accounts) expect((await accountNow(service, id)).paid).toBe(0);
+  });
+});
+
 describe('an account that somebody else holds', () => {
   it('delays only its own payments', async () => {
     const [held, ...others] = await Promise.all(Array.from({ length: 41 }, () => newAccount(service)));
@@ -239,7 +262,7 @@ describe('an account that somebody else holds', () => {
   it('for longer than a request waits is answered with 503, and nothing is posted', async () => {
     const { id } = await newAccount(service);
     await holding(`select from accounts where id = ${id} for update`, async () => {
-      const { status, headers, body } = await record(id);
+      const { status, headers, body } = await record(id, {}, 'a key of its own');
       expect(status).toBe(503);
       expect(headers.get('retry-after')).toBe('1');
       expect(body.error.code).toBe('INTERNAL_ERROR');

@@ -138,7 +138,28 @@ describe('a bill payment', () => {
       { token: null },
     );
     expect(other.status, other.text).toBe(200);
+    expect(other.body.data.outcome).toBe('matched');
     expect((await accountNow(service, mine.id)).paid).toBe(1000);
+    expect((await accountNow(service, theirs.id)).paid).toBe(400);
+    const proof = await service.call('GET', '/reports/proof');
+    expect(
+      proof.body.data.checks.filter(({ violationCount }: { violationCount: number }) => violationCount > 0),
+    ).toEqual([]);
+  });
+
+  it('that contradicts a manual payment of its transaction is kept, and waits for staff', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const TXNID = transactionId();
+    await service.call('POST', '/payments', {
+      accountId: id,
+      amount: 7,
+      paymentMethodId: 1,
+      transactionRef: TXNID,
+    });
+    const { fields } = await pay({ TXNID, CUSTOMERREFERENCEID: accountNumber });
+    expect(fields).toMatchObject({ RESULT: 'TS', REFID: '' });
+    expect(await newestNotification()).toMatchObject({ outcome: 'conflict', transactionRef: TXNID });
+    expect((await accountNow(service, id)).paid).toBe(7);
   });
 });
 
@@ -270,7 +291,9 @@ describe('with own business numbers', () => {
     const { accountNumber } = await newAccount(numbered);
     const to = (COMPANYNAME: string) =>
       post(command({ CUSTOMERREFERENCEID: accountNumber, COMPANYNAME }), '', numbered);
-    expect((await to('54321')).fields).toMatchObject({ RESULT: 'TF' });
+    expect((await to('54321')).fields).toMatchObject({ RESULT: 'TF', ERRORCODE: 'error100' });
+    const [kept] = (await numbered.call('GET', '/notifications')).body.data;
+    expect(kept).toMatchObject({ status: 'rejected', failure: 'refused: wrong_short_code' });
     expect((await to('12345')).fields).toMatchObject({ RESULT: 'TS' });
   });
 });

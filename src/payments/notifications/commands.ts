@@ -2,7 +2,7 @@ import { audit } from '../../core/audit.ts';
 import { runIsolated } from '../../core/batching.ts';
 import { type Actor, amountOf, type Context } from '../../core/context.ts';
 import { changedNothing, inTransaction } from '../../core/db.ts';
-import { AppError, illegalMove, invalidField, notFound } from '../../core/errors.ts';
+import { AppError, illegalMove, invalidField, notFound, unavailable } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { lockAccounts } from '../../ledger/store.ts';
 import { lockPayments, reverseLocked } from '../commands.ts';
@@ -34,8 +34,8 @@ import {
  * Stores a notification with what it leads to. Where the processing fails, the notification alone is stored, to be
  * tried again by the minute job; unless the provider waits for the outcome, and so has to send it again.
  *
- * @returns the receipt, or why the money goes back to the payer.
- * @throws when nothing could be stored; the provider must send it again.
+ * @returns the outcome, or why the money goes back to the payer.
+ * @throws when nothing could be stored, or nobody can say whether it was; the provider must send it again.
  */
 export async function receiveNotification(
   context: Context,
@@ -52,6 +52,7 @@ export async function receiveNotification(
     if ('outcome' in recorded) return recorded;
     throw new Error('A report leads to an outcome.');
   } catch (error) {
+    if (report.mustMatch && !changedNothing(error)) throw unavailable(error);
     if (report.mustMatch) {
       log.error({ err: error, transId: report.transId }, 'a notification failed and must be sent again');
       return { reason: 'unavailable' };
@@ -78,6 +79,8 @@ export async function importReports(
 
 const RETRIED_AT_ONCE = 100;
 const RETRIED_IN_A_RUN = 500;
+/** For so long a batch that failed is tried one by one; what is left then has its turn in the next minute. */
+const LONGEST_ONE_BY_ONE_MS = 20_000;
 
 /**
  * Tries the stored notifications again whose processing failed; the number that succeeded. Ends early, between two
@@ -92,7 +95,8 @@ export async function retryPendingNotifications(
   let processed = 0;
   for (let at = 0; at < ids.length && !signal.aborted; at += RETRIED_AT_ONCE) {
     const batch = ids.slice(at, at + RETRIED_AT_ONCE);
-    const results = await runIsolated(batch, (some) => retry(context, some), changedNothing);
+    const until = performance.now() + LONGEST_ONE_BY_ONE_MS;
+    const results = await runIsolated(batch, (some) => retry(context, some), changedNothing, until);
     for (const [n, result] of results.entries()) {
       if ('outcome' in result && result.outcome) processed += 1;
       if (!('error' in result)) continue;

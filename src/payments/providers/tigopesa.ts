@@ -40,7 +40,7 @@ const BillPayment = Type.String({
 const BillPaymentAnswer = Type.String({
   title: 'TigoPesaBillPaymentAnswer',
   description:
-    'RESULT TS: posted, and REFID is the id of the payment. TF: refused, and the payer gets the money back. ERRORCODE: error000 ' +
+    'RESULT TS: the money is kept, and REFID is the id of the payment; empty where staff have to decide about it. TF: refused, and the payer gets the money back. ERRORCODE: error000 ' +
     'posted; error010 wrong account; error012 wrong amount; error100 cannot be read, or another company; error111 send it again.',
   examples: [
     '<?xml version="1.0" encoding="UTF-8"?><COMMAND><TYPE>SYNC_BILLPAY_RESPONSE</TYPE>' +

@@ -102,8 +102,8 @@ export async function postReceipts(
 ): Promise<ItemResult<Recorded>[]> {
   const items = receipts.map((receipt) => itemOf(context, receipt));
   const facts = await claimAndRead(tx, items);
-  const plans = items.map((item, at) => planOf(context, item, facts[at]));
-  await lockMovedPayments(tx, items, plans);
+  const plans = items.map((item, at) => planOf(context, item, facts[at] ?? { held: unavailable(HELD, 1) }));
+  await lockMovedPayments(tx, plans);
   return write(tx, context, accountsOf(facts), plans);
 }
 
@@ -144,11 +144,11 @@ function itemOf({ config }: Context, receipt: Receipt): Item {
   };
 }
 
-/** Of an item: undefined where somebody else holds what it needs. */
-type FoundFacts = Facts | undefined;
+/** Of an item; or the error to answer if somebody else holds what it needs for too long. */
+type FoundFacts = Facts | { held: AppError };
 
 /**
- * Claims what the items need, reads what is known of it as of then, and locks their accounts. Of items that share a
+ * Claims what the items need, reads what is known of it once it is claimed, and locks their accounts. Of items that share a
  * reference or a key only the first gets it: the others see later what it has led to.
  */
 async function claimAndRead(tx: Tx, items: readonly Item[]): Promise<FoundFacts[]> {
@@ -197,7 +197,11 @@ async function claimAndRead(tx: Tx, items: readonly Item[]): Promise<FoundFacts[
     for (const lock of item.locks) taken.add(lock);
     const match = matches.get(item) ?? NO_MATCH;
     const accountId = 'manual' in item.receipt ? item.receipt.manual.accountId : match.accountId;
-    if (!claims[at] || isShared || (accountId !== null && heldAccounts.has(accountId))) return undefined;
+    const held = claims[at] ?? [];
+    if (held.length > 0 || isShared || (accountId !== null && heldAccounts.has(accountId))) {
+      const isKeyHeld = item.idempotencyKey !== null && held.includes(lockNameOf(item.idempotencyKey));
+      return { held: isKeyHeld ? stillRunning(HELD) : unavailable(HELD, 1) };
+    }
     const answer = item.idempotencyKey && answers[keyed.indexOf(item)];
     return {
       known: transactions.get(item.reference ?? '') ?? NOTHING_KNOWN,
@@ -238,30 +242,31 @@ function idsOf(ids: readonly (number | null)[]): number[] {
 }
 
 function accountsOf(facts: readonly FoundFacts[]): Map<number, AccountRow> {
-  return new Map(facts.flatMap((found) => (found?.account ? [[found.account.id, found.account]] : [])));
+  return new Map(
+    facts.flatMap((found) =>
+      'account' in found && found.account ? [[found.account.id, found.account]] : [],
+    ),
+  );
 }
 
-function planOf({ config, currency }: Context, item: Item, facts: FoundFacts): Plan {
-  if (!facts) return held(item);
-  const { receipt } = item;
+function planOf({ config, currency }: Context, { receipt }: Item, facts: FoundFacts): Plan {
+  if ('held' in facts) return { kind: 'result', result: facts };
   return 'manual' in receipt
     ? planManual(receipt.manual, receipt.keep, facts, currency)
     : planReport(receipt.report, facts, config.BUSINESS_TIMEZONE);
 }
 
-function held({ idempotencyKey }: Item): Plan {
-  const cause = new Error('the reference, the key or the account is locked by other work');
-  return { kind: 'result', result: { held: idempotencyKey ? stillRunning(cause) : unavailable(cause, 1) } };
-}
+const HELD = new Error('the reference, the key, the account or the payment is locked by other work');
 
-/** Locks the payments that transactions are moved from or to; plans whose payment somebody else holds wait, in place. */
-async function lockMovedPayments(tx: Tx, items: readonly Item[], plans: Plan[]): Promise<void> {
+/** Locks the payments that transactions are moved from or to; a plan whose payment somebody else holds becomes one that waits. */
+async function lockMovedPayments(tx: Tx, plans: Plan[]): Promise<void> {
   const ids = plans.flatMap((plan) => movedPaymentOf(plan) ?? []);
   if (ids.length === 0) return;
   const locked = await tryLockPayments(tx, ids);
-  for (const [at, item] of items.entries()) {
-    const id = plans[at] && movedPaymentOf(plans[at]);
-    if (id !== undefined && !locked.has(id)) plans[at] = held(item);
+  for (const [at, plan] of plans.entries()) {
+    const id = movedPaymentOf(plan);
+    if (id === undefined || locked.has(id)) continue;
+    plans[at] = { kind: 'result', result: { held: unavailable(HELD, 1) } };
   }
 }
 
@@ -337,7 +342,9 @@ async function finish(
       return recorded(tx, plan.report, plan.outcome);
     case 'payment':
       if (id !== undefined && !refusal) return finishPayment(tx, plan, id, now);
-      // The account has filled up within the batch.
+      // The account has filled up within the batch. What was taken off another payment for this one is not taken off.
+      if (plan.takesOver)
+        throw new Error('An account that takes a transaction over filled up within its batch.');
       if (!plan.report) return { error: refusal };
       if (plan.report.mustMatch) return { outcome: { refusal: 'wrong_amount' } };
       return writeOne(tx, context, withoutAccount(plan));

@@ -287,7 +287,10 @@ export type Recorded =
   | { payment: PaymentRow }
   | { replay: KeptAnswer }
   | { outcome: NotificationOutcome; paymentId: number | null }
-  | { refusal: 'wrong_account' | 'wrong_amount' };
+  | { refusal: RefusalReason };
+
+/** Why a provider gives money back. */
+type RefusalReason = 'wrong_account' | 'wrong_amount' | 'wrong_short_code';
 
 /** What is known when a receipt is planned. `match` and the suggestions: of a report. */
 export interface Facts extends Meant {
@@ -346,7 +349,7 @@ function refused(error: AppError): Plan {
 }
 
 /** A report that gives the money back to its payer. */
-export function refusal(reason: 'wrong_account' | 'wrong_amount'): Plan {
+function refusal(reason: RefusalReason): Plan {
   return { kind: 'result', result: { outcome: { refusal: reason } } };
 }
 
@@ -411,6 +414,7 @@ export function planReport(
     }
     case 'post': {
       const isFull = account !== undefined && !hasRoomFor(booksOf(account), report.amountMinor);
+      if (report.mustMatch && report.flags.includes(OTHER_SHORT_CODE)) return refusal('wrong_short_code');
       if (report.mustMatch && (match.accountId === null || isFull)) {
         return refusal(match.accountId === null ? 'wrong_account' : 'wrong_amount');
       }

@@ -22,19 +22,19 @@ import type {
  * takes longer than they run.
  *
  * @param keys of each receipt: its reference, as `referenceLockName` gives it, and its idempotency key.
- * @returns for each receipt whether all its keys were free.
+ * @returns for each receipt the keys that somebody else holds.
  */
-export async function claim(tx: Tx, keys: readonly (readonly string[])[]): Promise<boolean[]> {
-  const rows = await run<{ isFree: boolean }>(
+export async function claim(tx: Tx, keys: readonly (readonly string[])[]): Promise<string[][]> {
+  const rows = await run<{ held: string[] }>(
     tx,
-    `select set_config('plan_cache_mode', 'force_generic_plan', true), coalesce(
-        (select bool_and(pg_try_advisory_xact_lock(hashtextextended(key, 0)))
-         from json_array_elements_text(receipt.keys) as key), true) as "isFree"
+    `select set_config('plan_cache_mode', 'force_generic_plan', true), array(
+        select key from json_array_elements_text(receipt.keys) as key
+        where not pg_try_advisory_xact_lock(hashtextextended(key, 0))) as held
     from json_array_elements($1::json) with ordinality as receipt (keys, at)
     order by receipt.at`,
     [JSON.stringify(keys)],
   );
-  return rows.map(({ isFree }) => isFree);
+  return rows.map(({ held }) => held);
 }
 
 /** All of them: a company has a handful. */
