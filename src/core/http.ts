@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import fastify, {
@@ -106,6 +107,10 @@ export function createHttpServer(company: Company, log: Log) {
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
   // Once the request was counted, which is done on request, and before its body is read.
   app.addHook('preParsing', (request, _reply, _body, done) => done(unroutable.get(request.raw) ?? null));
+  // A connection that ended before says so to nobody any more: what would be sent on it must not be held open.
+  app.addHook('onSend', async (request, _reply, payload) => {
+    if (payload instanceof Readable && request.raw.socket.destroyed) payload.destroy();
+  });
   app.addHook('onResponse', async (request, reply) => {
     request.log.info(
       {

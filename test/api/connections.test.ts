@@ -77,6 +77,29 @@ describe('requests that are sent before earlier ones are answered', () => {
   });
 });
 
+describe('exports on a connection that is closed while they begin', () => {
+  it('give their slots back', async () => {
+    // More than the connections in between hold.
+    await service.parts.pool.query(
+      `insert into payments (amount_minor, payment_method_id, payment_date, status, source)
+        select n, 2, '2025-03-01', 'unmatched', 'manual' from generate_series(1, 20000) n`,
+    );
+    const path = '/reports/payments?format=csv&startDate=2025-01-01&endDate=2025-12-31';
+    for (let n = 0; n < 3; n++) {
+      const socket = await open();
+      socket.write(request(`/api${path}`).repeat(66));
+      await once(socket, 'close');
+    }
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const answer = await service.call('GET', path);
+    expect(answer.status, answer.text).toBe(200);
+    const { rows } = await service.parts.pool.query(
+      `select from pg_stat_activity where datname = current_database() and query like 'copy (%' and state <> 'idle'`,
+    );
+    expect(rows).toEqual([]);
+  });
+});
+
 /** The path of an invoice of 400 kB. */
 async function newLargeInvoice(): Promise<string> {
   const { id: accountId } = await newAccount(service);

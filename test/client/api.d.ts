@@ -12568,7 +12568,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description RESULT TS: the money is kept, and REFID is the id of the payment; empty where staff have to decide about it. TF: refused, and the payer gets the money back. ERRORCODE: error000 posted; error010 wrong account; error012 wrong amount; error100 cannot be read, or another company; error111 send it again. */
+            /** @description RESULT TS: the money is kept, and REFID is the id of the payment; empty where staff have to decide about it. TF: refused, and the payer gets the money back. ERRORCODE: error000 posted; error010 wrong account; error012 wrong amount; error100 cannot be read, or another company. A status of 5xx is no verdict: send it again. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

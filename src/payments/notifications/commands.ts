@@ -52,11 +52,8 @@ export async function receiveNotification(
     if ('outcome' in recorded) return recorded;
     throw new Error('A report leads to an outcome.');
   } catch (error) {
-    if (report.mustMatch && !changedNothing(error)) throw unavailable(error);
-    if (report.mustMatch) {
-      log.error({ err: error, transId: report.transId }, 'a notification failed and must be sent again');
-      return { reason: 'unavailable' };
-    }
+    // Neither yes nor no: the money would be given back, and another instance may be posting the same notification.
+    if (report.mustMatch) throw unavailable(error);
     await insertPending(context.db, report, messageOf(error));
     log.error({ err: error, transId: report.transId }, 'a notification is stored and will be tried again');
     return { outcome: 'pending', paymentId: null };

@@ -72,9 +72,7 @@ export type Verdict = 'accepted' | 'wrong_account' | 'wrong_amount' | 'wrong_sho
 /** Why a notification is not posted: it cannot be read, or a provider that wants to know so is told why. */
 export type Refusal =
   | { reason: 'unreadable'; problems: FieldProblem[] }
-  | { reason: Exclude<Verdict, 'accepted'> }
-  /** Nothing is known yet; to be sent again. */
-  | { reason: 'unavailable' };
+  | { reason: Exclude<Verdict, 'accepted'> };
 
 export interface ProviderAnswer {
   /** Default: 200. */

@@ -16,7 +16,6 @@ const DEPTH = 2;
 
 const SUCCESS = { code: 'error000', description: 'Transaction successful' };
 const REFUSALS: Record<Refusal['reason'], typeof SUCCESS> = {
-  unavailable: { code: 'error111', description: 'Service not available. Please retry' },
   unreadable: { code: 'error100', description: 'General error' },
   wrong_account: { code: 'error010', description: 'Invalid customer reference number' },
   wrong_amount: { code: 'error012', description: 'Invalid amount' },
@@ -41,7 +40,7 @@ const BillPaymentAnswer = Type.String({
   title: 'TigoPesaBillPaymentAnswer',
   description:
     'RESULT TS: the money is kept, and REFID is the id of the payment; empty where staff have to decide about it. TF: refused, and the payer gets the money back. ERRORCODE: error000 ' +
-    'posted; error010 wrong account; error012 wrong amount; error100 cannot be read, or another company; error111 send it again.',
+    'posted; error010 wrong account; error012 wrong amount; error100 cannot be read, or another company. A status of 5xx is no verdict: send it again.',
   examples: [
     '<?xml version="1.0" encoding="UTF-8"?><COMMAND><TYPE>SYNC_BILLPAY_RESPONSE</TYPE>' +
       '<TXNID>BP261102.1240.B01530</TXNID><REFID>7</REFID><RESULT>TS</RESULT><ERRORCODE>error000</ERRORCODE>' +
