@@ -15,16 +15,14 @@ export interface AuditEntry {
 }
 
 export const AUDIT_COLUMNS = [
-  ...([
-    'actor_user_id',
-    'actor',
-    'action',
-    'resource',
-    'resource_id',
-    'before',
-    'after',
-    'request_id',
-  ] as const),
+  'actor_user_id',
+  'actor',
+  'action',
+  'resource',
+  'resource_id',
+  'before',
+  'after',
+  'request_id',
 ] as const satisfies (keyof AuditEntries)[];
 
 const INSERT_AUDIT_ROWS = insertRows('audit_entries', AUDIT_COLUMNS, '$1');

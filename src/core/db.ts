@@ -162,7 +162,7 @@ export async function lookUp<Row>(
 }
 
 /**
- * Runs a statement whose text is made once, which a long one is worth.
+ * Runs a statement of constant text. The query builder would assemble a long one at every call, for 0.1 ms.
  *
  * @param text with $1, $2 … for what varies.
  */
@@ -177,10 +177,10 @@ export function databaseOf(db: Db | Tx): Database {
   throw new Error('Only a database of openDatabase, or a transaction on it, is known here.');
 }
 
-/** The commit was sent and its answer lost: the work may be done or not. Whoever repeats it must ask first. */
-export class CommitUnknown extends Error {}
+/** The answer to a commit was lost: the work may be done or not. Check before repeating it. */
+class CommitUnknown extends Error {}
 
-/** Whether a transaction that failed has surely left no trace. */
+/** Whether it is certain that a failed transaction left no trace. */
 export function changedNothing(error: unknown): boolean {
   return !(error instanceof CommitUnknown);
 }
@@ -197,7 +197,7 @@ export function changedNothing(error: unknown): boolean {
 export async function inTransaction<T>(
   db: Db | Tx,
   work: (tx: Tx) => Promise<T>,
-  startsWithReads = false,
+  { startsWithReads = false }: { startsWithReads?: boolean } = {},
 ): Promise<T> {
   if (isTx(db)) return work(db); // part of a larger transaction, which is the one to be run again
   for (let attempt = 1; ; attempt++) {
@@ -237,7 +237,7 @@ function runOnce<T>(
   database: Database,
   begin: CompiledQuery,
   work: (tx: Tx) => Promise<T>,
-  startsWithReads = begin === BEGIN_SNAPSHOT,
+  startsWithReads = false,
 ): Promise<T> {
   return database.connection().execute(async (reserved) => {
     const executor = reserved.getExecutor();
@@ -340,7 +340,7 @@ export function isTimeout(error: unknown): boolean {
  */
 export async function inSnapshot<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTx(db)) return work(db);
-  return runOnce(databaseOf(db), BEGIN_SNAPSHOT, work);
+  return runOnce(databaseOf(db), BEGIN_SNAPSHOT, work, true);
 }
 
 const DELETED_AT_ONCE = 5_000;

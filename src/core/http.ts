@@ -107,9 +107,10 @@ export function createHttpServer(company: Company, log: Log) {
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
   // Once the request was counted, which is done on request, and before its body is read.
   app.addHook('preParsing', (request, _reply, _body, done) => done(unroutable.get(request.raw) ?? null));
-  // A connection that ended before says so to nobody any more: what would be sent on it must not be held open.
-  app.addHook('onSend', async (request, _reply, payload) => {
+  // A closed connection emits no further 'close' event, so nothing else ends a stream that begins after it.
+  app.addHook('onSend', (request, _reply, payload, done) => {
     if (payload instanceof Readable && request.raw.socket.destroyed) payload.destroy();
+    done();
   });
   app.addHook('onResponse', async (request, reply) => {
     request.log.info(

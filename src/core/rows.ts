@@ -11,11 +11,7 @@ export type RowsOf<Table extends keyof DB> = { [T in Table]?: Insertable<DB[T]>[
  *   default.
  * @param parameter that holds the rows, as `rowsAsJson` gives them.
  */
-export function insertRows<T extends keyof DB>(
-  table: T,
-  columns: readonly (keyof DB[T] & string)[],
-  parameter: `$${number}`,
-): string {
+export function insertRows(table: keyof DB, columns: readonly string[], parameter: `$${number}`): string {
   const names = columns.map((column) => `"${column}"`).join(', ');
   return `insert into ${table} (${names}) overriding system value
     select ${names} from json_populate_recordset(null::${table}, ${parameter}::json)`;

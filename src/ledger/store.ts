@@ -9,7 +9,7 @@ import type { AccountRow, NewBooks, PostingRows } from './rules.ts';
 const ACCOUNTS = 'select * from accounts where id = any($1::bigint[]) order by id';
 
 /**
- * Locks accounts, ids ascending, and waits for whoever holds one. An account's lock comes after that of a payment
+ * Locks accounts, ids ascending, and waits for other transactions that lock one. An account's lock comes after that of a payment
  * reference and before those of its payments. It lets the key be referred to, so that a new row elsewhere never waits.
  */
 export async function lockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
@@ -17,7 +17,7 @@ export async function lockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** As `lockAccounts`, but leaves out the accounts that somebody else holds instead of waiting for them. */
+/** As `lockAccounts`, but leaves out accounts that are locked elsewhere instead of waiting. */
 export async function tryLockAccounts(tx: Tx, ids: readonly number[]): Promise<Map<number, AccountRow>> {
   const rows = await run<AccountRow>(tx, `${ACCOUNTS} for no key update skip locked`, [ids]);
   return new Map(rows.map((row) => [row.id, row]));
@@ -47,23 +47,43 @@ export interface NewEntry {
 /** Tables whose rows are written with postings, and the columns that they are written in. */
 const WRITTEN = {
   payments: [
-    ...['id', 'account_id', 'amount_minor', 'payment_method_id', 'transaction_ref', 'reference_key'],
-    ...['payment_date', 'status', 'source', 'match_method', 'match_reason', 'provider', 'provider_trans_id'],
-    ...['created_by', 'created_at', 'updated_at'],
+    'id',
+    'account_id',
+    'amount_minor',
+    'payment_method_id',
+    'transaction_ref',
+    'reference_key',
+    'payment_date',
+    'status',
+    'source',
+    'match_method',
+    'match_reason',
+    'provider',
+    'provider_trans_id',
+    'created_by',
+    'created_at',
+    'updated_at',
   ],
   notifications: [
-    ...[
-      'provider',
-      'source',
-      'provider_statement_id',
-      'raw_body',
-      'trans_id',
-      'content_hash',
-      'amount_minor',
-      'trans_time',
-    ],
-    ...['business_short_code', 'bill_ref', 'payer', 'payer_name', 'flags', 'status', 'outcome', 'payment_id'],
-    ...['conflict_payment_id', 'failure', 'attempts', 'processed_at'],
+    'provider',
+    'source',
+    'provider_statement_id',
+    'raw_body',
+    'trans_id',
+    'content_hash',
+    'amount_minor',
+    'trans_time',
+    'business_short_code',
+    'bill_ref',
+    'payer',
+    'payer_name',
+    'flags',
+    'status',
+    'outcome',
+    'payment_id',
+    'conflict_payment_id',
+    'attempts',
+    'processed_at',
   ],
   audit_entries: AUDIT_COLUMNS,
   idempotency_keys: ['user_id', 'path', 'key', 'body_hash', 'status', 'answer'],
@@ -72,7 +92,7 @@ const WRITTEN = {
 type WrittenTable = keyof typeof WRITTEN;
 const WRITTEN_TABLES = Object.keys(WRITTEN) as WrittenTable[];
 
-/** Of each list of tables, the statement that writes postings with rows of those: an empty insert costs as much as a row. */
+/** The statements that write postings, by the tables that have rows. An insert without rows would cost as much as a row. */
 const statements = new Map<string, string>();
 
 function statementFor(tables: readonly WrittenTable[]): string {
@@ -83,10 +103,9 @@ function statementFor(tables: readonly WrittenTable[]): string {
 }
 
 function makeStatement(tables: readonly WrittenTable[]): string {
-  const inserts = tables.map((table, at) => {
-    const columns: readonly string[] = WRITTEN[table];
-    return `${table}_added as (${insertRows(table, columns as never, `$${at + 4}`)}),`;
-  });
+  const inserts = tables.map(
+    (table, at) => `${table}_added as (${insertRows(table, WRITTEN[table], `$${at + 4}`)}),`,
+  );
   return `
     with ${inserts.join('\n    ')}
     events as (select posting, nextval('ledger_event_ids') as id from generate_series(1, $1::int) as posting),
@@ -108,7 +127,7 @@ function makeStatement(tables: readonly WrittenTable[]): string {
     returning a.id, a.next_due_date, a.updated_at`;
 }
 
-/** Of an account what follows from its new books. */
+/** What PostgreSQL derives from the new books of an account. */
 type Followed = Pick<AccountRow, 'id' | 'next_due_date' | 'updated_at'>;
 
 /** Writes postings by one statement: their rows, their entries, and the books of their accounts. */

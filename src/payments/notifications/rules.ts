@@ -12,11 +12,11 @@ const MAX_TRANSACTION_ID_LENGTH = 64;
 /** No mobile money is older: an earlier time is a slip. */
 const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
 
-export interface ReadingRules {
+interface ReadingRules {
   currency: Currency;
   /** Of the business. */
   timeZone: string;
-  /** Own business short codes; empty: any. */
+  /** Own business short codes; an empty list accepts every short code. */
   paybillNumbers: readonly string[];
 }
 

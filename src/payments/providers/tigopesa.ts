@@ -39,8 +39,9 @@ const BillPayment = Type.String({
 const BillPaymentAnswer = Type.String({
   title: 'TigoPesaBillPaymentAnswer',
   description:
-    'RESULT TS: the money is kept, and REFID is the id of the payment; empty where staff have to decide about it. TF: refused, and the payer gets the money back. ERRORCODE: error000 ' +
-    'posted; error010 wrong account; error012 wrong amount; error100 cannot be read, or another company. A status of 5xx is no verdict: send it again.',
+    'RESULT TS: the money is kept, and REFID is the id of the payment, or empty while staff decide about a conflict. TF: ' +
+    'refused, and the payer gets the money back. ERRORCODE: error000 kept; error010 wrong account; error012 wrong amount; ' +
+    'error100 unreadable, or for another company. A status of 5xx is no verdict: send it again.',
   examples: [
     '<?xml version="1.0" encoding="UTF-8"?><COMMAND><TYPE>SYNC_BILLPAY_RESPONSE</TYPE>' +
       '<TXNID>BP261102.1240.B01530</TXNID><REFID>7</REFID><RESULT>TS</RESULT><ERRORCODE>error000</ERRORCODE>' +
@@ -62,9 +63,9 @@ export const tigopesa: PaymentProvider = {
   description: {
     summary: 'Tigo Pesa asks to post a bill payment',
     description:
-      'Posted only where its account is certain and has room for the whole amount: any other answer gives the money back to the ' +
-      'payer. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat gets the answer ' +
-      'of the first.',
+      'A payment is posted if its account is certain and has room for the whole amount. Otherwise it is refused, and the payer ' +
+      'gets the money back. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat ' +
+      'of a posted payment gets the same answer.',
     body: { contentType: 'text/xml', schema: BillPayment },
     answer: { contentType: 'text/xml', schema: BillPaymentAnswer },
   },

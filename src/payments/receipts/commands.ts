@@ -12,7 +12,7 @@ import {
   readAnswer,
   stillRunning,
 } from '../../core/idempotency.ts';
-import type { AccountRow, Posting, PostingRows } from '../../ledger/rules.ts';
+import type { AccountRow, PostingRows } from '../../ledger/rules.ts';
 import { findExistingAccounts, tryLockAccounts } from '../../ledger/store.ts';
 import { decideMatch, type Match, NO_MATCH, type Readings, readReference } from '../matching/rules.ts';
 import { findCandidates, findCustomersOf, findRelatives } from '../matching/store.ts';
@@ -85,28 +85,36 @@ export async function recordPayment(
 }
 
 /**
- * Posts money that was received: any number of receipts at once, whoever reports them.
+ * Posts receipts of staff and providers in one transaction.
  *
  * 1. claim  the references and idempotency keys, and read what is known of them
  * 2. lock   the accounts
  * 3. decide what each receipt leads to
  * 4. write  payments, entries, books, notifications, audit rows and kept answers, by one statement
  *
- * It waits for nobody: a receipt whose reference, key or account somebody else holds is `held`, to be posted again later.
+ * It does not wait for locks: a receipt whose reference, key or account is locked elsewhere is `held`, to be posted later.
  * Each receipt has its own result; one that is refused does not touch the others.
  */
-export async function postReceipts(
+export function postReceipts(
   tx: Tx,
   context: Context,
   receipts: readonly Receipt[],
 ): Promise<ItemResult<Recorded>[]> {
-  const items = receipts.map((receipt) => itemOf(context, receipt));
-  const facts = await claimAndRead(tx, items);
-  const plans = items.map((item, at) => planOf(context, item, facts[at] ?? { held: unavailable(HELD, 1) }));
-  await lockMovedPayments(tx, plans);
-  return write(tx, context, accountsOf(facts), plans);
+  return postItems(
+    tx,
+    context,
+    receipts.map((receipt) => itemOf(context, receipt)),
+  );
 }
 
+async function postItems(tx: Tx, context: Context, items: readonly Item[]): Promise<ItemResult<Recorded>[]> {
+  const found = await claimAndRead(tx, items);
+  const plans = found.map((one) => planOf(context, one));
+  await lockMovedPayments(tx, plans);
+  return write(tx, context, accountsOf(found), plans);
+}
+
+/** A receipt, and what follows from it alone. */
 interface Item {
   receipt: Receipt;
   /** Names of advisory locks. */
@@ -144,14 +152,14 @@ function itemOf({ config }: Context, receipt: Receipt): Item {
   };
 }
 
-/** Of an item; or the error to answer if somebody else holds what it needs for too long. */
-type FoundFacts = Facts | { held: AppError };
+/** A receipt with its facts; or the error to answer when what it needs stays locked elsewhere. */
+type Found = { receipt: Receipt; facts: Facts } | { held: AppError };
 
 /**
- * Claims what the items need, reads what is known of it once it is claimed, and locks their accounts. Of items that share a
- * reference or a key only the first gets it: the others see later what it has led to.
+ * Claims what the items need, reads what is known of it, and locks their accounts. Of items that share a reference or a key
+ * only the first gets it. The others are held, and posted after its result can be read.
  */
-async function claimAndRead(tx: Tx, items: readonly Item[]): Promise<FoundFacts[]> {
+async function claimAndRead(tx: Tx, items: readonly Item[]): Promise<Found[]> {
   const keyed = items.filter(({ idempotencyKey }) => idempotencyKey !== null);
   const read = items.filter(({ readings }) => readings !== null);
   const named = idsOf(items.map(({ namedAccountId }) => namedAccountId));
@@ -203,7 +211,7 @@ async function claimAndRead(tx: Tx, items: readonly Item[]): Promise<FoundFacts[
       return { held: isKeyHeld ? stillRunning(HELD) : unavailable(HELD, 1) };
     }
     const answer = item.idempotencyKey && answers[keyed.indexOf(item)];
-    return {
+    const facts = {
       known: transactions.get(item.reference ?? '') ?? NOTHING_KNOWN,
       methods,
       match,
@@ -211,6 +219,7 @@ async function claimAndRead(tx: Tx, items: readonly Item[]): Promise<FoundFacts[
       account: accountId === null ? undefined : accounts.get(accountId),
       ...(answer && item.idempotencyKey && { answer: readAnswer(answer, item.idempotencyKey) }),
     };
+    return { receipt: item.receipt, facts };
   });
 }
 
@@ -241,16 +250,14 @@ function idsOf(ids: readonly (number | null)[]): number[] {
   return [...new Set(ids.flatMap((id) => id ?? []))];
 }
 
-function accountsOf(facts: readonly FoundFacts[]): Map<number, AccountRow> {
-  return new Map(
-    facts.flatMap((found) =>
-      'account' in found && found.account ? [[found.account.id, found.account]] : [],
-    ),
-  );
+function accountsOf(found: readonly Found[]): Map<number, AccountRow> {
+  const accounts = found.flatMap((one) => ('facts' in one && one.facts.account ? [one.facts.account] : []));
+  return new Map(accounts.map((account) => [account.id, account]));
 }
 
-function planOf({ config, currency }: Context, { receipt }: Item, facts: FoundFacts): Plan {
-  if ('held' in facts) return { kind: 'result', result: facts };
+function planOf({ config, currency }: Context, found: Found): Plan {
+  if ('held' in found) return { kind: 'result', result: found };
+  const { receipt, facts } = found;
   return 'manual' in receipt
     ? planManual(receipt.manual, receipt.keep, facts, currency)
     : planReport(receipt.report, facts, config.BUSINESS_TIMEZONE);
@@ -258,7 +265,7 @@ function planOf({ config, currency }: Context, { receipt }: Item, facts: FoundFa
 
 const HELD = new Error('the reference, the key, the account or the payment is locked by other work');
 
-/** Locks the payments that transactions are moved from or to; a plan whose payment somebody else holds becomes one that waits. */
+/** Locks the payments that transactions are moved from or to. A plan is held where its payment is locked elsewhere. */
 async function lockMovedPayments(tx: Tx, plans: Plan[]): Promise<void> {
   const ids = plans.flatMap((plan) => movedPaymentOf(plan) ?? []);
   if (ids.length === 0) return;
@@ -285,9 +292,10 @@ async function write(
   const now = context.clock.now();
   const payments = plans.filter((plan) => plan.kind === 'payment');
   const ids = await nextPaymentIds(tx, payments.length);
-  const postings = new Map<Plan, Posting>(
-    payments.map((plan, at) => [plan, postingOf(plan, idAt(ids, at), now)]),
-  );
+  const drafts = payments.map((plan, at) => {
+    const row = paymentRowOf(plan.payment, idAt(ids, at), now);
+    return { plan, row, posting: postingOf(plan, row, now) };
+  });
   for (const { takesOver } of payments) if (takesOver) await unlinkFromProvider(tx, takesOver.from.id);
   const notes: NonNullable<PostingRows['notifications']> = [];
   for (const plan of plans) {
@@ -295,17 +303,16 @@ async function write(
       notes.push(...(rowsOf(plan.report, plan.outcome, now).notifications ?? []));
     }
   }
-  const toPost = [...postings.values()];
+  const postings = drafts.map(({ posting }) => posting);
   const { refusals } =
-    toPost.length + notes.length > 0
-      ? await postAllToAccounts(tx, context, accounts, toPost, { notifications: notes })
+    postings.length + notes.length > 0
+      ? await postAllToAccounts(tx, context, accounts, postings, { notifications: notes })
       : { refusals: [] };
+  const written = new Map<Plan, Written>(
+    drafts.map(({ plan, row }, at) => [plan, { row, refusal: refusals[at] }]),
+  );
   const results: ItemResult<Recorded>[] = [];
-  for (const plan of plans) {
-    const posting = postings.get(plan);
-    const refusal = posting && refusals[toPost.indexOf(posting)];
-    results.push(await finish(tx, context, plan, { id: posting?.paymentId, refusal, now }));
-  }
+  for (const plan of plans) results.push(await finish(tx, context, plan, written.get(plan)));
   return results;
 }
 
@@ -315,19 +322,18 @@ function idAt(ids: readonly number[], at: number): number {
   return id;
 }
 
-/** What became of a plan's payment. */
+/** The payment of a plan, or why its account refused it. */
 interface Written {
-  id: number | undefined;
+  row: PaymentRow;
   refusal: AppError | undefined;
-  now: Date;
 }
 
-/** What is left to do for a plan after the one statement, and its result. */
+/** Does what is left for a plan after the one statement. @returns its result. */
 async function finish(
   tx: Tx,
   context: Context,
   plan: Plan,
-  { id, refusal, now }: Written,
+  written: Written | undefined,
 ): Promise<ItemResult<Recorded>> {
   switch (plan.kind) {
     case 'result':
@@ -341,11 +347,10 @@ async function finish(
       await link(tx, plan);
       return recorded(tx, plan.report, plan.outcome);
     case 'payment':
-      if (id !== undefined && !refusal) return finishPayment(tx, plan, id, now);
-      // The account has filled up within the batch. What was taken off another payment for this one is not taken off.
-      if (plan.takesOver)
-        throw new Error('An account that takes a transaction over filled up within its batch.');
-      if (!plan.report) return { error: refusal };
+      if (written && !written.refusal) return finishPayment(tx, plan, written.row);
+      // The account has filled up within the batch. A failure undoes that the transaction was taken off its payment.
+      if (plan.takesOver) throw new Error('The account of a payment filled up within its batch.');
+      if (!plan.report) return { error: written?.refusal };
       if (plan.report.mustMatch) return { outcome: { refusal: 'wrong_amount' } };
       return writeOne(tx, context, withoutAccount(plan));
   }
@@ -359,24 +364,23 @@ async function writeOne(tx: Tx, context: Context, plan: Plan): Promise<ItemResul
 
 async function finishPayment(
   tx: Tx,
-  { payment, report, flags, takesOver }: PaymentPlan,
-  id: number,
-  now: Date,
+  { report, flags, takesOver }: PaymentPlan,
+  row: PaymentRow,
 ): Promise<ItemResult<Recorded>> {
-  if (report) return recorded(tx, report, postedOutcome(payment, id, flags));
+  if (report) return recorded(tx, report, postedOutcome(row, flags));
   if (takesOver) {
-    const isOtherMethod = takesOver.from.payment_method_id !== payment.paymentMethodId;
+    const isOtherMethod = takesOver.from.payment_method_id !== row.payment_method_id;
     await recordOutcome(tx, takesOver.notification.id, {
       outcome: 'linked',
-      paymentId: id,
+      paymentId: row.id,
       conflictPaymentId: null,
       flags: isOtherMethod ? [OTHER_METHOD] : [],
     });
   }
-  return { outcome: { payment: paymentRowOf(payment, id, now) } };
+  return { outcome: { payment: row } };
 }
 
-/** Says of a stored report what it led to; one that is new was written so already. */
+/** Stores the outcome of a stored report; that of a new one was written with it. */
 async function recorded(
   tx: Tx,
   { stored }: ReportedReceipt,
@@ -461,33 +465,30 @@ const MOST_RECEIPTS = 1_000;
 const PATIENCE_MS = 4_000;
 
 /** Posts the receipts of many requests in batches, each as soon as an earlier one has made room. */
-export function openReceiptQueue(context: Context): Batcher<Receipt, Recorded> {
-  return createBatcher({
-    run: (receipts) => postInTransaction(context, receipts),
-    keysOf: (receipt) => keysOf(context, receipt),
+export function openReceiptQueue(context: Context): ReceiptQueue {
+  const items = createBatcher<Item, Recorded>({
+    run: (batch) => postInTransaction(context, batch),
+    keysOf,
     changedNothing,
     largestBatch: LARGEST_BATCH,
     mostInFlight: BATCHES_IN_FLIGHT,
     mostItems: MOST_RECEIPTS,
     patienceMs: PATIENCE_MS,
   });
+  return { ...items, submit: async (receipt) => items.submit(itemOf(context, receipt)) };
 }
 
 /** Receipts that share one of these are never in two batches at once, where the later one would only be held. */
-function keysOf(context: Context, receipt: Receipt): string[] {
-  const { locks, namedAccountId } = itemOf(context, receipt);
+function keysOf({ locks, namedAccountId }: Item): string[] {
   return namedAccountId === null ? locks : [...locks, `account ${namedAccountId}`];
 }
 
-export async function postInTransaction(
-  context: Context,
-  receipts: readonly Receipt[],
-): Promise<ItemResult<Recorded>[]> {
+async function postInTransaction(context: Context, items: readonly Item[]): Promise<ItemResult<Recorded>[]> {
   try {
-    return await inTransaction(context.db, (tx) => postReceipts(tx, context, receipts), true);
+    return await inTransaction(context.db, (tx) => postItems(tx, context, items), { startsWithReads: true });
   } catch (error) {
     // Another version of the service may post under the same reference or key without its lock.
-    if (receipts.length === 1 && violatedUnique(error)) return [{ held: unavailable(error, 1) }];
+    if (items.length === 1 && violatedUnique(error)) return [{ held: unavailable(error, 1) }];
     throw error;
   }
 }

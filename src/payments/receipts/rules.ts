@@ -15,7 +15,7 @@ import type { PaymentRow } from '../rules.ts';
 // it belongs to the payment that holds its id.
 
 /** A payment that staff record by hand. */
-export interface ManualReceipt {
+interface ManualReceipt {
   actor: Actor;
   accountId: number;
   amountMinor: Minor;
@@ -88,9 +88,9 @@ export const OTHER_SHORT_CODE = 'other_short_code';
 /** The provider reports a transaction again whose payment was reversed. */
 export const REPEATED_AFTER_REVERSAL = 'repeated_after_reversal';
 /** The notification names another account, or suggests another customer, than the payment that was recorded by hand. */
-export const OTHER_ACCOUNT = 'other_account';
+const OTHER_ACCOUNT = 'other_account';
 export const OTHER_METHOD = 'other_method';
-export const ACCOUNT_FULL = 'account_full';
+const ACCOUNT_FULL = 'account_full';
 /** Of a conflict that migration 0018 reopened: its manual payment was reversed while the notification stayed linked. */
 const PAYMENT_REVERSED = 'payment_reversed';
 const DIFFERS_FROM_FIRST = 'differs_from_first';
@@ -112,7 +112,7 @@ const CLAIMS: ReadonlySet<NotificationOutcome | null> = new Set([
 ]);
 
 /** What recording a payment by hand leads to: it is refused, recorded, or takes a reversed transaction over. */
-export type ManualDecision =
+type ManualDecision =
   | { kind: 'refuse'; error: AppError }
   | { kind: 'record' }
   | { kind: 'take_over'; notification: KnownNotification; from: PaymentRow };
@@ -122,7 +122,7 @@ export type ManualDecision =
  * one whose payment was reversed can be recorded again, by those who may assign money, with the reported amount, and
  * only while no other payment stands under the reference.
  */
-export function decideManual(
+function decideManual(
   { actor, amountMinor, paymentMethodId }: ManualReceipt,
   { payments, notifications, statementId }: KnownTransaction,
   currency: Currency,
@@ -157,14 +157,14 @@ export function decideManual(
 
 function onStatement({ role }: Actor, statementId: number): AppError {
   const message =
-    'The provider reports this transaction in an uploaded statement. Finance imports it from there (take-in).';
+    'An uploaded statement of the provider reports this transaction. Ask finance to import it from there.';
   const id = mayDo(role, 'reconciliations:read') ? { id: statementId } : {};
   return new AppError('DUPLICATE_ENTRY', message, {
     details: { resource: 'provider_statement', field: 'transactionRef', ...id },
   });
 }
 
-/** What a report has led to. */
+/** The outcome of a report, as its notification stores it. */
 export interface Outcome {
   outcome: NotificationOutcome;
   paymentId: number | null;
@@ -173,7 +173,7 @@ export interface Outcome {
 }
 
 /** What a report leads to. Only `post` adds a payment; `flags` are those of the notification. */
-export type ReportDecision =
+type ReportDecision =
   | { kind: 'repeat'; paymentId: number | null; isReversed: boolean }
   | {
       kind: 'note';
@@ -193,7 +193,7 @@ export interface Meant {
 }
 
 /** @param methodId the method that the provider's payments have. */
-export function decideReport(
+function decideReport(
   receipt: ReportedReceipt,
   { payments, notifications }: KnownTransaction,
   meant: Meant,
@@ -321,7 +321,7 @@ export interface LinkPlan {
 
 export interface PaymentPlan {
   kind: 'payment';
-  payment: NewPayment;
+  payment: PlannedPayment;
   /** Null for a payment that staff record. */
   report: ReportedReceipt | null;
   flags: string[];
@@ -330,7 +330,7 @@ export interface PaymentPlan {
   takesOver?: { from: PaymentRow; notification: KnownNotification };
 }
 
-export interface NewPayment {
+export interface PlannedPayment {
   actor: Actor;
   /** Null where it is not known whose money it is. */
   accountId: number | null;
@@ -442,14 +442,14 @@ export function withoutAccount(plan: PaymentPlan): PaymentPlan {
 }
 
 /** How an account was found, as the payment shows it. */
-function methodOf(match: Match): Pick<NewPayment, 'matchMethod' | 'matchReason'> {
+function methodOf(match: Match): Pick<PlannedPayment, 'matchMethod' | 'matchReason'> {
   if (match.accountId === null) return { matchMethod: null, matchReason: null };
   if (match.method !== 'learned') return { matchMethod: match.method, matchReason: null };
   const { accountId, method: matchMethod, assignedOn } = match;
   return { matchMethod, matchReason: learnedReason(formatAccountNumber(accountId), assignedOn) };
 }
 
-/** Who does what a provider's report leads to. */
+/** The actor of the audit rows of a provider's report. */
 export function reporterOf({ provider }: ReportedReceipt): Actor {
   return { ...SYSTEM, name: `provider ${provider}` };
 }

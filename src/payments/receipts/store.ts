@@ -10,19 +10,19 @@ import type {
   KnownNotification,
   KnownPayment,
   KnownTransaction,
-  NewPayment,
   Outcome,
   PaymentPlan,
+  PlannedPayment,
   ReportedReceipt,
 } from './rules.ts';
 
 /**
  * Takes the advisory locks of each receipt until the transaction ends, without waiting. They come before every other lock.
- * As of now named statements of the transaction keep one plan: PostgreSQL plans those for arrays anew at every call, which
- * takes longer than they run.
+ * It also makes PostgreSQL keep generic plans for the transaction: it would plan statements with array parameters at every
+ * call, which takes longer than running them.
  *
  * @param keys of each receipt: its reference, as `referenceLockName` gives it, and its idempotency key.
- * @returns for each receipt the keys that somebody else holds.
+ * @returns for each receipt the keys that are locked elsewhere.
  */
 export async function claim(tx: Tx, keys: readonly (readonly string[])[]): Promise<string[][]> {
   const rows = await run<{ held: string[] }>(
@@ -108,7 +108,7 @@ export async function tryLockPayments(tx: Tx, ids: readonly number[]): Promise<S
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Says of a stored notification what it has led to. @throws Error where there is no such notification. */
+/** Stores the outcome of a stored notification. @throws Error where there is no such notification. */
 export async function recordOutcome(
   tx: Tx,
   id: number,
@@ -183,19 +183,17 @@ function undecided(tx: Tx, reference: string, reversedId: number | null = null) 
     .orderBy('id');
 }
 
-/** The money event of a new payment, with all rows that belong to it. */
+/** The money event of a new payment, with all rows that belong to it. @param row as `paymentRowOf` makes it. */
 export function postingOf(
   { payment, report, flags, keep }: PaymentPlan,
-  paymentId: number,
+  row: PaymentRow,
   now: Date,
 ): Posting {
-  const { accountId, amountMinor, paymentMethodId, paymentDate: valueDate } = payment;
-  const { transactionRef } = payment;
-  const row = paymentRowOf(payment, paymentId, now);
+  const { accountId, amountMinor, paymentMethodId, paymentDate: valueDate, transactionRef } = payment;
   return {
     event: 'payment_received',
     valueDate,
-    paymentId,
+    paymentId: row.id,
     movements: accountId === null ? [] : [{ accountId, movement: { kind: 'money_in', amountMinor } }],
     contra: [
       { ledgerAccount: 'clearing', amountMinor, paymentMethodId },
@@ -207,11 +205,11 @@ export function postingOf(
         auditRow(payment.actor, {
           action: 'payment.record',
           resource: 'payment',
-          resourceId: paymentId,
+          resourceId: row.id,
           after: { accountId, amountMinor, paymentMethodId, transactionRef, valueDate },
         }),
       ],
-      ...(report && rowsOf(report, postedOutcome(payment, paymentId, flags), now)),
+      ...(report && rowsOf(report, postedOutcome(row, flags), now)),
       ...(keep && { idempotency_keys: [answerRow(keep.key, keep.status, keep.answerOf(row))] }),
     },
   };
@@ -222,12 +220,14 @@ export function rowsOf(report: ReportedReceipt, outcome: Outcome, now: Date): Po
   return report.stored ? {} : { notifications: [notificationRow(report, outcome, now)] };
 }
 
-export function postedOutcome({ accountId }: NewPayment, paymentId: number, flags: string[]): Outcome {
-  return { outcome: accountId === null ? 'unmatched' : 'matched', paymentId, conflictPaymentId: null, flags };
+/** The outcome of a report whose payment was posted. */
+export function postedOutcome({ id, account_id: accountId }: PaymentRow, flags: string[]): Outcome {
+  const outcome = accountId === null ? 'unmatched' : 'matched';
+  return { outcome, paymentId: id, conflictPaymentId: null, flags };
 }
 
 /** The payment as it is read back. */
-export function paymentRowOf(payment: NewPayment, id: number, now: Date): PaymentRow {
+export function paymentRowOf(payment: PlannedPayment, id: number, now: Date): PaymentRow {
   const { transactionRef, provider } = payment;
   return {
     id,
