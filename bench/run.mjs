@@ -8,7 +8,7 @@
  *     [--write]
  *
  * At least 500,000 payments, of which a run with 3 rounds reconciles 320,000.
- * --database is one that bench/load.mjs has filled, which is not verified before; --only takes the workloads whose
+ * --database is one that bench/lib/load.mjs has filled, which is not verified before; --only takes the workloads whose
  * name holds the text; --write keeps the tables in bench/RESULTS.md.
  * Needs wrk, pgbench and psql; a server on which a superuser may create a database, BENCH_DATABASE_URL (default
  * postgres://postgres@localhost:55432/postgres), which nobody else should be using; and Redis if BENCH_REDIS_URL
@@ -21,18 +21,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { readConfig } from '../dist/config.js';
 import { today } from '../dist/core/context.js';
-import { addDays, systemClock } from '../dist/core/dates.js';
+import { addDays, systemClock } from '../dist/core/values/dates.js';
 import { paymentsCsv } from '../dist/reports/payments-store.js';
-import { FIRST_OPEN_ACCOUNT, openAccounts } from './load.mjs';
-import { openBench, readOptions } from './open-bench.mjs';
-import { answering, freePort, memoryMbOf, SECRET, signIn, stop } from './programs.mjs';
-import { reconcile, unreconciledOf } from './reconcile.mjs';
-import { conditions, describeSize, log, medianOf, round, table } from './report.mjs';
-import { pgbenchScript, templateOf, typesOf } from './statements.mjs';
-import { usage, usedPerRequest } from './usage.mjs';
-import { workloads } from './workloads.mjs';
-import { describeWrites, measureWrites } from './writes.mjs';
-import { wrk } from './wrk.mjs';
+import { FIRST_OPEN_ACCOUNT, openAccounts } from './lib/load.mjs';
+import { openBench, readOptions } from './lib/open-bench.mjs';
+import { answering, freePort, memoryMbOf, SECRET, signIn, stop } from './lib/programs.mjs';
+import { reconcile, unreconciledOf } from './lib/reconcile.mjs';
+import { conditions, describeSize, log, medianOf, round, table } from './lib/report.mjs';
+import { pgbenchScript, templateOf, typesOf } from './lib/statements.mjs';
+import { usage, usedPerRequest } from './lib/usage.mjs';
+import { workloads } from './lib/workloads.mjs';
+import { describeWrites, measureWrites } from './lib/writes.mjs';
+import { wrk } from './lib/wrk.mjs';
 
 const run = promisify(execFile);
 const options = readOptions(['accounts', 'customers', 'only']);
@@ -59,7 +59,7 @@ async function measure() {
   const reading = workloads(size).filter(({ method }) => method === 'GET');
   const chosen = [...reading, ofMany(reading[0])].filter(({ name }) => name.includes(options.only ?? ''));
   const recorder = await startService({
-    NODE_OPTIONS: `--import=${file('record.mjs')}`,
+    NODE_OPTIONS: `--import=${file('lib/record.mjs')}`,
     BENCH_RECORD: scratchFile('seen'),
   });
   const headers = { authorization: `Bearer ${await signIn(recorder.base)}`, 'x-webhook-secret': SECRET };

@@ -1,5 +1,5 @@
 /**
- * Writes the files that are made from others: src/core/tables.ts and schema.sql from the migrations,
+ * Writes the files that are made from others: src/core/database/tables.ts and schema.sql from the migrations,
  * openapi.json from the routes, the types of a client from openapi.json, .env.example from the
  * configuration. With --check it writes nothing and fails when one of them differs.
  */
@@ -11,14 +11,14 @@ import pg from 'pg';
 import { buildApp } from '../src/app.ts';
 import { PROVIDER_SETTINGS, readConfig, settingsSchema } from '../src/config.ts';
 import type { Context } from '../src/core/context.ts';
-import { openCopyPool } from '../src/core/copy.ts';
-import { systemClock } from '../src/core/dates.ts';
-import { openDatabase } from '../src/core/db.ts';
+import { openCopyPool } from '../src/core/database/copy.ts';
+import { openDatabase } from '../src/core/database/db.ts';
+import { openLongReads } from '../src/core/database/long-reads.ts';
 import { createLog } from '../src/core/log.ts';
-import { openLongReads } from '../src/core/long-reads.ts';
-import { currencyOf, prepareDatabase } from '../src/database.ts';
-import { startEmbeddedPostgres } from '../src/embedded-postgres/supervisor.ts';
-import { openDatabaseProbe } from '../src/health/probe.ts';
+import { systemClock } from '../src/core/values/dates.ts';
+import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
+import { openDatabaseProbe } from '../src/platform/health/probe.ts';
+import { currencyOf, prepareDatabase } from '../src/platform/migrations.ts';
 import { PROOF_READS } from '../src/proof/store.ts';
 import { SUMMARY_READS } from '../src/reports/summary-store.ts';
 import { dumpSchema } from './dump-schema.ts';
@@ -31,7 +31,7 @@ try {
   await prepareDatabase(embedded.connection, config, currencyOf(config));
   const description = await generateDescription();
   const files = {
-    'src/core/tables.ts': generateTables(),
+    'src/core/database/tables.ts': generateTables(),
     'schema.sql': await generateSchema(),
     'openapi.json': description,
     'test/client/api.d.ts': await generateClientTypes(description),

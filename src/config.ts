@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import envSchema from 'env-schema';
 import { type Static, type TSchema, Type } from 'typebox';
-import { rolesWith, USER_ROLES } from './core/access.ts';
-import { createNetworks, type Networks } from './core/addresses.ts';
-import { isTimeZone } from './core/dates.ts';
-import { domainKey } from './core/email.ts';
-import { callingCode } from './core/phone.ts';
+import type { UserRole } from './core/database/tables.ts';
+import { createNetworks, type Networks } from './core/http/addresses.ts';
+import { isTimeZone } from './core/values/dates.ts';
+import { domainKey } from './core/values/email.ts';
+import { callingCode } from './core/values/phone.ts';
 import {
   canNameProvider,
   PROVIDER_DOMAIN_PARTS,
@@ -15,8 +15,8 @@ import {
   type ProviderPart,
   providerVariable,
   RESERVED_PROVIDER_NAMES,
-} from './core/provider-variables.ts';
-import type { UserRole } from './core/tables.ts';
+} from './core/values/provider-variables.ts';
+import { rolesWith, USER_ROLES } from './rights.ts';
 
 const MAX_LOGO_BYTES = 1024 * 1024;
 /** Of a secret that only machines type. */

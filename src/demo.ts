@@ -1,5 +1,5 @@
-import type { Tx } from './core/db.ts';
-import type { Frequency } from './core/tables.ts';
+import type { Tx } from './core/database/db.ts';
+import type { Frequency } from './core/database/tables.ts';
 
 /**
  * A small catalogue for a new database, so that the first account can be opened at once.

@@ -4,26 +4,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import type { Context } from './core/context.ts';
-import { openCopyPool } from './core/copy.ts';
-import { systemClock } from './core/dates.ts';
-import { type Connection, openDatabase } from './core/db.ts';
+import { openCopyPool } from './core/database/copy.ts';
+import { type Connection, openDatabase } from './core/database/db.ts';
+import { openLongReads } from './core/database/long-reads.ts';
+import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
-import { openLongReads } from './core/long-reads.ts';
-import { openRedis } from './core/redis.ts';
+import { systemClock } from './core/values/dates.ts';
+import { DOCS_PATH } from './platform/api-docs/pages.ts';
+import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
+import { openDatabaseProbe } from './platform/health/probe.ts';
+import { type MinuteJobs, runMinuteJobs, startMinuteJobs } from './platform/jobs.ts';
 import {
   currencyOf,
   getJwtSecret,
   type Preparation,
   prepareDatabase,
   readMigrationNames,
-} from './database.ts';
-import { DOCS_PATH } from './docs/pages.ts';
-import { startEmbeddedPostgres } from './embedded-postgres/supervisor.ts';
-import { openDatabaseProbe } from './health/probe.ts';
-import { type MinuteJobs, runMinuteJobs, startMinuteJobs } from './jobs.ts';
+} from './platform/migrations.ts';
+import { createSettableClock } from './platform/test-clock/routes.ts';
 import { PROOF_READS } from './proof/store.ts';
 import { SUMMARY_READS } from './reports/summary-store.ts';
-import { createSettableClock } from './test-clock/routes.ts';
 
 /** Between "not ready" and closing, so that load balancers stop sending requests. */
 const READINESS_DRAIN_MS = 1_500;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { Context } from '../src/core/context.ts';
-import { inSnapshot, type Tx } from '../src/core/db.ts';
+import { inSnapshot, type Tx } from '../src/core/database/db.ts';
 import { runChecks } from '../src/proof/store.ts';
 
 /** Asserts every check of the books on the whole database; a violation is shown with its row. */

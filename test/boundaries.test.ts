@@ -96,7 +96,7 @@ describe('the reader of imports', () => {
   it('finds the imports that are known to be there, and only files that exist', () => {
     const app = sources.find(({ path }) => path === 'app.ts');
     expect(app?.imports).toContain('accounts/routes.ts');
-    expect(app?.imports).toContain('core/api.ts'); // import type
+    expect(app?.imports).toContain('core/http/api.ts'); // import type
     expect(sources.find(({ path }) => path === 'config.ts')?.packages).toContain('typebox');
     const files = sources.map(({ path }) => path);
     expect(breaches(({ target }) => !files.includes(target))).toEqual([]);
@@ -116,8 +116,8 @@ describe('imports run one way', () => {
   });
 
   it('routes are imported by the assembly alone', () => {
-    // service.ts makes the settable clock of test-clock/routes.ts, and takes no route from there.
-    const allowed = ['app.ts → ', 'service.ts → test-clock/routes.ts'];
+    // service.ts makes the settable clock of platform/test-clock/routes.ts, and takes no route from there.
+    const allowed = ['app.ts → ', 'service.ts → platform/test-clock/routes.ts'];
     const taken = breaches(({ target }) => target.endsWith('/routes.ts'));
     expect(taken.filter((edge) => !allowed.some((start) => edge.startsWith(start)))).toEqual([]);
   });

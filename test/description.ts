@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ValidateFunction } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { OpenAPIV3_1 } from 'openapi-types';
-import { FORMATS } from '../src/core/validation.ts';
+import { FORMATS } from '../src/core/http/validation.ts';
 
 /** The API description as a measure: which answers it allows. */
 

@@ -1,9 +1,9 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
-import { compareDates, type PlainDate } from '../core/dates.ts';
-import { inTransaction, type Tx } from '../core/db.ts';
-import { invalidField, notFound } from '../core/errors.ts';
-import type { AccountStatus, LedgerEvent, StatusCause } from '../core/tables.ts';
+import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { AccountStatus, LedgerEvent, StatusCause } from '../core/database/tables.ts';
+import { invalidField, notFound } from '../core/http/errors.ts';
+import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import { findEmployee } from '../employees/store.ts';
 import { type Posted, post, postAll } from '../ledger/commands.ts';
 import type { AccountRow, Posting, PostingRows } from '../ledger/rules.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { AppError } from '../core/errors.ts';
-import type { AccountStatus } from '../core/tables.ts';
+import type { AccountStatus } from '../core/database/tables.ts';
+import { AppError } from '../core/http/errors.ts';
 import { checkMove, isToComplete } from './rules.ts';
 import { ACCOUNT_STATUSES } from './schema.ts';
 

@@ -1,7 +1,7 @@
-import { daysBetween, type PlainDate } from '../core/dates.ts';
-import { illegalMove, invalidField } from '../core/errors.ts';
-import type { Minor } from '../core/money.ts';
-import type { AccountStatus } from '../core/tables.ts';
+import type { AccountStatus } from '../core/database/tables.ts';
+import { illegalMove, invalidField } from '../core/http/errors.ts';
+import { daysBetween, type PlainDate } from '../core/values/dates.ts';
+import type { Minor } from '../core/values/money.ts';
 
 /** The moves that staff may make; `completed` is set and undone by the system alone. */
 const MOVES: Record<AccountStatus, readonly AccountStatus[]> = {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
-import { type PlainDate, parsePlainDate } from '../core/dates.ts';
-import { minMinor } from '../core/money.ts';
+import { type PlainDate, parsePlainDate } from '../core/values/dates.ts';
+import { minMinor } from '../core/values/money.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import {
   allocate,

@@ -1,3 +1,5 @@
+import type { Frequency } from '../core/database/tables.ts';
+import { unreachable } from '../core/http/errors.ts';
 import {
   addDays,
   addMonthsKeepingDay,
@@ -5,10 +7,8 @@ import {
   daysBetween,
   type PlainDate,
   wholeMonthsBetween,
-} from '../core/dates.ts';
-import { unreachable } from '../core/errors.ts';
-import { type Minor, minMinor } from '../core/money.ts';
-import type { Frequency } from '../core/tables.ts';
+} from '../core/values/dates.ts';
+import { type Minor, minMinor } from '../core/values/money.ts';
 
 // The schedule of an account is a function of its frozen terms; nothing of it is stored. Item 0 is the
 // deposit, due on the activation date; item k (1..instalmentCount) is due k periods later. Payments cover the

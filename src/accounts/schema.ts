@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Static, Type } from 'typebox';
-import type { PlainDate } from '../core/dates.ts';
-import { unreachable } from '../core/errors.ts';
-import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
-import { type Comparison, column, defineList } from '../core/list-query.ts';
-import type { AccountStatus } from '../core/tables.ts';
+import type { AccountStatus } from '../core/database/tables.ts';
+import { unreachable } from '../core/http/errors.ts';
+import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { type Comparison, column, defineList } from '../core/lists/query.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { paymentStates } from './schedule.ts';
 

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { amountOf, type Context, type Currency, today } from '../core/context.ts';
-import type { PlainDate } from '../core/dates.ts';
-import { type Db, lookUp, type Tx, UNNAMED, violatedForeignKey } from '../core/db.ts';
-import { notFound } from '../core/errors.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import type { AccountStatus, StatusCause } from '../core/tables.ts';
+import { type Db, lookUp, type Tx, UNNAMED, violatedForeignKey } from '../core/database/db.ts';
+import type { AccountStatus, StatusCause } from '../core/database/tables.ts';
+import { notFound } from '../core/http/errors.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { balanceOf } from '../ledger/rules.ts';
 import { formatAccountNumber, readAccountNumber } from './account-number.ts';

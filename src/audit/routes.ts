@@ -1,6 +1,6 @@
-import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
-import { ListEnvelope, okList } from '../core/envelope.ts';
+import type { Api } from '../core/http/api.ts';
+import { ListEnvelope, okList } from '../core/http/envelope.ts';
 import { AuditEntry, auditList } from './schema.ts';
 import { listAuditEntries } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { Id, Nullable, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
+import { Id, Nullable, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 
 export const AuditEntry = Type.Object(
   {

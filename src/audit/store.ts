@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
-import type { Db } from '../core/db.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import type { AuditEntries } from '../core/tables.ts';
+import type { Db } from '../core/database/db.ts';
+import type { AuditEntries } from '../core/database/tables.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
 
 export async function listAuditEntries(db: Db, plan: ListPlan) {
   const page = await fetchPage<Selectable<AuditEntries>>(db, plan, {

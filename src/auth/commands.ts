@@ -1,11 +1,11 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/db.ts';
-import { emailKey } from '../core/email.ts';
-import { AppError } from '../core/errors.ts';
+import { inTransaction, type Tx } from '../core/database/db.ts';
+import { AppError } from '../core/http/errors.ts';
+import type { Limiter } from '../core/http/rate-limit.ts';
 import type { Log } from '../core/log.ts';
-import type { Limiter } from '../core/rate-limit.ts';
-import { hashToken } from '../core/secret.ts';
+import { emailKey } from '../core/values/email.ts';
+import { hashToken } from '../core/values/secret.ts';
 import { refuseGuessablePassword } from '../users/guessable-passwords.ts';
 import { type Guessing, hashPassword, passwordMatches } from '../users/passwords.ts';
 import * as users from '../users/store.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Actor, Context } from '../core/context.ts';
-import type { Identify } from '../core/gate.ts';
+import type { Identify } from '../core/http/access.ts';
 import { findLivingSession } from './store.ts';
 import { type AccessTokens, unauthorized } from './tokens.ts';
 

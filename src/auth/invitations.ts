@@ -1,8 +1,8 @@
 import { SYSTEM } from '../core/context.ts';
-import type { Db, Tx } from '../core/db.ts';
-import { emailKey } from '../core/email.ts';
-import { type AppError, invalidField } from '../core/errors.ts';
-import { hashToken } from '../core/secret.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { type AppError, invalidField } from '../core/http/errors.ts';
+import { emailKey } from '../core/values/email.ts';
+import { hashToken } from '../core/values/secret.ts';
 import { addUser } from '../users/commands.ts';
 import { acceptInvitation } from '../users/invitation-commands.ts';
 import { findOpenInvitation, lockOpenInvitation, type OpenInvitation } from '../users/invitation-store.ts';

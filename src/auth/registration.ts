@@ -1,8 +1,8 @@
 import type { Config } from '../config.ts';
 import { type Context, SYSTEM } from '../core/context.ts';
-import type { Tx } from '../core/db.ts';
-import { AppError } from '../core/errors.ts';
-import type { UserRole } from '../core/tables.ts';
+import type { Tx } from '../core/database/db.ts';
+import type { UserRole } from '../core/database/tables.ts';
+import { AppError } from '../core/http/errors.ts';
 import { addUser } from '../users/commands.ts';
 import { hasUsers, type NewUser, type UserRow } from '../users/store.ts';
 import { lockRegistration } from './store.ts';

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Api } from '../core/api.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { Envelope, Nothing, ok } from '../core/envelope.ts';
-import { invalidField } from '../core/errors.ts';
-import { actorOf } from '../core/gate.ts';
+import { actorOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, Nothing, ok } from '../core/http/envelope.ts';
+import { invalidField } from '../core/http/errors.ts';
 import { User } from '../users/schema.ts';
 import { getUser, toUser } from '../users/store.ts';
 import { browserSecretOf, clearSignInCookie, setSignInCookie } from './browser-cookie.ts';

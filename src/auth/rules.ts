@@ -1,5 +1,5 @@
-import { emailDomainKey, isEmail } from '../core/email.ts';
-import { isVisibleText } from '../core/text.ts';
+import { emailDomainKey, isEmail } from '../core/values/email.ts';
+import { isVisibleText } from '../core/values/text.ts';
 
 /** What a provider tells of a person, as far as a user needs it. */
 interface Profile {

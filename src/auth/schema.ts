@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox';
-import { examplesOf } from '../core/envelope.ts';
-import { Email, NewPassword, Text } from '../core/fields.ts';
+import { examplesOf } from '../core/http/envelope.ts';
+import { Email, NewPassword, Text } from '../core/http/fields.ts';
 
 export const LoginBody = Type.Object(
   {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from '../core/context.ts';
-import type { Tx } from '../core/db.ts';
-import { newToken } from '../core/secret.ts';
+import type { Tx } from '../core/database/db.ts';
+import { newToken } from '../core/values/secret.ts';
 import type { UserRow } from '../users/store.ts';
 import * as store from './store.ts';
 import type { AccessTokens } from './tokens.ts';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, deleteInBatches, lookUp, type Tx } from '../core/db.ts';
+import { type Db, deleteInBatches, lookUp, type Tx } from '../core/database/db.ts';
 import type { UserRow } from '../users/store.ts';
 
 /** Lets one registration at a time look whether it is the first: a table that is empty has no row to lock. */

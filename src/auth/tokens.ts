@@ -1,6 +1,6 @@
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../core/errors.ts';
+import { AppError } from '../core/http/errors.ts';
 
 const ISSUER = 'account-management-service';
 const AUDIENCE = 'account-management-service-api';

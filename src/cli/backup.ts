@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Config } from '../config.ts';
-import type { Connection } from '../core/db.ts';
-import { connectDirectly } from '../database.ts';
+import type { Connection } from '../core/database/db.ts';
+import { connectDirectly } from '../platform/migrations.ts';
 import { BackupError, readDatabase } from './backup-file.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 

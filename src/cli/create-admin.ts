@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { parseArgs } from 'node:util';
 import { type Context, SYSTEM } from '../core/context.ts';
-import { AppError } from '../core/errors.ts';
-import { createValidatorCompiler } from '../core/validation.ts';
+import { AppError } from '../core/http/errors.ts';
+import { createValidatorCompiler } from '../core/http/validation.ts';
 import { createUser } from '../users/commands.ts';
 import { NewUserBody } from '../users/schema.ts';
 import { runCommand, UsageError, withDatabase } from './connect.ts';

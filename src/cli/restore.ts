@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { access } from 'node:fs/promises';
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
-import type { DB } from '../core/tables.ts';
-import { migrate, readMigrationNames, whileNobodyPrepares } from '../database.ts';
+import type { DB } from '../core/database/tables.ts';
+import { migrate, readMigrationNames, whileNobodyPrepares } from '../platform/migrations.ts';
 import { BackupError, type OpenBackup, openBackup } from './backup-file.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 

@@ -1,10 +1,10 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
-import { lastOfMonth, type PlainDate } from '../core/dates.ts';
-import { inTransaction, type Tx } from '../core/db.ts';
-import { AppError, invalidField, notFound } from '../core/errors.ts';
-import { type Minor, maxAmountMinor } from '../core/money.ts';
-import type { CommissionStatus } from '../core/tables.ts';
+import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { CommissionStatus } from '../core/database/tables.ts';
+import { AppError, invalidField, notFound } from '../core/http/errors.ts';
+import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
+import { type Minor, maxAmountMinor } from '../core/values/money.ts';
 import { findEmployee } from '../employees/store.ts';
 import {
   type CurrentRule,

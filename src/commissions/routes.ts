@@ -1,11 +1,11 @@
-import { mayDo } from '../core/access.ts';
-import type { Api } from '../core/api.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
-import { notFound } from '../core/errors.ts';
-import { IdParams } from '../core/fields.ts';
-import { actorOf } from '../core/gate.ts';
-import { repeatable } from '../core/idempotency.ts';
+import { actorOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { notFound } from '../core/http/errors.ts';
+import { IdParams } from '../core/http/fields.ts';
+import { repeatable } from '../core/http/idempotency.ts';
+import { mayDo } from '../rights.ts';
 import { addRule, calculateCommission, changeCommission } from './commands.ts';
 import {
   CalculateBody,

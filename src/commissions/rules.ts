@@ -1,7 +1,7 @@
-import type { PlainDate } from '../core/dates.ts';
-import { type FieldProblem, illegalMove, invalid } from '../core/errors.ts';
-import { divideHalfUp, type Minor } from '../core/money.ts';
-import type { AccountStatus, CommissionStatus } from '../core/tables.ts';
+import type { AccountStatus, CommissionStatus } from '../core/database/tables.ts';
+import { type FieldProblem, illegalMove, invalid } from '../core/http/errors.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import { divideHalfUp, type Minor } from '../core/values/money.ts';
 import type { Sale } from './schema.ts';
 
 const BASIS_POINTS = 10_000n;

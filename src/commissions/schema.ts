@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
+import type { CommissionStatus } from '../core/database/tables.ts';
 import {
   AmountFromZero,
   CalendarDate,
@@ -10,9 +11,8 @@ import {
   Nullable,
   Text,
   Timestamp,
-} from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
-import type { CommissionStatus } from '../core/tables.ts';
+} from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 
 const MAX_SALES = 1_000;
 /** The share of an employee who earns a sale alone, in basis points. */

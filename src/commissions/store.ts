@@ -1,17 +1,17 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
-import type { PlainDate } from '../core/dates.ts';
-import { type Db, LostRace, type Tx, violatedCheck, violatedUnique } from '../core/db.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import type { Minor } from '../core/money.ts';
+import { type Db, LostRace, type Tx, violatedCheck, violatedUnique } from '../core/database/db.ts';
 import type {
   AccountStatus,
   CommissionLines,
   CommissionRules,
   CommissionStatus,
   Commissions,
-} from '../core/tables.ts';
+} from '../core/database/tables.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import type { Minor } from '../core/values/money.ts';
 import { type CurrentRule, UNSOLD_STATUSES } from './rules.ts';
 
 export type CommissionRow = Selectable<Commissions>;

@@ -1,9 +1,9 @@
 import type { Insertable } from 'kysely';
 import type { Actor } from './context.ts';
-import { run, type Tx } from './db.ts';
-import type { Resource } from './errors.ts';
-import { insertRows, rowsAsJson } from './rows.ts';
-import type { AuditEntries, JsonValue } from './tables.ts';
+import { run, type Tx } from './database/db.ts';
+import { insertRows, rowsAsJson } from './database/rows.ts';
+import type { AuditEntries, JsonValue } from './database/tables.ts';
+import type { Resource } from './http/errors.ts';
 
 export interface AuditEntry {
   action: string;

@@ -1,9 +1,9 @@
 import type { Config } from '../config.ts';
-import { businessDay, type Clock, type PlainDate } from './dates.ts';
-import type { Db } from './db.ts';
-import { invalidField } from './errors.ts';
-import { exactNumber, type Minor, minorFromNumber, minorToNumber } from './money.ts';
-import type { UserRole } from './tables.ts';
+import type { Db } from './database/db.ts';
+import type { UserRole } from './database/tables.ts';
+import { invalidField } from './http/errors.ts';
+import { businessDay, type Clock, type PlainDate } from './values/dates.ts';
+import { exactNumber, type Minor, minorFromNumber, minorToNumber } from './values/money.ts';
 
 /** What commands and routes work with; made once, when the service, a command of the CLI or a test starts. */
 export interface Context {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
-import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
+import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../payments/rules.ts';
 
 const CREDIT_MOVE_KINDS = ['transfer', 'refund'] as const;

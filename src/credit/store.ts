@@ -1,13 +1,13 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { amountOf, type Currency } from '../core/context.ts';
-import type { PlainDate } from '../core/dates.ts';
-import { type Db, type Tx, violatedUnique } from '../core/db.ts';
-import { duplicate } from '../core/errors.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import type { Minor } from '../core/money.ts';
-import type { CreditMoves } from '../core/tables.ts';
+import { type Db, type Tx, violatedUnique } from '../core/database/db.ts';
+import type { CreditMoves } from '../core/database/tables.ts';
+import { duplicate } from '../core/http/errors.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import type { Minor } from '../core/values/money.ts';
 import { referenceKey } from '../payments/rules.ts';
 
 export type CreditMoveRow = Selectable<CreditMoves>;

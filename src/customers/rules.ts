@@ -1,5 +1,5 @@
-import { foldCase, withoutInvisible } from '../core/fold.ts';
-import { nationalDigits } from '../core/phone.ts';
+import { foldCase, withoutInvisible } from '../core/values/fold.ts';
+import { nationalDigits } from '../core/values/phone.ts';
 
 /**
  * Folds text so that a search finds it however it is written: compatibility forms, letter case and

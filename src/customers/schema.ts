@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { emailKey } from '../core/email.ts';
-import { Email, Id, Nullable, Text, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
-import type { VerificationStatus } from '../core/tables.ts';
+import type { VerificationStatus } from '../core/database/tables.ts';
+import { Email, Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
+import { emailKey } from '../core/values/email.ts';
 import { nationalIdKey } from './rules.ts';
 
 export const VERIFICATION_STATUSES = [

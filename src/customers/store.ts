@@ -1,11 +1,11 @@
 import { type Selectable, sql } from 'kysely';
-import { type Db, type Tx, violatedUnique } from '../core/db.ts';
-import { emailKey } from '../core/email.ts';
-import { type AppError, duplicate } from '../core/errors.ts';
-import { fetchPage } from '../core/list-page.ts';
-import { type ListPlan, likeLiteral } from '../core/list-query.ts';
-import { phoneSha256 } from '../core/phone.ts';
-import type { Customers, VerificationStatus } from '../core/tables.ts';
+import { type Db, type Tx, violatedUnique } from '../core/database/db.ts';
+import type { Customers, VerificationStatus } from '../core/database/tables.ts';
+import { type AppError, duplicate } from '../core/http/errors.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import { type ListPlan, likeLiteral } from '../core/lists/query.ts';
+import { emailKey } from '../core/values/email.ts';
+import { phoneSha256 } from '../core/values/phone.ts';
 import { nationalIdKey, type SearchableCustomer, searchText } from './rules.ts';
 
 type CustomerRow = Selectable<Customers>;

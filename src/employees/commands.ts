@@ -1,8 +1,8 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction } from '../core/db.ts';
-import { notFound } from '../core/errors.ts';
-import { requirePhone } from '../core/phone.ts';
+import { inTransaction } from '../core/database/db.ts';
+import { notFound } from '../core/http/errors.ts';
+import { requirePhone } from '../core/values/phone.ts';
 import type { EmployeeChanges, NewEmployee } from './schema.ts';
 import { insertEmployee, lockEmployee, updateEmployee } from './store.ts';
 

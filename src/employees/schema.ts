@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Id, Nullable, Text, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
+import { Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 
 const fields = {
   name: Text(200),

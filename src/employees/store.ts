@@ -1,8 +1,8 @@
 import { type Selectable, sql } from 'kysely';
-import type { Db, Tx } from '../core/db.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import type { Employees } from '../core/tables.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import type { Employees } from '../core/database/tables.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
 
 type EmployeeRow = Selectable<Employees>;
 

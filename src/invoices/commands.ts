@@ -1,9 +1,9 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
-import { compareDates } from '../core/dates.ts';
-import { inTransaction } from '../core/db.ts';
-import { illegalMove, invalidField, notFound } from '../core/errors.ts';
-import { MAX_AMOUNT_TEXT } from '../core/money.ts';
+import { inTransaction } from '../core/database/db.ts';
+import { illegalMove, invalidField, notFound } from '../core/http/errors.ts';
+import { compareDates } from '../core/values/dates.ts';
+import { MAX_AMOUNT_TEXT } from '../core/values/money.ts';
 import { lineOf, readQuantity, totalOf } from './rules.ts';
 import type { NewInvoice } from './schema.ts';
 import { findInvoice, findRecipient, type InvoiceWithItems, insertInvoice, setVoid } from './store.ts';

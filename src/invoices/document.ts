@@ -1,8 +1,8 @@
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import type { Context } from '../core/context.ts';
-import { businessDay } from '../core/dates.ts';
-import { printedAmount } from '../core/money.ts';
-import type { PrintedDocument, Printer } from '../printing/printer.ts';
+import { businessDay } from '../core/values/dates.ts';
+import { printedAmount } from '../core/values/money.ts';
+import type { PrintedDocument, Printer } from '../platform/printing/printer.ts';
 import { printedQuantity } from './rules.ts';
 import type { InvoiceWithItems } from './store.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { maxAmountMinor } from '../core/money.ts';
+import { maxAmountMinor } from '../core/values/money.ts';
 import { lineOf, printedQuantity, readQuantity, totalOf } from './rules.ts';
 
 describe('a line', () => {

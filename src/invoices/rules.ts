@@ -5,7 +5,7 @@ import {
   maxAmountMinor,
   minorFromNumber,
   minorToText,
-} from '../core/money.ts';
+} from '../core/values/money.ts';
 
 /** Quantities are counted in thousandths, a `bigint` like money: no float arithmetic on them either. */
 export const QUANTITY_DECIMALS = 3;

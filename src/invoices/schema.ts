@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import type { InvoiceStatus } from '../core/database/tables.ts';
 import {
   AmountFromZero,
   CalendarDate,
@@ -9,9 +10,8 @@ import {
   Nullable,
   Text,
   Timestamp,
-} from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
-import type { InvoiceStatus } from '../core/tables.ts';
+} from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 import { QUANTITY_DECIMALS } from './rules.ts';
 
 const INVOICE_STATUSES = ['issued', 'void'] as const satisfies InvoiceStatus[];

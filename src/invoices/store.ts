@@ -1,12 +1,12 @@
 import { type Selectable, sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { amountOf, type Currency } from '../core/context.ts';
-import type { PlainDate } from '../core/dates.ts';
-import type { Db, Tx } from '../core/db.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import { type Minor, minorToNumber } from '../core/money.ts';
-import type { InvoiceItems, Invoices } from '../core/tables.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import type { InvoiceItems, Invoices } from '../core/database/tables.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import { type Minor, minorToNumber } from '../core/values/money.ts';
 import { type Line, QUANTITY_DECIMALS } from './rules.ts';
 
 type InvoiceRow = Selectable<Invoices>;

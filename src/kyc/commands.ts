@@ -1,9 +1,9 @@
-import { mayDo } from '../core/access.ts';
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction } from '../core/db.ts';
-import { AppError, notFound } from '../core/errors.ts';
+import { inTransaction } from '../core/database/db.ts';
+import { AppError, notFound } from '../core/http/errors.ts';
 import { lockCustomer, setKycStatus } from '../customers/store.ts';
+import { mayDo } from '../rights.ts';
 import { checkDocuments, shownStatus } from './rules.ts';
 import type { KycUpdate } from './schema.ts';
 import { insertKycRecord } from './store.ts';

@@ -1,9 +1,9 @@
-import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
-import { notFound } from '../core/errors.ts';
-import { IdParams } from '../core/fields.ts';
-import { actorOf } from '../core/gate.ts';
+import { actorOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { notFound } from '../core/http/errors.ts';
+import { IdParams } from '../core/http/fields.ts';
 import { findCustomer } from '../customers/store.ts';
 import { updateKyc } from './commands.ts';
 import { KycRecord, KycUpdate, kycList } from './schema.ts';

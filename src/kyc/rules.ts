@@ -1,5 +1,5 @@
-import { type FieldProblem, invalid } from '../core/errors.ts';
-import type { VerificationStatus } from '../core/tables.ts';
+import type { VerificationStatus } from '../core/database/tables.ts';
+import { type FieldProblem, invalid } from '../core/http/errors.ts';
 import type { KycDocument } from './schema.ts';
 
 const MAX_DOCUMENT_BYTES = 2048;

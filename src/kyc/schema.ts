@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
-import { Id, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
-import type { VerificationType } from '../core/tables.ts';
+import type { VerificationType } from '../core/database/tables.ts';
+import { Id, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 import { VERIFICATION_STATUSES } from '../customers/schema.ts';
 
 const VERIFICATION_TYPES = [

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../core/db.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import type { VerificationStatus, VerificationType } from '../core/tables.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import type { VerificationStatus, VerificationType } from '../core/database/tables.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
 import type { KycDocument } from './schema.ts';
 
 interface KycRow {

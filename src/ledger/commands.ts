@@ -1,6 +1,6 @@
-import type { PlainDate } from '../core/dates.ts';
-import type { Tx } from '../core/db.ts';
-import { AppError } from '../core/errors.ts';
+import type { Tx } from '../core/database/db.ts';
+import { AppError } from '../core/http/errors.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import {
   type AccountBooks,
   type AccountRow,

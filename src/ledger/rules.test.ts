@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isToComplete } from '../accounts/rules.ts';
 import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
-import type { PlainDate } from '../core/dates.ts';
-import { AppError } from '../core/errors.ts';
-import { LARGEST_EXACT_MINOR } from '../core/money.ts';
-import type { AccountStatus } from '../core/tables.ts';
+import type { AccountStatus } from '../core/database/tables.ts';
+import { AppError } from '../core/http/errors.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import { LARGEST_EXACT_MINOR } from '../core/values/money.ts';
 import {
   type AccountBooks,
   applyMovement,

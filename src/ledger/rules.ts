@@ -1,8 +1,8 @@
-import { compareDates, firstOfMonth, type PlainDate } from '../core/dates.ts';
-import { AppError, invalidField } from '../core/errors.ts';
-import { LARGEST_EXACT_MINOR, type Minor, minMinor } from '../core/money.ts';
-import type { RowsOf } from '../core/rows.ts';
-import type { AccountStatus, LedgerAccount, LedgerEvent, Row } from '../core/tables.ts';
+import type { RowsOf } from '../core/database/rows.ts';
+import type { AccountStatus, LedgerAccount, LedgerEvent, Row } from '../core/database/tables.ts';
+import { AppError, invalidField } from '../core/http/errors.ts';
+import { compareDates, firstOfMonth, type PlainDate } from '../core/values/dates.ts';
+import { LARGEST_EXACT_MINOR, type Minor, minMinor } from '../core/values/money.ts';
 
 // What each money event does to the books of an account. Amounts are in minor units.
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { AUDIT_COLUMNS } from '../core/audit.ts';
-import type { PlainDate } from '../core/dates.ts';
-import { run, type Tx } from '../core/db.ts';
-import { insertRows, rowsAsJson } from '../core/rows.ts';
-import type { DB, LedgerAccount, LedgerEvent } from '../core/tables.ts';
+import { run, type Tx } from '../core/database/db.ts';
+import { insertRows, rowsAsJson } from '../core/database/rows.ts';
+import type { DB, LedgerAccount, LedgerEvent } from '../core/database/tables.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import type { AccountRow, NewBooks, PostingRows } from './rules.ts';
 
 const ACCOUNTS = 'select * from accounts where id = any($1::bigint[]) order by id';

@@ -1,8 +1,8 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
-import { inTransaction } from '../core/db.ts';
-import { invalidField, notFound } from '../core/errors.ts';
-import { maxAmountMinor } from '../core/money.ts';
+import { inTransaction } from '../core/database/db.ts';
+import { invalidField, notFound } from '../core/http/errors.ts';
+import { maxAmountMinor } from '../core/values/money.ts';
 import type { NewPayPlan, PayPlanChanges } from './schema.ts';
 import { insertPayPlan, lockPayPlan, updatePayPlan } from './store.ts';
 

@@ -1,7 +1,15 @@
 import { type Static, Type } from 'typebox';
-import { AmountAboveZero, AmountFromZero, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
-import type { Frequency } from '../core/tables.ts';
+import type { Frequency } from '../core/database/tables.ts';
+import {
+  AmountAboveZero,
+  AmountFromZero,
+  Id,
+  Money,
+  Nullable,
+  Text,
+  Timestamp,
+} from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const satisfies Frequency[];
 

@@ -1,7 +1,7 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction } from '../core/db.ts';
-import { notFound } from '../core/errors.ts';
+import { inTransaction } from '../core/database/db.ts';
+import { notFound } from '../core/http/errors.ts';
 import type { NewPaymentMethod, PaymentMethodChanges } from './schema.ts';
 import { insertPaymentMethod, lockPaymentMethod, updatePaymentMethod } from './store.ts';
 

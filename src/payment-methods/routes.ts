@@ -1,9 +1,9 @@
-import type { Api } from '../core/api.ts';
 import type { Context } from '../core/context.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../core/envelope.ts';
-import { IdParams } from '../core/fields.ts';
-import { actorOf } from '../core/gate.ts';
-import { repeatable } from '../core/idempotency.ts';
+import { actorOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { IdParams } from '../core/http/fields.ts';
+import { repeatable } from '../core/http/idempotency.ts';
 import { changePaymentMethod, createPaymentMethod } from './commands.ts';
 import { NewPaymentMethod, PaymentMethod, PaymentMethodChanges, paymentMethodList } from './schema.ts';
 import { listPaymentMethods } from './store.ts';

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { Id, Text, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
+import { Id, Text, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 
 export const NewPaymentMethod = Type.Object(
   {

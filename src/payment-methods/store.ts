@@ -1,9 +1,9 @@
 import { type Selectable, sql } from 'kysely';
-import { type Db, type Tx, violatedUnique } from '../core/db.ts';
-import { duplicate } from '../core/errors.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import type { PaymentMethods } from '../core/tables.ts';
+import { type Db, type Tx, violatedUnique } from '../core/database/db.ts';
+import type { PaymentMethods } from '../core/database/tables.ts';
+import { duplicate } from '../core/http/errors.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
 
 export type PaymentMethodRow = Selectable<PaymentMethods>;
 

@@ -1,9 +1,9 @@
 import { postToAccounts } from '../accounts/commands.ts';
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction, LostRace, type Tx } from '../core/db.ts';
-import { type AppError, illegalMove, notFound } from '../core/errors.ts';
-import type { LedgerEvent } from '../core/tables.ts';
+import { inTransaction, LostRace, type Tx } from '../core/database/db.ts';
+import type { LedgerEvent } from '../core/database/tables.ts';
+import { type AppError, illegalMove, notFound } from '../core/http/errors.ts';
 import type { AccountRow, LedgerLine, Movement } from '../ledger/rules.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';

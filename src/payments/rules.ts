@@ -1,5 +1,5 @@
-import { foldVisible } from '../core/fold.ts';
-import type { Row } from '../core/tables.ts';
+import type { Row } from '../core/database/tables.ts';
+import { foldVisible } from '../core/values/fold.ts';
 
 export type PaymentRow = Row<'payments'>;
 export type NotificationRow = Row<'notifications'>;

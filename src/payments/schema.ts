@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
+import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
 import {
   AmountAboveZero,
   CalendarDate,
@@ -9,9 +10,8 @@ import {
   Nullable,
   Text,
   Timestamp,
-} from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
-import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/tables.ts';
+} from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 import { referenceKey } from './rules.ts';
 
 export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const satisfies PaymentStatus[];

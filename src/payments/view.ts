@@ -1,7 +1,7 @@
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { amountOf, type Currency } from '../core/context.ts';
-import { ok, okList, type Page } from '../core/envelope.ts';
-import type { MatchMethod } from '../core/tables.ts';
+import type { MatchMethod } from '../core/database/tables.ts';
+import { ok, okList, type Page } from '../core/http/envelope.ts';
 import { REASON } from './matching/rules.ts';
 import type { PaymentRow } from './rules.ts';
 

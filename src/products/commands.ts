@@ -1,7 +1,7 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, type Currency, readAmount } from '../core/context.ts';
-import { inTransaction } from '../core/db.ts';
-import { invalidField, notFound } from '../core/errors.ts';
+import { inTransaction } from '../core/database/db.ts';
+import { invalidField, notFound } from '../core/http/errors.ts';
 import type { NewConfiguration, NewProduct, ProductChanges } from './schema.ts';
 import { clearDefault, insertConfiguration, insertProduct, lockProductRow, updateProduct } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { AmountFromZero, Id, Money, Nullable, Text, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
+import { AmountFromZero, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 
 const productFields = {
   sku: Text(50),

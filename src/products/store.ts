@@ -1,11 +1,11 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
-import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/db.ts';
-import { type AppError, duplicate, notFound } from '../core/errors.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import type { Minor } from '../core/money.ts';
-import type { ProductConfigurations, Products } from '../core/tables.ts';
+import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/database/db.ts';
+import type { ProductConfigurations, Products } from '../core/database/tables.ts';
+import { type AppError, duplicate, notFound } from '../core/http/errors.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
+import type { Minor } from '../core/values/money.ts';
 
 type ProductRow = Selectable<Products>;
 type ConfigurationRow = Selectable<ProductConfigurations>;

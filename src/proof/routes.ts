@@ -1,9 +1,9 @@
-import type { Api } from '../core/api.ts';
 import { type Context, today } from '../core/context.ts';
-import type { PlainDate } from '../core/dates.ts';
-import { Envelope, ok } from '../core/envelope.ts';
-import { callerOf } from '../core/gate.ts';
-import type { LongReads } from '../core/long-reads.ts';
+import type { LongReads } from '../core/database/long-reads.ts';
+import { callerOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, ok } from '../core/http/envelope.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import { Proof, ProofQuery } from './schema.ts';
 import { PROOF_READS, readProof } from './store.ts';
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { DateText, Id, Nullable, Timestamp } from '../core/fields.ts';
+import { DateText, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 
 /** How many violations of a check are named; all are counted. */
 export const MAX_BREACHES = 100;

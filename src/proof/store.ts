@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
-import type { PlainDate } from '../core/dates.ts';
-import type { Tx } from '../core/db.ts';
+import type { Tx } from '../core/database/db.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import { CHECKS, type Check } from './checks.ts';
 import { MAX_BREACHES } from './schema.ts';
 

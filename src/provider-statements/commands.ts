@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
-import type { CopyPool } from '../core/copy.ts';
-import { compareDates, type PlainDate } from '../core/dates.ts';
-import { inTransaction, violatedUnique } from '../core/db.ts';
-import { AppError, invalidField, notFound } from '../core/errors.ts';
+import type { CopyPool } from '../core/database/copy.ts';
+import { inTransaction, violatedUnique } from '../core/database/db.ts';
+import { AppError, invalidField, notFound } from '../core/http/errors.ts';
+import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import { readProviderStatement } from './reader.ts';
 import {
   COPY_LINES,

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../core/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
 import type { LineRow, ProviderStatementRow } from './store.ts';
 
 /** How the lines of a statement are compared with the books, both ways. */

@@ -1,6 +1,6 @@
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import type { PlainDate } from '../core/dates.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import { readProviderStatement } from './reader.ts';
 
 const RULES = {

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { pipeline as connect, Readable, Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CsvError, type Info, parse } from 'csv-parse';
-import { AppError } from '../core/errors.ts';
-import type { Minor } from '../core/money.ts';
-import { decodeText } from '../core/text-encoding.ts';
+import { AppError } from '../core/http/errors.ts';
+import type { Minor } from '../core/values/money.ts';
+import { decodeText } from '../core/values/text-encoding.ts';
 import {
   type Delimiter,
   findDelimiter,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { businessDay } from '../core/dates.ts';
-import type { Db, Tx } from '../core/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { businessDay } from '../core/values/dates.ts';
 import { LINE_COLUMNS, type StatementFile } from './reader.ts';
 import type { ProviderStatementRow } from './store.ts';
 

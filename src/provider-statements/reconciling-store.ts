@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Tx } from '../core/db.ts';
+import type { Tx } from '../core/database/db.ts';
 import { isTakenBack } from './matching-store.ts';
 import type { ProviderStatementRow } from './store.ts';
 

@@ -5,8 +5,8 @@ import {
   type PlainDate,
   parseCompactTime,
   parseTimestamp,
-} from '../core/dates.ts';
-import { type Minor, maxAmountMinor, parseMinor } from '../core/money.ts';
+} from '../core/values/dates.ts';
+import { type Minor, maxAmountMinor, parseMinor } from '../core/values/money.ts';
 import { referenceKey } from '../payments/rules.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { DateText, Id, Money, Nullable, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
+import { DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../payments/rules.ts';
 import { PAYMENT_STATUSES } from '../payments/schema.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import type { PlainDate } from '../core/dates.ts';
-import type { Db, Tx } from '../core/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import type { Stage } from './rules.ts';
 import type { ProviderStatementRow } from './store.ts';
 

@@ -1,16 +1,16 @@
 import { type Selectable, sql } from 'kysely';
 import { amountOf, type Currency } from '../core/context.ts';
-import type { PlainDate } from '../core/dates.ts';
-import type { Db, Tx } from '../core/db.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
+import type { Db, Tx } from '../core/database/db.ts';
 import type {
   PaymentStatus,
   ProviderLineResult,
   ProviderStatementLines,
   ProviderStatements,
   ProviderStatementTotals,
-} from '../core/tables.ts';
+} from '../core/database/tables.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import { LINE_RESULTS } from './schema.ts';
 
 export type ProviderStatementRow = Selectable<ProviderStatements>;

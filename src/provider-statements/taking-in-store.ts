@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Db } from '../core/db.ts';
+import type { Db } from '../core/database/db.ts';
 import { isTakenBack } from './matching-store.ts';
 import type { LineRow, ProviderStatementRow } from './store.ts';
 

@@ -1,8 +1,8 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, amountOf, type Context, today, totalOf } from '../core/context.ts';
-import { compareDates, type PlainDate } from '../core/dates.ts';
-import { inTransaction, type Tx } from '../core/db.ts';
-import type { Minor } from '../core/money.ts';
+import { inTransaction, type Tx } from '../core/database/db.ts';
+import { compareDates, type PlainDate } from '../core/values/dates.ts';
+import type { Minor } from '../core/values/money.ts';
 import type { REASONS, RESULTS, ReconcileBody } from './schema.ts';
 import { insertReconciliation, type LockedPayment, lockPayments } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
-import { CalendarDate, DateText, Id, Money, Nullable, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
+import { CalendarDate, DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
 
 const MAX_PAYMENTS = 10_000;
 

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { amountOf, type Currency, totalOf } from '../core/context.ts';
-import { currencyLiteral, dateLiteral } from '../core/copy.ts';
-import type { PlainDate } from '../core/dates.ts';
-import { type Db, inSnapshot, type Tx } from '../core/db.ts';
-import { invalidField } from '../core/errors.ts';
-import type { PaymentStatus } from '../core/tables.ts';
+import { currencyLiteral, dateLiteral } from '../core/database/copy.ts';
+import { type Db, inSnapshot, type Tx } from '../core/database/db.ts';
+import type { PaymentStatus } from '../core/database/tables.ts';
+import { invalidField } from '../core/http/errors.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import type { Period } from './rules.ts';
 
 export interface PageOf {

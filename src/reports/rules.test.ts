@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { PlainDate } from '../core/dates.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import { BUCKET_STARTS, BUCKETS, beyond, bucketUrl, momentOf, ratioOf, readPeriod } from './rules.ts';
 
 const day = (text: string) => text as PlainDate;

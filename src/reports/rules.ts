@@ -1,7 +1,7 @@
-import { addDays, compareDates, firstOfMonth, lastOfMonth, type PlainDate } from '../core/dates.ts';
-import { invalidField } from '../core/errors.ts';
-import { divideHalfUp, type Minor, minorToNumber } from '../core/money.ts';
-import type { AccountStatus } from '../core/tables.ts';
+import type { AccountStatus } from '../core/database/tables.ts';
+import { invalidField } from '../core/http/errors.ts';
+import { addDays, compareDates, firstOfMonth, lastOfMonth, type PlainDate } from '../core/values/dates.ts';
+import { divideHalfUp, type Minor, minorToNumber } from '../core/values/money.ts';
 
 /** Business days, both included. */
 export interface Period {

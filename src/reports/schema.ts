@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { Type } from 'typebox';
-import { CalendarDate, DateText, Id, Money, Nullable } from '../core/fields.ts';
-import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/list-query.ts';
+import { CalendarDate, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/lists/query.ts';
 
 const MAX_PAGE = 1_000_000_000;
 

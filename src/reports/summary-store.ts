@@ -2,10 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import { COMPLETES } from '../accounts/rules.ts';
 import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
 import { amountOf, type Context, today, totalOf } from '../core/context.ts';
-import { addDays, firstOfMonth, type PlainDate, startOfDayUtc } from '../core/dates.ts';
-import type { Tx } from '../core/db.ts';
-import type { Minor } from '../core/money.ts';
-import type { AccountStatus } from '../core/tables.ts';
+import type { Tx } from '../core/database/db.ts';
+import type { AccountStatus } from '../core/database/tables.ts';
+import { addDays, firstOfMonth, type PlainDate, startOfDayUtc } from '../core/values/dates.ts';
+import type { Minor } from '../core/values/money.ts';
 import {
   accountsUrl,
   atRiskUrl,

@@ -1,6 +1,6 @@
 import { allocate, dueDate, type Slice, type Terms } from '../accounts/schedule.ts';
-import { compareDates, type PlainDate } from '../core/dates.ts';
-import { type Minor, minMinor } from '../core/money.ts';
+import { compareDates, type PlainDate } from '../core/values/dates.ts';
+import { type Minor, minMinor } from '../core/values/money.ts';
 
 // The money of an account, and which part of it covers which item of the schedule.
 

@@ -1,9 +1,9 @@
 import { dueDate } from '../accounts/schedule.ts';
 import { termsOf } from '../accounts/store.ts';
 import type { Currency } from '../core/context.ts';
-import { type Minor, printedAmount } from '../core/money.ts';
-import type { Frequency } from '../core/tables.ts';
-import type { PrintedDocument, Printer } from '../printing/printer.ts';
+import type { Frequency } from '../core/database/tables.ts';
+import { type Minor, printedAmount } from '../core/values/money.ts';
+import type { PrintedDocument, Printer } from '../platform/printing/printer.ts';
 import type { Figures, Row } from './rules.ts';
 import type { AccountStatement } from './store.ts';
 import { coverageOfItem, coverageOfPayment, describeRow, printedSpelling } from './words.ts';

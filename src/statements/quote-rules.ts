@@ -8,9 +8,9 @@ import {
   type Terms,
   totalMinor,
 } from '../accounts/schedule.ts';
-import { addDays, type PlainDate } from '../core/dates.ts';
-import { type Minor, minMinor } from '../core/money.ts';
-import type { AccountStatus } from '../core/tables.ts';
+import type { AccountStatus } from '../core/database/tables.ts';
+import { addDays, type PlainDate } from '../core/values/dates.ts';
+import { type Minor, minMinor } from '../core/values/money.ts';
 import { balanceOf } from '../ledger/rules.ts';
 import { isActivated } from './rules.ts';
 

@@ -8,10 +8,10 @@ import {
   type Terms,
   totalMinor,
 } from '../accounts/schedule.ts';
-import { addDays, compareDates, type PlainDate } from '../core/dates.ts';
-import { invalid, invalidField } from '../core/errors.ts';
-import { type Minor, minMinor } from '../core/money.ts';
-import type { AccountStatus } from '../core/tables.ts';
+import type { AccountStatus } from '../core/database/tables.ts';
+import { invalid, invalidField } from '../core/http/errors.ts';
+import { addDays, compareDates, type PlainDate } from '../core/values/dates.ts';
+import { type Minor, minMinor } from '../core/values/money.ts';
 import { type Cover, coverageOf, inOrder, isOut, type Money, signed, sumOf } from './coverage-rules.ts';
 
 // A statement keeps two balances apart. `dueSoFar` is what has fallen due and is not paid: below 0 the customer

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { paymentStates } from '../accounts/schedule.ts';
 import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
-import { AmountAboveZero, CalendarDate, DateText, Id, Money, Nullable } from '../core/fields.ts';
+import { AmountAboveZero, CalendarDate, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { MAX_ROWS, ROW_TYPES } from './rules.ts';
 

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { findAccountRow, termsOf } from '../accounts/store.ts';
 import { type Context, today } from '../core/context.ts';
-import { businessDay, compareDates, type PlainDate } from '../core/dates.ts';
-import { inSnapshot, type Tx } from '../core/db.ts';
-import { AppError, notFound } from '../core/errors.ts';
-import type { LedgerEvent } from '../core/tables.ts';
+import { inSnapshot, type Tx } from '../core/database/db.ts';
+import type { LedgerEvent } from '../core/database/tables.ts';
+import { AppError, notFound } from '../core/http/errors.ts';
+import { businessDay, compareDates, type PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import type { Money } from './coverage-rules.ts';
 import {

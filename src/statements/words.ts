@@ -1,8 +1,8 @@
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { itemMinor, type Terms } from '../accounts/schedule.ts';
-import type { PlainDate } from '../core/dates.ts';
-import { unreachable } from '../core/errors.ts';
-import { type Minor, minorToText, printedAmount } from '../core/money.ts';
+import { unreachable } from '../core/http/errors.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import { type Minor, minorToText, printedAmount } from '../core/values/money.ts';
 import type { Money } from './coverage-rules.ts';
 import type { Row } from './rules.ts';
 

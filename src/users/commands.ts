@@ -1,7 +1,7 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/db.ts';
-import { AppError, duplicate, invalidField, notFound } from '../core/errors.ts';
+import { inTransaction, type Tx } from '../core/database/db.ts';
+import { AppError, duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import { refuseGuessablePassword } from './guessable-passwords.ts';
 import { hashPassword } from './passwords.ts';
 import type { NewUserBody, UserChanges } from './schema.ts';

@@ -1,7 +1,7 @@
 import { dictionary } from '@zxcvbn-ts/language-common';
-import { invalidField } from '../core/errors.ts';
-import { PASSWORD_MIN } from '../core/fields.ts';
-import { foldVisible } from '../core/fold.ts';
+import { invalidField } from '../core/http/errors.ts';
+import { PASSWORD_MIN } from '../core/http/fields.ts';
+import { foldVisible } from '../core/values/fold.ts';
 
 const REFUSED = 3_000;
 /** Shorter parts of a name or an address occur in too many other words. */

@@ -1,9 +1,9 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/db.ts';
-import { duplicate, illegalMove, invalidField, notFound } from '../core/errors.ts';
-import { newToken } from '../core/secret.ts';
-import type { InvitationPurpose, UserRole } from '../core/tables.ts';
+import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { InvitationPurpose, UserRole } from '../core/database/tables.ts';
+import { duplicate, illegalMove, invalidField, notFound } from '../core/http/errors.ts';
+import { newToken } from '../core/values/secret.ts';
 import { expiryOf, type NewIdentityInvitation, type NewInvitation } from './invitation-schema.ts';
 import * as store from './invitation-store.ts';
 import { findUser, findUserByEmail } from './store.ts';

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
-import { USER_ROLES } from '../core/access.ts';
-import { emailKey } from '../core/email.ts';
-import { Email, Id, Nullable, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
-import type { InvitationPurpose } from '../core/tables.ts';
+import type { InvitationPurpose } from '../core/database/tables.ts';
+import { Email, Id, Nullable, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
+import { emailKey } from '../core/values/email.ts';
+import { USER_ROLES } from '../rights.ts';
 
 const DEFAULT_DAYS = 7;
 const MOST_DAYS = 30;

@@ -1,10 +1,10 @@
 import { type Selectable, sql } from 'kysely';
-import { type Db, type Tx, violatedForeignKey } from '../core/db.ts';
-import { emailKey } from '../core/email.ts';
-import { notFound } from '../core/errors.ts';
-import { fetchPage } from '../core/list-page.ts';
-import type { ListPlan } from '../core/list-query.ts';
-import type { InvitationPurpose, Invitations, UserRole } from '../core/tables.ts';
+import { type Db, type Tx, violatedForeignKey } from '../core/database/db.ts';
+import type { InvitationPurpose, Invitations, UserRole } from '../core/database/tables.ts';
+import { notFound } from '../core/http/errors.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
+import { emailKey } from '../core/values/email.ts';
 import { STATUS_NOW } from './invitation-schema.ts';
 
 export type OpenInvitation = Pick<

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox';
-import { USER_ROLES } from '../core/access.ts';
-import { emailKey } from '../core/email.ts';
-import { Email, Id, NewPassword, Nullable, Text, Timestamp } from '../core/fields.ts';
-import { column, defineList } from '../core/list-query.ts';
+import { Email, Id, NewPassword, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { column, defineList } from '../core/lists/query.ts';
+import { emailKey } from '../core/values/email.ts';
+import { USER_ROLES } from '../rights.ts';
 
 const Role = Type.Enum([...USER_ROLES]);
 const EmployeeId = Nullable(Id);

@@ -1,5 +1,5 @@
-import type { Connection } from '../../src/core/db.ts';
-import { openLongReads } from '../../src/core/long-reads.ts';
+import type { Connection } from '../../src/core/database/db.ts';
+import { openLongReads } from '../../src/core/database/long-reads.ts';
 import { PROOF_READS } from '../../src/proof/store.ts';
 import { expectLawsToHold } from '../books.ts';
 

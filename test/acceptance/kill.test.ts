@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { findRunningEmbeddedPostgres } from '../../src/embedded-postgres/supervisor.ts';
+import { findRunningEmbeddedPostgres } from '../../src/platform/embedded-postgres/supervisor.ts';
 import { notification } from '../harness.ts';
 import { expectBooksToHold } from './books.ts';
 import { cents, openAccount, type PaymentSeen, read, readPayments, registerAdmin, sumOf } from './client.ts';

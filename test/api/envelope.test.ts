@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { notFound, unavailable } from '../../src/core/errors.ts';
+import { notFound, unavailable } from '../../src/core/http/errors.ts';
 import {
   type Answer,
   createCaller,

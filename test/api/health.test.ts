@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { describe, expect, inject, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { openDatabase } from '../../src/core/db.ts';
-import { openDatabaseProbe } from '../../src/health/probe.ts';
+import { openDatabase } from '../../src/core/database/db.ts';
+import { openDatabaseProbe } from '../../src/platform/health/probe.ts';
 import { type Answer, createCaller, startInstance, useService } from '../harness.ts';
 
 const service = useService();

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { inTransaction } from '../../src/core/db.ts';
-import { fetchPage, type ListSource } from '../../src/core/list-page.ts';
-import type { ListPlan } from '../../src/core/list-query.ts';
+import { inTransaction } from '../../src/core/database/db.ts';
+import { fetchPage, type ListSource } from '../../src/core/lists/page.ts';
+import type { ListPlan } from '../../src/core/lists/query.ts';
 import { statementsOf, useService } from '../harness.ts';
 
 /** How rows, and how many there are, come from PostgreSQL. */

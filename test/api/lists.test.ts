@@ -14,7 +14,7 @@ import {
   wrongFields,
 } from '../harness.ts';
 
-/** The list grammar over the wire; reading it is tested in src/core/list-query.test.ts. */
+/** The list grammar over the wire; reading it is tested in src/core/lists/query.test.ts. */
 const service = useService();
 
 const list = async (path: string) => {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { MAX_LIMIT } from '../../src/core/list-query.ts';
+import { MAX_LIMIT } from '../../src/core/lists/query.ts';
 import { newAccount, newCustomer, notification, notify, pay, useService } from '../harness.ts';
 
 /**

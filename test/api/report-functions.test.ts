@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { formatAccountNumber } from '../../src/accounts/account-number.ts';
 import { dueBy, nextItem, type Terms, totalMinor } from '../../src/accounts/schedule.ts';
-import { addDays, type PlainDate } from '../../src/core/dates.ts';
-import { minMinor } from '../../src/core/money.ts';
+import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
+import { minMinor } from '../../src/core/values/money.ts';
 import { FREQUENCIES } from '../../src/pay-plans/schema.ts';
 import { useService } from '../harness.ts';
 

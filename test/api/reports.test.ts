@@ -5,8 +5,8 @@ import { parse } from 'csv-parse/sync';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
-import { openCopyPool } from '../../src/core/copy.ts';
-import { addDays, type PlainDate } from '../../src/core/dates.ts';
+import { openCopyPool } from '../../src/core/database/copy.ts';
+import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { expectBooksToBalance } from '../books.ts';
 import { databaseOn } from '../global-setup.ts';
 import {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
-import { type DatabaseProbe, openDatabaseProbe } from '../../src/health/probe.ts';
+import { type DatabaseProbe, openDatabaseProbe } from '../../src/platform/health/probe.ts';
 import { createCaller, startInstance, useService } from '../harness.ts';
 
 const service = useService();

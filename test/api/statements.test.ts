@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
-import { bare, csvLine, csvText } from '../../src/core/csv.ts';
+import { bare, csvLine, csvText } from '../../src/core/values/csv.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,

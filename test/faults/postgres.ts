@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { findProgram } from '../../src/embedded-postgres/program.ts';
-import { chooseAccount, giveTo, programEnvironment } from '../../src/embedded-postgres/run-as.ts';
+import { findProgram } from '../../src/platform/embedded-postgres/program.ts';
+import { chooseAccount, giveTo, programEnvironment } from '../../src/platform/embedded-postgres/run-as.ts';
 import { freePort, newFolder } from '../acceptance/process.ts';
 
 /** A PostgreSQL server that a test may stop, freeze and kill as it likes. */

@@ -12,7 +12,7 @@ import {
 import { nextItem, position, type Terms } from '../../src/accounts/schedule.ts';
 import { findAccountRow, toAccount } from '../../src/accounts/store.ts';
 import type { Context } from '../../src/core/context.ts';
-import { addDays } from '../../src/core/dates.ts';
+import { addDays } from '../../src/core/values/dates.ts';
 import { refundCredit, transferCredit } from '../../src/credit/commands.ts';
 import type { AccountRow } from '../../src/ledger/rules.ts';
 import { assignPayment, reversePayment, unassignPayment } from '../../src/payments/commands.ts';

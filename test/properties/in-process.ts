@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import { type Actor, type Context, SYSTEM } from '../../src/core/context.ts';
-import { addDays, type PlainDate } from '../../src/core/dates.ts';
-import type { Tx } from '../../src/core/db.ts';
-import { AppError } from '../../src/core/errors.ts';
+import type { Tx } from '../../src/core/database/db.ts';
+import { AppError } from '../../src/core/http/errors.ts';
 import { createLog, type Log } from '../../src/core/log.ts';
+import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { postReceipts, recordPayment } from '../../src/payments/receipts/commands.ts';
 import type { Receipt, Recorded } from '../../src/payments/receipts/rules.ts';
 import type { PaymentRow } from '../../src/payments/rules.ts';

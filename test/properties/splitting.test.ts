@@ -8,7 +8,7 @@ import {
   suspendLateAccounts,
 } from '../../src/accounts/commands.ts';
 import { findAccountRow, termsOf, toAccount } from '../../src/accounts/store.ts';
-import { addDays } from '../../src/core/dates.ts';
+import { addDays } from '../../src/core/values/dates.ts';
 import { refundCredit } from '../../src/credit/commands.ts';
 import type { AccountRow } from '../../src/ledger/rules.ts';
 import { reversePayment } from '../../src/payments/commands.ts';

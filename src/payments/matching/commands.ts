@@ -1,5 +1,5 @@
 import { type Actor, type Context, today } from '../../core/context.ts';
-import type { Db, Tx } from '../../core/db.ts';
+import type { Db, Tx } from '../../core/database/db.ts';
 import { OTHER_SHORT_CODE } from '../receipts/rules.ts';
 import type { PaymentRow } from '../rules.ts';
 import { decideByReading, readReference } from './rules.ts';

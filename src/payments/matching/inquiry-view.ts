@@ -1,7 +1,7 @@
 import { formatAccountNumber } from '../../accounts/account-number.ts';
 import { findAccountRow } from '../../accounts/store.ts';
 import type { Context } from '../../core/context.ts';
-import type { Minor } from '../../core/money.ts';
+import type { Minor } from '../../core/values/money.ts';
 import type { AccountRow } from '../../ledger/rules.ts';
 import { balanceOf, booksOf, hasRoomFor } from '../../ledger/rules.ts';
 import type { Verdict } from '../providers/provider.ts';

@@ -1,8 +1,8 @@
 import { readAccountNumber } from '../../accounts/account-number.ts';
-import type { PlainDate } from '../../core/dates.ts';
-import { foldCase } from '../../core/fold.ts';
-import { callingCode, phoneSha256, readPhone } from '../../core/phone.ts';
-import type { MatchMethod } from '../../core/tables.ts';
+import type { MatchMethod } from '../../core/database/tables.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
+import { foldCase } from '../../core/values/fold.ts';
+import { callingCode, phoneSha256, readPhone } from '../../core/values/phone.ts';
 import { nationalIdKey } from '../../customers/rules.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatAccountNumber } from '../../accounts/account-number.ts';
 import { OPEN_STATUSES } from '../../accounts/rules.ts';
-import type { PlainDate } from '../../core/dates.ts';
-import { type Db, type Tx, UNNAMED } from '../../core/db.ts';
-import { fetchPage } from '../../core/list-page.ts';
-import type { ListPlan } from '../../core/list-query.ts';
+import { type Db, type Tx, UNNAMED } from '../../core/database/db.ts';
+import { fetchPage } from '../../core/lists/page.ts';
+import type { ListPlan } from '../../core/lists/query.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
 import { type Candidate, MASK_END_LENGTH, type MaskedNumber, type Readings } from './rules.ts';
 import type { Relative } from './suggestion-rules.ts';

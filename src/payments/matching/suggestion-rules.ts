@@ -1,5 +1,5 @@
 import { nearAccountNumbers } from '../../accounts/account-number.ts';
-import type { PlainDate } from '../../core/dates.ts';
+import type { PlainDate } from '../../core/values/dates.ts';
 import { foldForSearch } from '../../customers/rules.ts';
 import type { CONFIDENCES } from '../schema.ts';
 import {

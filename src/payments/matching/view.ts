@@ -1,7 +1,7 @@
 import { formatAccountNumber, nearAccountNumbers } from '../../accounts/account-number.ts';
 import type { Context } from '../../core/context.ts';
-import { type Db, isTimeout, withTimeout } from '../../core/db.ts';
-import type { ListPlan } from '../../core/list-query.ts';
+import { type Db, isTimeout, withTimeout } from '../../core/database/db.ts';
+import type { ListPlan } from '../../core/lists/query.ts';
 import type { Log } from '../../core/log.ts';
 import { toPayment } from '../view.ts';
 import { readMasked, readReference } from './rules.ts';

@@ -1,8 +1,8 @@
 import { audit } from '../../core/audit.ts';
-import { runIsolated } from '../../core/batching.ts';
 import { type Actor, amountOf, type Context } from '../../core/context.ts';
-import { changedNothing, inTransaction } from '../../core/db.ts';
-import { AppError, illegalMove, invalidField, notFound, unavailable } from '../../core/errors.ts';
+import { runIsolated } from '../../core/database/batching.ts';
+import { changedNothing, inTransaction } from '../../core/database/db.ts';
+import { AppError, illegalMove, invalidField, notFound, unavailable } from '../../core/http/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { lockAccounts } from '../../ledger/store.ts';
 import { lockPayments, reverseLocked } from '../commands.ts';

@@ -1,9 +1,9 @@
 import type { Currency } from '../../core/context.ts';
-import { businessDay, compareDates } from '../../core/dates.ts';
-import type { FieldProblem } from '../../core/errors.ts';
-import { type Minor, maxAmountMinor, parseMinor } from '../../core/money.ts';
-import { sha256 } from '../../core/secret.ts';
-import { amountRule } from '../../core/validation.ts';
+import type { FieldProblem } from '../../core/http/errors.ts';
+import { amountRule } from '../../core/http/validation.ts';
+import { businessDay, compareDates } from '../../core/values/dates.ts';
+import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
+import { sha256 } from '../../core/values/secret.ts';
 import type { PaymentProvider, SentPayment } from '../providers/provider.ts';
 import { OTHER_SHORT_CODE, type ReportedReceipt } from '../receipts/rules.ts';
 import { referenceKey } from '../rules.ts';

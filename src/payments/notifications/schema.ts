@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
-import { Id, Money, Nullable, Text, Timestamp } from '../../core/fields.ts';
-import { column, defineList } from '../../core/list-query.ts';
-import type { NotificationOutcome, NotificationStatus } from '../../core/tables.ts';
+import type { NotificationOutcome, NotificationStatus } from '../../core/database/tables.ts';
+import { Id, Money, Nullable, Text, Timestamp } from '../../core/http/fields.ts';
+import { column, defineList } from '../../core/lists/query.ts';
 import { referenceKey } from '../rules.ts';
 
 const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const satisfies NotificationStatus[];

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../core/db.ts';
-import type { Page } from '../../core/envelope.ts';
-import { fetchPage } from '../../core/list-page.ts';
-import type { ListPlan } from '../../core/list-query.ts';
+import type { Db, Tx } from '../../core/database/db.ts';
+import type { Page } from '../../core/http/envelope.ts';
+import { fetchPage } from '../../core/lists/page.ts';
+import type { ListPlan } from '../../core/lists/query.ts';
 import type { ReportedReceipt } from '../receipts/rules.ts';
 import type { NotificationRow } from '../rules.ts';
 import { MAX_LISTED_BODY_LENGTH } from './schema.ts';

@@ -1,5 +1,5 @@
 import { amountOf, type Currency } from '../../core/context.ts';
-import { okList, type Page } from '../../core/envelope.ts';
+import { okList, type Page } from '../../core/http/envelope.ts';
 import type { ListedNotification } from './store.ts';
 
 export function notificationsFound(page: Page<ListedNotification>, currency: Currency) {

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify';
 import { Type } from 'typebox';
-import type { Api } from '../../core/api.ts';
 import type { Context } from '../../core/context.ts';
-import type { FieldProblem } from '../../core/errors.ts';
+import type { Api } from '../../core/http/api.ts';
+import type { FieldProblem } from '../../core/http/errors.ts';
 import { judgePayment } from '../matching/inquiry-view.ts';
 import type { PaymentProvider, ProviderAnswer, RouteDescription } from '../providers/provider.ts';
 import { PROVIDERS } from '../providers/registry.ts';

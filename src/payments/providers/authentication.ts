@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../../config.ts';
-import { AppError } from '../../core/errors.ts';
-import { sameSecret } from '../../core/secret.ts';
+import { AppError } from '../../core/http/errors.ts';
+import { sameSecret } from '../../core/values/secret.ts';
 
 /**
  * For providers that sign nothing: the secret of the registered address (`X-Webhook-Secret` or `?token=`), and the

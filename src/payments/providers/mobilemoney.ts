@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
-import { parseCompactTime } from '../../core/dates.ts';
-import { ok } from '../../core/envelope.ts';
-import { invalid, unavailable } from '../../core/errors.ts';
-import { Nullable } from '../../core/fields.ts';
+import { ok } from '../../core/http/envelope.ts';
+import { invalid, unavailable } from '../../core/http/errors.ts';
+import { Nullable } from '../../core/http/fields.ts';
+import { parseCompactTime } from '../../core/values/dates.ts';
 import { authenticateCaller } from './authentication.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
 import { parseJsonObject, textOf } from './texts.ts';

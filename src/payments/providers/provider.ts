@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { TSchema } from 'typebox';
 import type { Config } from '../../config.ts';
-import type { FieldProblem } from '../../core/errors.ts';
-import type { NotificationOutcome } from '../../core/tables.ts';
+import type { NotificationOutcome } from '../../core/database/tables.ts';
+import type { FieldProblem } from '../../core/http/errors.ts';
 
 /**
  * A payment provider that posts notifications to this service: what its calls look like, and what it expects in return.

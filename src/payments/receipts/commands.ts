@@ -1,9 +1,9 @@
 import { postAllToAccounts } from '../../accounts/commands.ts';
 import { audit } from '../../core/audit.ts';
-import { type Batcher, createBatcher, type ItemResult } from '../../core/batching.ts';
 import { type Actor, type Context, readAmount, today } from '../../core/context.ts';
-import { changedNothing, inTransaction, LostRace, type Tx, violatedUnique } from '../../core/db.ts';
-import { type AppError, unavailable } from '../../core/errors.ts';
+import { type Batcher, createBatcher, type ItemResult } from '../../core/database/batching.ts';
+import { changedNothing, inTransaction, LostRace, type Tx, violatedUnique } from '../../core/database/db.ts';
+import { type AppError, unavailable } from '../../core/http/errors.ts';
 import {
   findAnswers,
   type IdempotencyKey,
@@ -11,7 +11,7 @@ import {
   lockNameOf,
   readAnswer,
   stillRunning,
-} from '../../core/idempotency.ts';
+} from '../../core/http/idempotency.ts';
 import type { AccountRow, PostingRows } from '../../ledger/rules.ts';
 import { findExistingAccounts, tryLockAccounts } from '../../ledger/store.ts';
 import { decideMatch, type Match, NO_MATCH, type Readings, readReference } from '../matching/rules.ts';

@@ -1,13 +1,19 @@
 import { formatAccountNumber } from '../../accounts/account-number.ts';
-import { mayDo } from '../../core/access.ts';
-import type { ItemResult } from '../../core/batching.ts';
 import { type Actor, amountOf, type Currency, SYSTEM } from '../../core/context.ts';
-import { businessDay, type PlainDate } from '../../core/dates.ts';
-import { AppError, duplicate, invalidField, notFound } from '../../core/errors.ts';
-import type { IdempotencyKey, KeptAnswer } from '../../core/idempotency.ts';
-import type { Minor } from '../../core/money.ts';
-import type { MatchMethod, NotificationOutcome, PaymentSource, Row, UserRole } from '../../core/tables.ts';
+import type { ItemResult } from '../../core/database/batching.ts';
+import type {
+  MatchMethod,
+  NotificationOutcome,
+  PaymentSource,
+  Row,
+  UserRole,
+} from '../../core/database/tables.ts';
+import { AppError, duplicate, invalidField, notFound } from '../../core/http/errors.ts';
+import type { IdempotencyKey, KeptAnswer } from '../../core/http/idempotency.ts';
+import { businessDay, type PlainDate } from '../../core/values/dates.ts';
+import type { Minor } from '../../core/values/money.ts';
 import { type AccountRow, accountFull, booksOf, hasRoomFor } from '../../ledger/rules.ts';
+import { mayDo } from '../../rights.ts';
 import { learnedReason, type Match } from '../matching/rules.ts';
 import type { PaymentRow } from '../rules.ts';
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { auditRow } from '../../core/audit.ts';
-import { run, type Tx } from '../../core/db.ts';
-import { answerRow } from '../../core/idempotency.ts';
-import type { Row } from '../../core/tables.ts';
+import { run, type Tx } from '../../core/database/db.ts';
+import type { Row } from '../../core/database/tables.ts';
+import { answerRow } from '../../core/http/idempotency.ts';
 import type { Posting, PostingRows } from '../../ledger/rules.ts';
 import { providerNamed } from '../providers/registry.ts';
 import { type NotificationRow, type PaymentRow, referenceKey } from '../rules.ts';

@@ -1,0 +1,218 @@
+/**
+ * Clean books of any size in a database of its own: what `npm run verify` looks at holds of them.
+ *
+ *   npm run build && node bench/lib/load.mjs [--payments=1000000] [--accounts=payments/10] [--customers=accounts/10]
+ *
+ * The database, named on the last line, is left for you to look at and to drop. The other scripts of this folder
+ * use the functions below and drop theirs.
+ *
+ * Needs a server on which it may create a database: BENCH_DATABASE_URL, by default
+ * postgres://postgres@localhost:55432/postgres. Its user is a superuser, since keys to other tables are not
+ * checked row by row while loading.
+ */
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { formatAccountNumber } from '../../dist/accounts/account-number.js';
+import { readConfig } from '../../dist/config.js';
+import { currencyOf, prepareDatabase } from '../../dist/platform/migrations.js';
+
+const SERVER = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@localhost:55432/postgres';
+
+/** A migrated database with the demo catalogue, on the server that `server` is a database of. */
+export async function createDatabase(name, server = SERVER) {
+  const database = `ams_bench_${name}_${process.pid}`;
+  const url = new URL(server);
+  url.pathname = `/${database}`;
+  await onServer(server, `create database ${database}`);
+  const config = readConfig({ NODE_ENV: 'test' });
+  await prepareDatabase(url.href, config, currencyOf(config));
+  return { url: url.href, drop: () => onServer(server, `drop database ${database} with (force)`) };
+}
+
+export function sizes({ payments = 1_000_000, accounts = Math.ceil(payments / 10), customers } = {}) {
+  return { payments, accounts, customers: customers ?? Math.ceil(accounts / 10) };
+}
+
+/**
+ * The books that a bench runs on: those of a database that was loaded before, which is left with what the bench
+ * adds; or clean ones in a database of its own.
+ */
+export async function openBooks(name, { database, server, payments, accounts, customers }) {
+  if (database) return { url: database, size: await sizeOf(database), drop: async () => {} };
+  const books = await createDatabase(name, server);
+  const size = sizes({ payments, accounts, customers });
+  try {
+    await fill(books.url, size);
+  } catch (error) {
+    await books.drop();
+    throw error;
+  }
+  return { ...books, size };
+}
+
+async function sizeOf(url) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query(`select (select count(*) from payments)::int as payments,
+    (select max(id) from accounts)::int as accounts, (select max(id) from customers)::int as customers`);
+  await client.end();
+  return rows[0];
+}
+
+/** The accounts from here on are open; the ones before are repossessed, the rare status. */
+export const FIRST_OPEN_ACCOUNT = 301;
+
+/** Some thousands of the open accounts with their numbers, one a line, as wrk.mjs reads them. */
+export function openAccounts({ accounts }) {
+  const step = Math.max(1, Math.floor((accounts - FIRST_OPEN_ACCOUNT) / 5_000));
+  const count = Math.floor((accounts - FIRST_OPEN_ACCOUNT) / step);
+  const ids = Array.from({ length: count }, (_, i) => FIRST_OPEN_ACCOUNT + i * step);
+  return ids.map((id) => `${id} ${formatAccountNumber(id)}\n`).join('');
+}
+
+/** A part of the name of one customer in a hundred. */
+export const SEARCHED_NAME = 'tieno';
+
+/** What the loader leaves out: an audit row for each payment, in the order of the columns. */
+export const AUDIT_OF_PAYMENTS = `
+  select id, null::bigint, 'mobilemoney', 'payment.record', 'payment', id, null::jsonb,
+    jsonb_build_object('accountId', account_id, 'amountMinor', amount_minor, 'paymentMethodId', payment_method_id,
+      'transactionRef', transaction_ref, 'valueDate', payment_date),
+    gen_random_uuid()::text, created_at
+  from public.payments order by id`;
+
+/**
+ * Of ten accounts seven are active and three suspended, but for the few that are repossessed. Each payment has its
+ * notification and its entries; of a hundred, one is unmatched, one was assigned and one is reversed. A tenth is
+ * reconciled, in batches of ten thousand.
+ */
+export async function fill(url, { payments, accounts, customers }) {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query(`
+    set session_replication_role = replica; -- no look-up for each key, no trigger
+    set synchronous_commit = off;
+    set work_mem = '256MB';
+    set maintenance_work_mem = '512MB'`);
+  const indexes = await dropIndexes(client);
+  for (const statement of [...statements({ payments, accounts, customers }), ...indexes, 'vacuum analyze']) {
+    await client.query(statement);
+  }
+  await client.end();
+}
+
+function statements({ payments, accounts, customers }) {
+  return [
+    `insert into customers (first_name, last_name, phone, phone_sha256, search_text, created_at)
+    select first, last, phone, sha256(substr(phone, 2)::bytea), lower(first || ' ' || last || ' ' || phone),
+      now() - (${customers} - n)::float8 / ${customers} * interval '730 days'
+    from generate_series(1, ${customers}) n,
+      lateral (select (array['Amina', 'Baraka', 'Chloe', 'Daudi', 'Esther', 'Faraji', 'Grace'])[1 + n % 7] as first,
+        (array['Wan', 'Kip', 'Oti', 'Muth', 'Nje', 'Aki', 'Che', 'Nya', 'Bar', 'Som'])[1 + n % 10]
+          || (array['jiru', 'chumba', 'eno', 'oni', 'ri', 'nyi', 'rotich', 'mba', 'aka', 'koech'])[1 + n / 10 % 10]
+          as last,
+        '+2547' || lpad(n::text, 8, '0') as phone) names`,
+    // Totals above all that is paid, so that all entries are receivables.
+    `insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
+      instalment_minor, instalment_count, frequency, grace_days, receivable_minor, created_at)
+    select 1 + n * 7 % ${customers}, 1 + n % 5, p.id, current_date - (n % 365 + 365)::int,
+      (case when n < ${FIRST_OPEN_ACCOUNT} then 'repossessed' when n % 10 < 7 then 'active' else 'suspended' end)
+        ::account_status,
+      p.deposit_minor, 40000, 1000, p.frequency, 7, 0,
+      now() - (${accounts} - n)::float8 / ${accounts} * interval '730 days'
+    from generate_series(1, ${accounts}::bigint) n join pay_plans p on p.id = 1 + n % 3 order by n`,
+    `insert into account_status_changes (account_id, to_status, changed_on)
+    select id, status, activation_date from accounts order by id`,
+    // Of every tenth payment, in batches of ten thousand.
+    `insert into reconciliations (reconciliation_date, total_minor, payment_ids)
+    select current_date, sum(10000 + n % 9000), array_agg(n order by n)
+    from generate_series(10, ${payments}::bigint, 10) n group by n / 100000 order by n / 100000`,
+    `insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key,
+      payment_date, status, source, match_method, provider, provider_trans_id, reversed_at,
+      reconciliation_id, reconciliation_date, created_at)
+    select case when n % 100 <> 1 then 1 + n * 7919 % ${accounts} end, 10000 + n % 9000, 1, 'QK' || n, 'QK' || n,
+      current_date - 364 + (n * 365 / (${payments}::bigint + 1))::int,
+      (case n % 100 when 1 then 'unmatched' when 2 then 'reversed' else 'matched' end)::payment_status, 'webhook',
+      case n % 100 when 1 then null when 3 then 'assigned' else 'account_number' end::match_method,
+      'mobilemoney', 'QK' || n, case n % 100 when 2 then now() end,
+      case when n % 10 = 0 then 1 + n / 100000 end, case when n % 10 = 0 then current_date end,
+      now() - (${payments} - n)::float8 / ${payments} * interval '364 days'
+    from generate_series(1, ${payments}::bigint) n`,
+    `insert into notifications (provider, raw_body, trans_id, content_hash, amount_minor, status, outcome, payment_id,
+      received_at)
+    select provider, '{"TransID":"' || provider_trans_id || '","TransAmount":"100.00","MSISDN":"254700000000"}',
+      provider_trans_id, sha256(id::text::bytea), amount_minor, 'processed',
+      (case when match_method = 'account_number' then 'matched' else 'unmatched' end)::notification_outcome, id,
+      created_at
+    from payments order by id`,
+    `with lines as (
+      select id as account_id, null::bigint as payment_id, 'account_opened'::ledger_event as event,
+        activation_date as value_date, 'receivable'::ledger_account as debit, 'sales'::ledger_account as credit,
+        total_minor as amount_minor, null::bigint as method, 0 as nth, created_at
+      from accounts
+      union all
+      select case when match_method = 'account_number' then account_id end, id, 'payment_received', payment_date,
+        'clearing', (case when match_method = 'account_number' then 'receivable' else 'unmatched' end)::ledger_account,
+        amount_minor, payment_method_id, 1, created_at
+      from payments
+      union all
+      select account_id, id, 'payment_assigned', payment_date, 'unmatched', 'receivable', amount_minor, null, 2,
+        created_at
+      from payments where match_method = 'assigned'
+      union all
+      select account_id, id, 'payment_reversed', payment_date, 'receivable', 'clearing', amount_minor,
+        payment_method_id, 3, created_at
+      from payments where status = 'reversed'
+    ), events as (
+      select nextval('ledger_event_ids') as event_id, l.*
+      from (select * from lines order by payment_id nulls first, nth) l
+    )
+    insert into ledger_entries
+      (event_id, event, account_id, payment_id, value_date, ledger_account, amount_minor, payment_method_id, created_at)
+    select event_id, event, account_id, payment_id, value_date, side.ledger_account, side.amount_minor,
+      case when side.ledger_account = 'clearing' then method end, created_at
+    from events cross join lateral (values (debit, amount_minor), (credit, -amount_minor))
+      as side (ledger_account, amount_minor)`,
+    `update accounts a set paid_minor = m.paid, receivable_minor = a.total_minor - m.paid,
+      paid_month = m.month, paid_month_minor = m.paid_in_month
+    from (select a.id, coalesce(sum(p.paid), 0)::bigint as paid, max(p.month) as month,
+        coalesce((array_agg(p.paid order by p.month desc))[1], 0)::bigint as paid_in_month
+      from accounts a left join (
+        select account_id, date_trunc('month', payment_date::timestamp)::date as month, sum(amount_minor) as paid
+        from payments where status = 'matched' group by 1, 2) p on p.account_id = a.id
+      group by a.id) m
+    where m.id = a.id`,
+    // The update left every row twice.
+    'vacuum full accounts',
+  ];
+}
+
+/** Indexes are built at the end, which takes a fraction of the time; the statements that do. */
+async function dropIndexes(client) {
+  const { rows } = await client.query(`
+    select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition
+    from pg_index i join pg_class c on c.oid = i.indrelid
+    where c.relname = any('{customers,accounts,payments,notifications,ledger_entries}')
+      and not exists (select from pg_constraint k where k.conindid = i.indexrelid)
+    order by 1`);
+  for (const { name } of rows) await client.query(`drop index ${name}`);
+  return rows.map(({ definition }) => definition);
+}
+
+async function onServer(server, statement) {
+  const client = new pg.Client({ connectionString: server });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const number = { type: 'string' };
+  const { values } = parseArgs({ options: { payments: number, accounts: number, customers: number } });
+  const size = sizes(Object.fromEntries(Object.entries(values).map(([name, text]) => [name, Number(text)])));
+  const { url } = await createDatabase('books');
+  const start = performance.now();
+  await fill(url, size);
+  console.log(JSON.stringify(size), `in ${Math.round((performance.now() - start) / 1000)} s`);
+  console.log(url);
+}

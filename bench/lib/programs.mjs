@@ -1,0 +1,119 @@
+/** The programs that a bench starts, each on a free port of the loopback and ended by the bench that started it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Of the webhook; twice over it signs the tokens. */
+export const SECRET = 'a secret of the bench only';
+const TICKS_PER_SECOND = 100;
+
+/** @param scratch a folder that holds no .env, in which they run. */
+export function openPrograms(scratch) {
+  const programs = [];
+
+  /** What it prints is lost: the access log is written, but a file's disk would be busy with the database. */
+  function start(command, args, environment = {}) {
+    const program = spawn(command, args, {
+      env: {
+        PATH: process.env.PATH,
+        ...Object.fromEntries(Object.entries(environment).map(([k, v]) => [k, String(v)])),
+      },
+      cwd: scratch,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
+    programs.push(program);
+    return program;
+  }
+
+  const startScript = (script, environment, nodeOptions = []) =>
+    start(process.execPath, [...nodeOptions, join(import.meta.dirname, script)], environment);
+
+  /** An instance at its defaults for production, its limits counted but never reached; ready when this resolves. */
+  async function startService(url, extra = {}, nodeOptions = []) {
+    const port = await freePort();
+    const started = performance.now();
+    const environment = {
+      ...{ NODE_ENV: 'production', PORT: port, HOST: '127.0.0.1', DATABASE_URL: url },
+      ...{ JWT_SECRET: SECRET.repeat(2), WEBHOOK_SECRET: SECRET, ACCESS_TOKEN_TTL: 86_400 },
+      ...{ REGISTRATION: 'open', REGISTRATION_ROLE: 'manager' },
+      ...{ RATE_LIMIT_AUTH: 1e9, RATE_LIMIT_BULK: 1e9, RATE_LIMIT_GENERAL: 1e9, RATE_LIMIT_WEBHOOK: 1e9 },
+      ...(process.env.BENCH_REDIS_URL && { REDIS_URL: process.env.BENCH_REDIS_URL }),
+      ...extra,
+    };
+    const program = startScript('../../dist/server.js', environment, nodeOptions);
+    const base = `http://127.0.0.1:${port}`;
+    await answering(`${base}/readyz`, program);
+    return { program, base, port, readyMs: performance.now() - started };
+  }
+
+  async function stopAll() {
+    for (const program of programs.toReversed()) await stop(program);
+  }
+
+  return { start, startScript, startService, stopAll };
+}
+
+export async function stop(program) {
+  if (program.exitCode !== null || program.signalCode !== null) return;
+  const ended = once(program, 'exit');
+  program.kill('SIGTERM');
+  await ended;
+}
+
+/** Waits for an answer that is no "not yet". */
+export async function answering(address, program) {
+  const start = performance.now();
+  for (;;) {
+    const response = await fetch(address).catch(() => undefined); // nobody listens yet
+    await response?.arrayBuffer();
+    if (response && response.status !== 503) return;
+    if (program.exitCode !== null)
+      throw new Error(`The program for ${address} ended with ${program.exitCode}`);
+    if (performance.now() - start > 90_000) throw new Error(`${address} does not answer`);
+    await delay(10);
+  }
+}
+
+/** The token of a user of the bench, who is registered if this is the first time. */
+export async function signIn(base, name = 'bench') {
+  const user = { email: `${name}@example.com`, password: 'a long enough password' };
+  const post = async (path, body) => {
+    const response = await fetch(`${base}/api/auth/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    return response.json();
+  };
+  let answer = await post('register', { ...user, firstName: 'B', lastName: 'M' });
+  if (answer.error?.code === 'DUPLICATE_ENTRY') answer = await post('login', user);
+  if (!answer.success) throw new Error(JSON.stringify(answer.error));
+  return answer.data.accessToken;
+}
+
+/** CPU time of a process since it began; of those of its children that have ended, where asked. */
+export function cpuMsOf(pid, { endedChildren = false } = {}) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ').map(Number);
+  const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15);
+  const ticks = endedChildren ? childrenUser + childrenSystem : user + system;
+  return (ticks * 1000) / TICKS_PER_SECOND;
+}
+
+/** Resident memory of a process, in MB: now and at its most. */
+export function memoryMbOf(pid) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const mb = (name) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1024);
+  return { now: mb('VmRSS'), most: mb('VmHWM') };
+}
+
+export async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}

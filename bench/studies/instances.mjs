@@ -1,0 +1,168 @@
+/**
+ * What more instances bring: one, two and four of them behind nginx, with PostgreSQL, Redis and wrk on the same
+ * machine. For a read, a list and a payment: requests a second and latencies, each instance's share, and the CPU that
+ * each part spends on a request, from which follows what fills up first.
+ *
+ *   npm run build && BENCH_REDIS_URL=redis://localhost:6379 node bench/studies/instances.mjs [--instances=1,2,4]
+ *     [--payments=1000000] [--rounds=3] [--seconds=5] [--connections=32] [--database=URL] [--write]
+ *
+ * --database takes books that bench/lib/load.mjs has loaded before, and leaves them with the payments that were made;
+ * --write keeps the tables in bench/studies/INSTANCES.md. Needs wrk, nginx (/usr/sbin/nginx, or BENCH_NGINX), which is
+ * started with a configuration of its own, and a server of PostgreSQL as `npm run bench` does, on this machine and
+ * used by nobody else.
+ */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startNginx } from '../lib/nginx.mjs';
+import { openBench, readOptions } from '../lib/open-bench.mjs';
+import { memoryMbOf, SECRET, signIn } from '../lib/programs.mjs';
+import { conditions, describeSize, loadBefore, log, medianOf, round, table } from '../lib/report.mjs';
+import { usage, usedPerRequest } from '../lib/usage.mjs';
+import { workloads } from '../lib/workloads.mjs';
+import { wrk } from '../lib/wrk.mjs';
+
+const options = readOptions(['instances']);
+const { rounds, seconds, connections } = options;
+const counts = (options.instances ?? '1,2,4').split(',').map(Number);
+const METRICS_TOKEN = SECRET;
+const PARTS = ['service', 'nginx', 'postgres', 'redis', 'wrk'];
+
+const load = loadBefore();
+const { scratch, programs, redis, url, size, database, close } = await openBench('instances', options);
+
+try {
+  await database.connect();
+  log(describeSize(size));
+  const report = await reportOf(await measure());
+  console.log(`\n${report}`);
+  if (options.write) writeFileSync(join(import.meta.dirname, 'INSTANCES.md'), `${report}\n`);
+} finally {
+  await close();
+}
+
+/** All instances run all the while; those that a group does not have are idle. */
+async function measure() {
+  const services = await Promise.all(
+    Array.from({ length: Math.max(...counts) }, () =>
+      programs.startService(url, { METRICS_TOKEN, TRUST_PROXY: '127.0.0.1' }),
+    ),
+  );
+  const groups = counts.map((count) => services.slice(0, count));
+  const nginx = await startNginx({
+    ...{ programs, scratch },
+    groups: groups.map((group) => group.map(({ port }) => port)),
+  });
+  const targets = [
+    { name: '1, without nginx', base: services[0].base, services: services.slice(0, 1) },
+    ...groups.map((group, i) => ({ name: String(group.length), base: nginx.bases[i], services: group })),
+  ];
+  await delay(2_000); // the first run of the minute job
+  const headers = { authorization: `Bearer ${await signIn(services[0].base)}` };
+
+  const results = [];
+  for (const workload of workloads(size).filter(({ name }) =>
+    /^(GET .accounts.:id|GET .*customerId=.*|POST .payments with .*)$/.test(name),
+  )) {
+    const call = { workload, headers, connections, scratch };
+    await database.query('checkpoint');
+    await wrk({ ...call, base: nginx.bases.at(-1), seconds: 4 * services.length }); // until the last is warm
+    const takes = targets.map(() => []);
+    for (let n = 0; n < rounds; n += 1) {
+      for (const [i, target] of targets.entries()) {
+        takes[i].push(await measureOne(call, target, { services, nginx: nginx.program }));
+      }
+    }
+    const lines = targets.map(({ name }, i) => ({ name, ...medians(takes[i]) }));
+    for (const line of lines) log(`${workload.name}, ${line.name}: ${round(line.perSecond)} /s`);
+    results.push({ name: workload.name, lines });
+  }
+  await delay(10_000); // quiet, for the memory that is kept
+  return { results, memory: services.map(({ program }) => memoryMbOf(program.pid)) };
+}
+
+async function measureOne(call, { base, services }, running) {
+  const answeredBefore = await Promise.all(services.map(answered));
+  const before = await usage({ database, redis, ...running });
+  const take = await wrk({ ...call, base, seconds });
+  const after = await usage({ database, redis, ...running });
+  if (take.failures > 0) throw new Error(`${call.workload.name}: ${take.failures} failures`);
+  const answeredAfter = await Promise.all(services.map(answered));
+  const { rows } = await database.query(
+    `select count(*)::int as n from pg_stat_activity
+    where datname = current_database() and application_name = 'account-management-service'`,
+  );
+  return {
+    ...take,
+    shares: answeredAfter.map((count, i) => (count - answeredBefore[i]) / take.requests),
+    used: usedPerRequest(before, after, take.requests),
+    connectionsOfServices: rows[0].n,
+  };
+}
+
+/** How many calls an instance has answered, by its own account. */
+async function answered({ base }) {
+  const response = await fetch(`${base}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
+  const lines = (await response.text()).matchAll(/^http_request_duration_seconds_count\{(.*)\} (\d+)$/gm);
+  return [...lines]
+    .filter(([, labels]) => labels.includes('route="/api/'))
+    .reduce((sum, [, , count]) => sum + Number(count), 0);
+}
+
+function medians(takes) {
+  const figures = ['perSecond', 'p50', 'p99'].map((name) => [name, medianOf(takes, (take) => take[name])]);
+  const used = [...PARTS, 'walBytes', 'redisScripts'].map((name) => [
+    name,
+    medianOf(takes, (take) => take.used[name]),
+  ]);
+  const shares = takes.flatMap((take) => take.shares);
+  return {
+    ...Object.fromEntries([...figures, ...used]),
+    ...{ leastShare: Math.min(...shares), greatestShare: Math.max(...shares) },
+    connectionsOfServices: Math.max(...takes.map((take) => take.connectionsOfServices)),
+  };
+}
+
+async function reportOf({ results, memory }) {
+  const all = results.flatMap(({ name, lines }) => lines.map((line) => ({ workload: name, ...line })));
+  const percent = (share) => `${(share * 100).toFixed(1)} %`;
+  const perCore = (ms) => (ms > 0.0005 ? round(1000 / ms) : '–');
+  return [
+    '# Several instances behind nginx',
+    `${await conditions(database)}; ${redis ? 'Redis' : 'no Redis'}; nginx; all on this one machine, wrk too, whose ` +
+      `load was ${load} before. ${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s ` +
+      'for each line, taken in turns, medians. By `node bench/studies/instances.mjs`.',
+    table(
+      ['workload', 'instances', '/s', 'p50, ms', 'p99, ms', 'share of an instance', 'connections of all'],
+      all.map((line) => [
+        ...[line.workload, line.name, round(line.perSecond), line.p50.toFixed(1), line.p99.toFixed(1)],
+        `${percent(line.leastShare)} to ${percent(line.greatestShare)}`,
+        line.connectionsOfServices,
+      ]),
+    ),
+    'CPU that one request costs, ms, and what it costs else. Cores: all of it together, at the rate above.',
+    table(
+      ['workload', 'instances', ...PARTS, 'cores', 'write-ahead log, bytes', 'scripts run by Redis'],
+      all.map((line) => [
+        ...[line.workload, line.name],
+        ...PARTS.map((part) => line[part].toFixed(3)),
+        (PARTS.reduce((sum, part) => sum + line[part], 0) * (line.perSecond / 1000)).toFixed(2),
+        ...[round(line.walBytes), line.redisScripts.toFixed(1)],
+      ]),
+    ),
+    `So many requests a second does one core of each part carry, and so much write-ahead log come of 1,000 requests a ` +
+      `second (from the lines with ${counts.at(-1)} instances):`,
+    table(
+      ['workload', ...PARTS.slice(0, -1), 'write-ahead log, MB/s'],
+      results.map(({ name, lines }) => {
+        const line = lines.at(-1);
+        return [
+          ...[name, ...PARTS.slice(0, -1).map((part) => perCore(line[part]))],
+          (line.walBytes / 1000).toFixed(1),
+        ];
+      }),
+    ),
+    `Memory of the instances after all of it, 10 s quiet: ${memory.map(({ now }) => now).join(', ')} MB; at the most ` +
+      `${memory.map(({ most }) => most).join(', ')} MB.`,
+  ].join('\n\n');
+}

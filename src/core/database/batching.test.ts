@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { AppError, unavailable } from '../http/errors.ts';
+import { type BatcherOptions, createBatcher, type ItemResult, runIsolated } from './batching.ts';
+
+type Run = BatcherOptions<string, string>['run'];
+
+/** Runs each batch when the test says so. */
+function controlled() {
+  const batches: string[][] = [];
+  const ends: ((results?: ItemResult<string>[]) => void)[] = [];
+  const run: Run = (items) => {
+    batches.push([...items]);
+    return new Promise((resolve) => {
+      ends.push((results = items.map((item) => ({ outcome: `${item} done` }))) => resolve(results));
+    });
+  };
+  return { batches, run, end: (n: number, results?: ItemResult<string>[]) => ends[n]?.(results) };
+}
+
+const batcher = (run: Run, options: Partial<BatcherOptions<string, string>> = {}) =>
+  createBatcher<string, string>({
+    run,
+    keysOf: (item) => [item.replace(/\d+$/, '')],
+    changedNothing: () => true,
+    largestBatch: 3,
+    mostInFlight: 2,
+    mostItems: 10,
+    patienceMs: 200,
+    ...options,
+  });
+
+const turn = () => delay(0);
+
+describe('a batcher', () => {
+  it('runs a single item at once, and what comes meanwhile as the next batches', async () => {
+    const { batches, run, end } = controlled();
+    const { submit } = batcher(run);
+    const all = ['a', 'b', 'c', 'd', 'e', 'f'].map(submit);
+    expect(batches).toEqual([['a'], ['b']]);
+    end(0);
+    await turn();
+    expect(batches).toEqual([['a'], ['b'], ['c', 'd', 'e']]);
+    end(1);
+    await turn();
+    expect(batches.at(-1)).toEqual(['f']);
+    end(2);
+    end(3);
+    expect(await Promise.all(all)).toEqual(['a', 'b', 'c', 'd', 'e', 'f'].map((item) => `${item} done`));
+  });
+
+  it('never has items of one key in two batches at once', async () => {
+    const { batches, run, end } = controlled();
+    const { submit } = batcher(run);
+    const all = ['a1', 'a2', 'b1', 'a3'].map(submit);
+    expect(batches).toEqual([['a1'], ['b1']]);
+    end(1);
+    await turn();
+    expect(batches).toHaveLength(2);
+    end(0);
+    await turn();
+    expect(batches.at(-1)).toEqual(['a2', 'a3']);
+    end(2);
+    await Promise.all(all);
+  });
+
+  it('refuses what is beyond its size with 503, and takes items again when there is room', async () => {
+    const { run, end } = controlled();
+    const { submit, size } = batcher(run, { mostItems: 2 });
+    const [first, second] = [submit('a'), submit('b')];
+    const refused = await submit('c').catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(AppError);
+    expect(refused).toMatchObject({ status: 503, retryAfterSeconds: 1 });
+    expect(size()).toBe(2);
+    end(0);
+    await first;
+    const third = submit('c');
+    await turn();
+    end(1);
+    end(2);
+    expect(await Promise.all([second, third])).toEqual(['b done', 'c done']);
+  });
+
+  it('that is closed while it is full refuses what comes and ends when all it has is done', async () => {
+    const { run, end } = controlled();
+    const { submit, close } = batcher(run, { mostItems: 3 });
+    const all = ['a', 'b', 'c'].map(submit);
+    let isClosed = false;
+    const closed = close().then(() => {
+      isClosed = true;
+    });
+    await expect(submit('d')).rejects.toMatchObject({ status: 503 });
+    end(0);
+    end(1);
+    await turn();
+    expect(isClosed).toBe(false);
+    end(2);
+    await closed;
+    expect(await Promise.all(all)).toEqual(['a done', 'b done', 'c done']);
+  });
+
+  it('tries a held item again until it is free', async () => {
+    let tries = 0;
+    const run: Run = async (items) =>
+      items.map((item) => (++tries < 4 ? { held: unavailable(new Error('held'), 1) } : { outcome: item }));
+    expect(await batcher(run).submit('a')).toBe('a');
+    expect(tries).toBe(4);
+  });
+
+  it('answers an item that stays held with the error that says so', async () => {
+    const run: Run = async (items) => items.map(() => ({ held: unavailable(new Error('held'), 7) }));
+    const began = performance.now();
+    await expect(batcher(run).submit('a')).rejects.toMatchObject({ retryAfterSeconds: 7 });
+    expect(performance.now() - began).toBeGreaterThan(190);
+  });
+});
+
+describe('a batch that fails', () => {
+  const failing: Run = async (items) => {
+    if (items.includes('bad')) throw new Error(`${items.length} failed`);
+    return items.map((outcome) => ({ outcome }));
+  };
+
+  it('without a trace is run one by one', async () => {
+    const results = await runIsolated(['a', 'bad', 'b'], failing, () => true);
+    expect(results).toMatchObject([{ outcome: 'a' }, { error: new Error('1 failed') }, { outcome: 'b' }]);
+  });
+
+  it('and may have left a trace is not run again', async () => {
+    const results = await runIsolated(['a', 'bad', 'b'], failing, () => false);
+    expect(results).toEqual(Array(3).fill({ error: new Error('3 failed') }));
+  });
+
+  it('too late for another try fails as it is', async () => {
+    const results = await runIsolated(['a', 'bad'], failing, () => true, performance.now() - 1);
+    expect(results).toEqual(Array(2).fill({ error: new Error('2 failed') }));
+  });
+});

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import type { PlainDate } from '../values/dates.ts';
+import { currencyLiteral, dateLiteral } from './copy.ts';
+
+describe('dateLiteral', () => {
+  it('writes a date of the calendar', () => {
+    expect(dateLiteral('2026-02-28' as PlainDate)).toBe("date '2026-02-28'");
+  });
+
+  it.each(["2026-02-28' or true --", '2026-02-29', '', "'", '2026-02-28\n', 'infinity'])(
+    'refuses %j',
+    (text) => {
+      expect(() => dateLiteral(text as PlainDate)).toThrow(RangeError);
+    },
+  );
+});
+
+describe('currencyLiteral', () => {
+  it('writes a code', () => {
+    expect(currencyLiteral('KES')).toBe("'KES'");
+  });
+
+  it.each(["K'S", 'kes', 'KESS', 'KES\n', ''])('refuses %j', (code) => {
+    expect(() => currencyLiteral(code)).toThrow(RangeError);
+  });
+});

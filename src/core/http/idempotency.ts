@@ -1,0 +1,200 @@
+import { createHmac } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Insertable, type Selectable, sql } from 'kysely';
+import type { Context } from '../context.ts';
+import { type Db, deleteInBatches, inTransaction, sqlState, type Tx } from '../database/db.ts';
+import type { IdempotencyKeys } from '../database/tables.ts';
+import { actorOf } from './access.ts';
+import { AppError, invalidField } from './errors.ts';
+
+/**
+ * A POST that is safe to repeat: with an `Idempotency-Key`, the answer is stored in the transaction of
+ * the work, and a repeat gets the stored answer instead of a second effect.
+ */
+
+const HEADER = 'idempotency-key';
+const MAX_KEY_LENGTH = 255;
+const KEPT_HOURS = 24;
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/**
+ * Does the work of a POST once for each key. The work must use the context that it is given, whose `db`
+ * is the transaction when a key was sent, and set the status before it ends.
+ */
+export async function repeatable<Answer>(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  work: (context: Context) => Promise<Answer>,
+): Promise<Answer> {
+  const key = idempotencyKeyOf(context, request);
+  if (key === undefined) return work(context);
+  return inTransaction(context.db, async (tx) => {
+    if (await insertKey(tx, key)) {
+      const answer = await work({ ...context, db: tx });
+      await keepAnswer(tx, key, reply.statusCode, answer);
+      return answer;
+    }
+    const [stored] = await findAnswers(tx, [key]);
+    if (!stored) throw new Error('A committed key holds an answer.');
+    const kept = readAnswer(stored, key);
+    if (kept instanceof AppError) throw kept;
+    return replay<Answer>(reply, kept);
+  });
+}
+
+/** The `Idempotency-Key` of a request, bound to who sent it, where to and with which body. */
+export interface IdempotencyKey {
+  userId: number;
+  path: string;
+  key: string;
+  bodyHash: Buffer;
+}
+
+/** An answer that was given under a key before. */
+export interface KeptAnswer {
+  status: number;
+  /** JSON text. */
+  answer: string;
+}
+
+/** @returns undefined where the request brings no key. @throws AppError VALIDATION_ERROR for one of a wrong length. */
+export function idempotencyKeyOf({ secret }: Context, request: FastifyRequest): IdempotencyKey | undefined {
+  if (!request.routeOptions.config.repeatable) throw new Error('This route does not declare repeatable.');
+  const key = readKey(request);
+  if (key === undefined) return undefined;
+  const { userId } = actorOf(request);
+  if (userId === null) throw new Error('A repeatable route needs a signed-in user.');
+  // Keyed, because a body may hold a password: a plain hash that is kept would let it be guessed.
+  const bodyHash = createHmac('sha256', secret).update(canonical(request.body)).digest();
+  return { userId, path: addressOf(request), key, bodyHash };
+}
+
+/** What names a key among all locks: whoever works under it holds this one. */
+export function lockNameOf({ userId, path, key }: IdempotencyKey): string {
+  return `idempotency key ${userId} ${path} ${key}`;
+}
+
+/** The row that keeps the answer to a key. */
+export function answerRow(
+  { userId, path, key, bodyHash }: IdempotencyKey,
+  status: number,
+  answer: unknown,
+): Insertable<IdempotencyKeys> {
+  return { user_id: userId, path, key, body_hash: bodyHash, status, answer: JSON.stringify(answer) };
+}
+
+/** The answers that are kept under keys, in their order; undefined for a key that is new. */
+export async function findAnswers(
+  tx: Tx,
+  keys: readonly IdempotencyKey[],
+): Promise<(StoredAnswer | undefined)[]> {
+  if (keys.length === 0) return [];
+  const { rows } = await sql<StoredAnswer & { at: number }>`
+    select given.at::int as at, k.body_hash, k.status, k.answer
+    from unnest(${keys.map(({ userId }) => userId)}::bigint[], ${keys.map(({ path }) => path)}::text[],
+      ${keys.map(({ key }) => key)}::text[]) with ordinality as given (user_id, path, key, at)
+    join idempotency_keys k on k.user_id = given.user_id and k.path = given.path and k.key = given.key`.execute(
+    tx,
+  );
+  const found = new Map(rows.map((row) => [row.at, row]));
+  return keys.map((_, at) => found.get(at + 1));
+}
+
+export type StoredAnswer = Pick<Selectable<IdempotencyKeys>, 'body_hash' | 'status' | 'answer'>;
+
+/** The answer to give again; an error (422) where the key was used with another body. */
+export function readAnswer(
+  { body_hash: hash, status, answer }: StoredAnswer,
+  key: IdempotencyKey,
+): KeptAnswer | AppError {
+  if (!hash.equals(key.bodyHash)) {
+    return new AppError('VALIDATION_ERROR', 'This Idempotency-Key was used with another body.', {
+      status: 422,
+      details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },
+    });
+  }
+  if (status === null || answer === null) throw new Error('A committed key holds an answer.');
+  return { status, answer };
+}
+
+/** Answers as the first time. */
+export function replay<Answer>(reply: FastifyReply, { status, answer }: KeptAnswer): Answer {
+  reply.status(status).header('idempotent-replayed', 'true');
+  return JSON.parse(answer) as Answer;
+}
+
+/** Deletes the answers that are old enough to be forgotten; the number of them. */
+export function deleteOldAnswers(db: Db, now: Date, signal: AbortSignal): Promise<number> {
+  const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000);
+  return deleteInBatches(db, signal, {
+    table: 'idempotency_keys',
+    where: sql`created_at < ${before}`,
+  });
+}
+
+function readKey(request: FastifyRequest): string | undefined {
+  const key = request.headers[HEADER];
+  if (key === undefined) return undefined;
+  if (typeof key !== 'string' || key.length < 1 || key.length > MAX_KEY_LENGTH) {
+    throw invalidField('Idempotency-Key', `must have 1 to ${MAX_KEY_LENGTH} characters`);
+  }
+  return key;
+}
+
+/**
+ * The route's pattern filled with the parsed parameters. A client can spell one address in many ways (percent-encoding,
+ * absolute form, the version prefix), and each spelling must find the same key. Repeatable routes have no query.
+ */
+function addressOf({ routeOptions, params }: FastifyRequest): string {
+  const values = params as Record<string, string | number>;
+  return (routeOptions.url ?? '')
+    .replace(/^\/api\/v1\//, '/api/')
+    .replace(/:(\w+)/g, (_parameter, name: string) => encodeURIComponent(String(values[name])));
+}
+
+/** The body's JSON with sorted keys: the order in which a client writes them says nothing. */
+function canonical(body: unknown): string {
+  return JSON.stringify(body ?? null, (_key, value) =>
+    value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+}
+
+/** Waits for whoever holds the key; false when that one has stored an answer. */
+async function insertKey(tx: Tx, { userId, path, key, bodyHash }: IdempotencyKey): Promise<boolean> {
+  const inserted = await tx
+    .insertInto('idempotency_keys')
+    .values({ user_id: userId, path, key, body_hash: bodyHash })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('key')
+    .executeTakeFirst()
+    .catch((error: unknown) => {
+      throw sqlState(error) === LOCK_NOT_AVAILABLE ? stillRunning(error) : error;
+    });
+  return inserted !== undefined;
+}
+
+async function keepAnswer(
+  tx: Tx,
+  { userId, path, key }: IdempotencyKey,
+  status: number,
+  answer: unknown,
+): Promise<void> {
+  await tx
+    .updateTable('idempotency_keys')
+    .set({ status, answer: JSON.stringify(answer) })
+    .where('user_id', '=', userId)
+    .where('path', '=', path)
+    .where('key', '=', key)
+    .execute();
+}
+
+export function stillRunning(cause: unknown): AppError {
+  return new AppError('DUPLICATE_ENTRY', 'The first request with this Idempotency-Key is still running.', {
+    details: { resource: 'request', field: 'Idempotency-Key' },
+    retryAfterSeconds: 1,
+    cause,
+  });
+}

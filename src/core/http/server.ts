@@ -1,0 +1,376 @@
+import { randomUUID } from 'node:crypto';
+import { IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import cors from '@fastify/cors';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
+import helmet from 'helmet';
+import { asUnavailable, sqlState } from '../database/db.ts';
+import { parseQueryString } from '../lists/query.ts';
+import type { Log } from '../log.ts';
+import { createNetworks, readAddress } from './addresses.ts';
+import { answersOn, createConnectionServer } from './connections.ts';
+import { ErrorBody } from './envelope.ts';
+import { AppError, type ErrorCode, type FieldProblem, invalid, invalidField, unavailable } from './errors.ts';
+import { createPathLogger } from './path.ts';
+import { buildSerializer } from './serialization.ts';
+import { type Checked, type Company, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
+
+const BODY_LIMIT_BYTES = 1024 * 1024;
+const HEADERS_TIMEOUT_MS = 5_000;
+/** For the body of a request, unless its route says otherwise. */
+const BODY_TIMEOUT_MS = 10_000;
+/** Node cuts every request then, whatever its route says: no route may say more. */
+const LONGEST_REQUEST_MS = 15 * 60_000;
+/** How often Node looks whether headers or requests take too long. */
+const CONNECTIONS_CHECK_MS = 1_000;
+/** From the request to the first byte of its answer, unless its route says otherwise. */
+const ANSWER_TIMEOUT_MS = 5_500;
+/** Above the 60 s that load balancers commonly keep an idle connection. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const MAX_PARAM_LENGTH = 200;
+const SERVER_OPTIONS = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: LONGEST_REQUEST_MS,
+  keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+  requireHostHeader: false, // Node would refuse outside the envelope.
+};
+/** No route has this address. */
+const NOWHERE = '/-';
+/** For what is under way when the service stops; as long as the longest statement of the database. */
+const LONGEST_DRAIN_MS = 5_000;
+
+export type HttpServer = ReturnType<typeof createHttpServer>;
+
+/** The HTTP rules of every route: ids, one log line, validation, errors in the envelope, headers. */
+export function createHttpServer(company: Company, log: Log) {
+  const { config } = company;
+  const proxies = createNetworks(config.trustedProxies ?? []);
+  /** Requests that go nowhere, with the reason. They are counted, logged and answered like any that no route is for. */
+  const unroutable = new WeakMap<IncomingMessage, Error>();
+  const app = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true }),
+    requestIdHeader: false,
+    genReqId: (request) => safeRequestId(request.headers['x-request-id']) ?? randomUUID(),
+    trustProxy: config.trustedProxies ? (address) => proxies.has(address) : false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    serverFactory: (answer) => createConnectionServer(SERVER_OPTIONS, answer, log),
+    return503OnClosing: false, // It knows no envelope; admission.ts does.
+    routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PARAM_LENGTH },
+    rewriteUrl: (request) => {
+      const problem = unroutable.get(request) ?? problemOfHost(request);
+      if (problem) unroutable.set(request, problem);
+      return problem ? NOWHERE : (request.url ?? NOWHERE);
+    },
+    // No hook has run for an address that the router cannot read: it is routed again, as one that cannot be routed.
+    frameworkErrors: ({ statusCode }, { raw }, reply) => {
+      unroutable.set(raw, unreadableAddress(statusCode));
+      app.routing(raw, reply.raw);
+    },
+    clientErrorHandler: answerUnreadable,
+    schemaController: { compilersFactory: { buildSerializer } },
+    // Answers are written, not checked: the serializer only has to know that these formats exist.
+    serializerOpts: {
+      ajv: { formats: Object.fromEntries(FORMAT_NAMES.map((name) => [name, true])) },
+    },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.setValidatorCompiler(createValidatorCompiler(company));
+  app.addSchema(ErrorBody);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, bytes: Buffer) => parseJson(bytes),
+  );
+  app.setErrorHandler<FastifyError>((error, request, reply) =>
+    sendError(withOtherParts(error, request), request, reply),
+  );
+  endConnectionsOnClose(app);
+  cutSlowBodies(app);
+  answerInTime(app);
+  tellOfLateFailures(app);
+  // Left alone, Node answers an Expect that it does not know outside the envelope; it may as well be ignored.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+
+  const pathToLog = createPathLogger(app);
+  app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
+  // Once the request was counted, which is done on request, and before its body is read.
+  app.addHook('preParsing', (request, _reply, _body, done) => done(unroutable.get(request.raw) ?? null));
+  // A closed connection emits no further 'close' event, so nothing else ends a stream that begins after it.
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    if (payload instanceof Readable && request.raw.socket.destroyed) payload.destroy();
+    done();
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    request.log.info(
+      {
+        method: request.method,
+        path: pathToLog(request),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+        client: readAddress(request.ip),
+        ...(request.actor && { userId: request.actor.userId }),
+      },
+      'request',
+    );
+  });
+
+  app.register(cors, {
+    origin: config.corsOrigins.length > 0 ? [...config.corsOrigins] : false,
+    methods: ['GET', 'HEAD', 'POST', 'PUT'],
+    exposedHeaders: [
+      'x-request-id',
+      'retry-after',
+      'ratelimit',
+      'ratelimit-policy',
+      'idempotent-replayed',
+      'etag',
+      'content-disposition',
+    ],
+  });
+  return app;
+}
+
+/**
+ * Node waits for every connection on which it expects a request, also for the spare ones that browsers and
+ * load balancers open and leave silent, and for readers who have stalled. Neither may hold up the end.
+ */
+function endConnectionsOnClose(app: FastifyInstance): void {
+  const sockets = new Set<Socket>();
+  app.server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  app.addHook('preClose', async () => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    setTimeout(() => app.server.closeAllConnections(), LONGEST_DRAIN_MS).unref();
+  });
+}
+
+/**
+ * Node knows one time-out for all requests of a server. A large file may take longer to come in than any other
+ * body may, so each route has its own.
+ */
+function cutSlowBodies(app: FastifyInstance): void {
+  app.addHook('onRequest', async ({ raw, routeOptions }) => {
+    const hasBody =
+      raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length']) > 0;
+    if (!hasBody) return;
+    const { bodyTimeoutMs = BODY_TIMEOUT_MS } = routeOptions.config;
+    const timer = setTimeout(() => {
+      if (raw.complete === false) answerUnreadable(new SlowBody('The body took too long.'), raw.socket);
+    }, bodyTimeoutMs);
+    raw.once('close', () => clearTimeout(timer));
+  });
+}
+
+/**
+ * Nobody waits for ever: what takes too long is answered by 503. The work goes on until it is done or one of the
+ * database's own limits ends it. (Fastify's `handlerTimeout` is over as soon as a body was read.)
+ */
+function answerInTime(app: FastifyInstance): void {
+  app.addHook('onRequest', async ({ raw, routeOptions }, reply) => {
+    const { answerTimeoutMs = ANSWER_TIMEOUT_MS } = routeOptions.config;
+    let timer = setTimeout(giveUp, answerTimeoutMs);
+    function giveUp(): void {
+      if (raw.complete === false) {
+        timer = setTimeout(giveUp, answerTimeoutMs); // The body is still on its way.
+      } else if (!reply.sent && !reply.raw.headersSent) {
+        // What the work comes to after that is nobody's answer any more.
+        reply.raw.once('finish', () => Object.assign(reply, { send: () => reply }));
+        reply.send(unavailable(new Error(`no answer within ${answerTimeoutMs} ms`)));
+      }
+    }
+    reply.raw.once('close', () => clearTimeout(timer));
+  });
+}
+
+/**
+ * Fastify logs a handler that fails after the answer as an error. It is one only if it is a defect. Only handlers are
+ * covered: a hook that fails then is dropped by Fastify, but hooks only ask who calls and how often.
+ */
+function tellOfLateFailures(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const { handler } = route;
+    route.handler = function (request, reply) {
+      const result: unknown = handler.call(this, request, reply);
+      if (!(result instanceof Promise)) return result;
+      return result.catch((error) => {
+        if (!reply.sent) throw error;
+        request.log[knownError(error) ? 'info' : 'error']({ err: error }, 'request failed after its answer');
+      });
+    };
+  });
+}
+
+/** RFC 9112, section 3.2: one Host, which may be missing before HTTP/1.1. */
+function problemOfHost({ rawHeaders, httpVersion }: IncomingMessage): AppError | undefined {
+  const hosts = rawHeaders.filter(
+    (name, index) => index % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host',
+  ).length;
+  return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
+    ? undefined
+    : invalidField('Host', 'must be sent as a header, once');
+}
+
+/** Fastify's own words repeat the whole address, whose query may hold secrets. */
+function unreadableAddress(status = 400): AppError {
+  const message =
+    status === 414
+      ? `A part of the path has more than ${MAX_PARAM_LENGTH} characters.`
+      : 'The path cannot be decoded: after each % it needs two hexadecimal digits, and together they must be UTF-8.';
+  return new AppError('VALIDATION_ERROR', message, { status });
+}
+
+/** The same as Node's own when a request takes too long. */
+class SlowBody extends Error {
+  readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
+}
+
+/** Asked once: helmet computes the same for every request. */
+const SECURITY_HEADERS = securityHeaders();
+
+function securityHeaders(): OutgoingHttpHeaders {
+  const response = new ServerResponse(new IncomingMessage(new Socket()));
+  const addAll = helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
+    },
+  });
+  addAll(response.req, response, (error) => {
+    if (error) throw error;
+  });
+  return { ...response.getHeaders(), 'cache-control': 'no-store' };
+}
+
+function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(SECURITY_HEADERS).header('x-request-id', request.id);
+}
+
+/**
+ * Answers bytes that are no HTTP request, for which Fastify makes neither a request nor a reply. Behind a request
+ * that is still being answered they get none: the caller would take it for the answer to what may be booked already.
+ */
+function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const earlier = answersOn(socket).findLast(({ req }) => req.complete);
+  if (earlier) {
+    earlier.shouldKeepAlive = false; // Tells the caller so, if the head of the answer is not out yet.
+    earlier.off('close', endConnection).once('close', endConnection); // More such bytes may come meanwhile.
+    return;
+  }
+  const [status, text] = UNREADABLE[error.code ?? ''] ?? [400, 'Bad Request'];
+  const message = `The request cannot be read: ${text}.`;
+  const body = JSON.stringify({
+    success: false,
+    error: { code: 'VALIDATION_ERROR' satisfies ErrorCode, message, details: {} },
+  });
+  if (socket.writable) {
+    socket.write(
+      `HTTP/1.1 ${status} ${text}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\nX-Request-Id: ${randomUUID()}\r\n` +
+        `${SECURITY_LINES}Connection: close\r\n\r\n${body}`,
+    );
+  }
+  socket.destroy(error);
+}
+
+function endConnection(this: ServerResponse): void {
+  this.req.socket.destroySoon();
+}
+
+const SECURITY_LINES = Object.entries(SECURITY_HEADERS)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('');
+
+const UNREADABLE: Record<string, [status: number, text: string]> = {
+  HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
+};
+
+/** Checked one after the other by Fastify, which stops at the first that is wrong. */
+const PARTS = ['params', 'body', 'querystring'] as const;
+type Part = (typeof PARTS)[number];
+
+/** A wrong part of a request with what is wrong in the parts behind it, so that the caller hears all at once. */
+function withOtherParts(error: unknown, request: FastifyRequest): unknown {
+  if (!(error instanceof AppError)) return error;
+  const { validationContext } = error as AppError & Pick<FastifyError, 'validationContext'>;
+  const wrong = PARTS.indexOf(validationContext as Part); // -1: no check of a part threw this
+  if (wrong < 0) return error;
+  const given = { params: request.params, body: request.body, querystring: request.query };
+  const errors = PARTS.slice(wrong + 1).map((part) => partError(request, part, given[part]));
+  return invalid([error, ...errors].flatMap((one) => (one?.details.fields ?? []) as FieldProblem[]));
+}
+
+function partError(request: FastifyRequest, part: Part, given: unknown): AppError | undefined {
+  const check = request.getValidationFunction(part) as ((given: unknown) => Checked | true) | undefined;
+  const checked = check?.(given ?? null);
+  return typeof checked === 'object' && 'error' in checked ? checked.error : undefined;
+}
+
+/** Answers any error in the envelope; what is not meant for the caller goes to the log alone. */
+function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const known = knownError(error);
+  if (!known || known.status >= 500) {
+    request.log[known ? 'warn' : 'error']({ err: known?.cause ?? error }, 'request failed');
+  }
+  const answer = known ?? new AppError('INTERNAL_ERROR', 'Something went wrong on our side.');
+  if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
+  // Headers that the handler set for its own answer.
+  for (const name of ['etag', 'content-disposition']) reply.removeHeader(name);
+  reply
+    .status(answer.status)
+    .header('content-type', 'application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send({ success: false, error: { code: answer.code, message: answer.message, details: answer.details } });
+}
+
+function knownError(error: unknown): AppError | undefined {
+  if (error instanceof AppError) return error;
+  const { statusCode: status } = error instanceof Error ? (error as FastifyError) : {};
+  if (status !== undefined && status >= 400 && status < 500) {
+    const message =
+      status === 415 ? 'Send the body with Content-Type: application/json.' : (error as Error).message;
+    return new AppError('VALIDATION_ERROR', message, { status });
+  }
+  if (UNSTORABLE_TEXT.has(sqlState(error) ?? '')) {
+    return new AppError('VALIDATION_ERROR', 'The request holds characters that cannot be stored.');
+  }
+  return asUnavailable(error);
+}
+
+/** PostgreSQL's words for NUL and for what is no UTF-8: the last net below the schemas. */
+const UNSTORABLE_TEXT = new Set(['22021', '22P05']);
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * An empty body counts as none, so that the fields missing in it are named. A `__proto__` key is an
+ * own property after JSON.parse and is refused by the schemas like any other unknown field.
+ * @throws AppError VALIDATION_ERROR for bytes that are not UTF-8 or text that is not JSON.
+ */
+function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch (cause) {
+    throw new AppError('VALIDATION_ERROR', 'The body is not valid JSON in UTF-8.', { cause });
+  }
+}
+
+function safeRequestId(header: string | string[] | undefined): string | undefined {
+  return typeof header === 'string' && /^[\w.-]{1,64}$/.test(header) ? header : undefined;
+}

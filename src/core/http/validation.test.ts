@@ -1,0 +1,169 @@
+import { type TSchema, Type } from 'typebox';
+import { describe, expect, it } from 'vitest';
+import { readConfig } from '../../config.ts';
+import { systemClock } from '../values/dates.ts';
+import { AppError } from './errors.ts';
+import { AmountAboveZero, DateText, Email, Id, Nullable, Text, Timestamp } from './fields.ts';
+import { createValidatorCompiler } from './validation.ts';
+
+function companyOf(code: string, decimals: number) {
+  return { config: readConfig({ CURRENCY: code }), currency: { code, decimals }, clock: systemClock };
+}
+
+const compileKes = createValidatorCompiler(companyOf('KES', 2));
+const compileUgx = createValidatorCompiler(companyOf('UGX', 0));
+
+/** The value that a handler would see, or the problems by path. */
+function check(schema: TSchema, given: unknown, httpPart = 'body', compile = compileKes): unknown {
+  const result = compile({ schema, httpPart })(given);
+  if ('value' in result) return result.value;
+  if (!(result.error instanceof AppError)) throw result.error;
+  const { fields } = result.error.details as { fields: { path: string; message: string }[] };
+  return Object.fromEntries(fields.map(({ path, message }) => [path, message]));
+}
+
+function isAccepted(schema: TSchema, value: unknown, compile = compileKes): boolean {
+  return !('error' in compile({ schema: Type.Object({ x: schema }), httpPart: 'body' })({ x: value }));
+}
+
+describe('a body', () => {
+  const Body = Type.Object({ id: Id, name: Text(5), note: Type.Optional(Nullable(Text(5))) });
+
+  it('is passed on as it came', () => {
+    const body = { id: 1, name: 'Amina', note: null };
+    expect(check(Body, body)).toBe(body);
+  });
+
+  it.each(['5', null, true, [5], 5.5, 0, -1, 2 ** 53])(
+    'holds no id in %j: nothing is made into a number',
+    (id) => {
+      expect(check(Body, { id, name: 'A' })).toHaveProperty('id');
+    },
+  );
+
+  it('is answered with every wrong field and what is allowed', () => {
+    expect(check(Body, { id: 'x', name: '', nmae: 1 })).toEqual({
+      id: 'must be an integer',
+      name: 'must not be empty',
+      nmae: 'is not known here; allowed: id, name, note',
+    });
+    expect(check(Body, undefined)).toEqual({ id: 'is required', name: 'is required' });
+    expect(check(Body, [])).toEqual({ body: 'must be an object' });
+  });
+
+  it('names fields within lists and objects as a person would', () => {
+    const Nested = Type.Object({ items: Type.Array(Type.Object({ quantity: Type.Integer() })) });
+    expect(check(Nested, { items: [{ quantity: 1 }, { quantity: 'x', size: 1 }] })).toEqual({
+      'items[1].quantity': 'must be an integer',
+      'items[1].size': 'is not known here; allowed: quantity',
+    });
+  });
+
+  it('with a __proto__ key is refused like one with any other unknown field', () => {
+    const body: unknown = JSON.parse('{"id":1,"name":"A","__proto__":{"admin":true}}');
+    expect(check(Body, body)).toHaveProperty(['__proto__']);
+  });
+
+  it('names at most a hundred wrong fields, however many there are', () => {
+    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`x${i}`, 1]));
+    expect(Object.keys(check(Type.Object({}), many) as object)).toHaveLength(100);
+  });
+});
+
+describe('a part of the address', () => {
+  const Query = Type.Object({
+    page: Type.Optional(Type.Integer({ minimum: 1 })),
+    active: Type.Optional(Type.Boolean()),
+    search: Type.Optional(Type.String({ format: 'query-text' })),
+  });
+
+  it('is read as the number or flag that it spells', () => {
+    expect(check(Query, { page: '12', active: 'true', search: '12' }, 'querystring')).toEqual({
+      page: 12,
+      active: true,
+      search: '12',
+    });
+  });
+
+  it.each(['', ' 1', '1 ', '01', '+1', '1.0', '1e3', '0x1', '١', '99999999999999999'])(
+    'is no number when it is spelt "%s"',
+    (page) => {
+      expect(check(Query, { page }, 'querystring')).toEqual({ page: 'must be an integer' });
+    },
+  );
+
+  it.each(['TRUE', '1', 'yes', ''])('is no flag when it is spelt "%s"', (active) => {
+    expect(check(Query, { active }, 'querystring')).toEqual({ active: 'must be a boolean' });
+  });
+
+  it('that comes twice is refused by name', () => {
+    expect(check(Query, { page: ['1', '2'] }, 'querystring')).toHaveProperty('page');
+  });
+});
+
+describe('the formats', () => {
+  it.each(['ወልደ', 'O’Brien', ' a ', '👍'])('text may be "%s"', (text) => {
+    expect(isAccepted(Text(50), text)).toBe(true);
+  });
+
+  it.each([' ', '\u00a0', 'a\nb', 'a\0', '\u202e\u0085', '\ud800'])('text may not be %j', (text) => {
+    expect(isAccepted(Text(50), text)).toBe(false);
+  });
+
+  it.each(['2024-02-29', '1900-01-01', '2999-12-31'])('a date may be %s', (text) => {
+    expect(isAccepted(DateText, text)).toBe(true);
+  });
+
+  it.each(['2023-02-29', '2024-2-9', '2024-02-29T00:00:00Z', '1899-12-31', '29.02.2024', ''])(
+    'a date may not be "%s"',
+    (text) => {
+      expect(isAccepted(DateText, text)).toBe(false);
+    },
+  );
+
+  it.each(['2026-11-01T10:15Z', '2026-11-01T10:15:30.123+03:00'])('a timestamp may be %s', (text) => {
+    expect(isAccepted(Timestamp, text)).toBe(true);
+  });
+
+  it.each(['5', '2026-11-01', '2026-11-01T10:15:30', '2026-02-30T10:15Z', '+275760-09-13T00:00:00.000Z'])(
+    'a timestamp may not be %s',
+    (text) => {
+      expect(isAccepted(Timestamp, text)).toBe(false);
+    },
+  );
+
+  it.each(['a@b.co', "o'brien+x@mail.example.com", 'ñ@xn--exmple-cua.com'])('an e-mail may be %s', (text) => {
+    expect(isAccepted(Email, text)).toBe(true);
+  });
+
+  it.each(['a', 'a@b', '@b.co', 'a@b.', 'a b@c.de', 'a@b..c', 'a@b,c.de', 'a@@b.co', 'a\u200bb@c.de'])(
+    'an e-mail may not be %s',
+    (text) => {
+      expect(isAccepted(Email, text)).toBe(false);
+    },
+  );
+});
+
+describe('an amount', () => {
+  it.each([0.01, 1, 1234.5, 999_999_999_999.99])('may be %d in KES', (amount) => {
+    expect(isAccepted(AmountAboveZero, amount)).toBe(true);
+  });
+
+  it.each([0, -1, 0.001, 1.005, 0.1 + 0.2, 1_000_000_000_000, 1e21, '1', null])(
+    'may not be %j in KES',
+    (amount) => {
+      expect(isAccepted(AmountAboveZero, amount)).toBe(false);
+    },
+  );
+
+  it('has no decimals in a currency without any', () => {
+    expect(isAccepted(AmountAboveZero, 1500, compileUgx)).toBe(true);
+    expect(isAccepted(AmountAboveZero, 1500.5, compileUgx)).toBe(false);
+  });
+
+  it('is explained with the bound and the decimals', () => {
+    expect(check(Type.Object({ amount: AmountAboveZero }), { amount: 1.005 })).toEqual({
+      amount: 'must be at most 999999999999.99, with no more than 2 decimals (KES)',
+    });
+  });
+});

@@ -1,0 +1,324 @@
+import { Ajv, type ErrorObject, str, type ValidateFunction } from 'ajv';
+import { type Context, type Currency, today } from '../context.ts';
+import { compareDates, parsePlainDate, parseTimestamp } from '../values/dates.ts';
+import { isEmail } from '../values/email.ts';
+import { maxAmountMinor, minorFromNumber, minorToText } from '../values/money.ts';
+import { readPhone } from '../values/phone.ts';
+import { isVisibleText } from '../values/text.ts';
+import { type AppError, type FieldProblem, invalid } from './errors.ts';
+
+/**
+ * Validation of requests. Bodies are taken as they are: nothing is coerced, filled in or removed.
+ * Path and query parts are text by nature, so there a canonical number or flag is read as one first.
+ */
+
+interface TextFormat {
+  check(text: string): boolean;
+  meaning: string;
+}
+
+/** What the checks know of the company: its settings, its currency and its day. */
+export type Company = Pick<Context, 'config' | 'currency' | 'clock'>;
+
+export const FORMATS: Record<string, TextFormat> = {
+  text: {
+    check: isVisibleText,
+    meaning: 'must be text with at least one visible character and no control characters',
+  },
+  identifier: {
+    check: (text) => isVisibleText(text) && /[\p{L}\p{N}]/u.test(text),
+    meaning: 'must be text with at least one letter or digit',
+  },
+  paragraph: {
+    check: (text) => !/[^\P{Cc}\n\t]/u.test(text) && text.isWellFormed(),
+    meaning: 'must be text without control characters but line breaks and tabs',
+  },
+  'query-text': {
+    check: (text) => !/\p{Cc}/u.test(text) && text.isWellFormed(),
+    meaning: 'must be text without control characters',
+  },
+  'calendar-date': {
+    check: (text) => parsePlainDate(text) !== undefined,
+    meaning: 'must be a date of the calendar as YYYY-MM-DD, from 1900 to 2999',
+  },
+  'calendar-month': {
+    check: (text) => /^\d{4}-\d{2}$/.test(text) && parsePlainDate(`${text}-01`) !== undefined,
+    meaning: 'must be a month as YYYY-MM, from 1900 to 2999',
+  },
+  'date-time': {
+    check: (text) => parseTimestamp(text) !== undefined,
+    meaning: 'must be an ISO 8601 timestamp with a zone',
+  },
+  'mail-address': {
+    check: isEmail,
+    meaning:
+      'must be an e-mail address such as name@example.com, without full-width or other look-alike letters, its domain in ' +
+      'ASCII (an international one as xn--…)',
+  },
+};
+
+function companyFormats(company: Company): Record<string, TextFormat> {
+  const { PHONE_REGION } = company.config;
+  return {
+    phone: {
+      check: (text) => readPhone(text, PHONE_REGION) !== undefined,
+      meaning: `must be + and 8 to 15 digits, or a phone number of ${PHONE_REGION}`,
+    },
+    'past-date': {
+      check: (text) => {
+        const date = parsePlainDate(text);
+        return date !== undefined && compareDates(date, today(company)) <= 0;
+      },
+      meaning: 'must be a date of the calendar as YYYY-MM-DD, not later than today',
+    },
+  };
+}
+
+/**
+ * A schema of a query may hold under this what to look for beyond it. It is asked also where the schema refuses, so that
+ * the caller hears all at once, and passes over what has not the form that the schema wants.
+ */
+export const FURTHER_PROBLEMS = Symbol('further problems');
+
+type FurtherProblems = (value: never, company: Company) => FieldProblem[];
+
+/** The names of all formats: a serializer only has to know that they exist. */
+export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'past-date'];
+
+const MAX_PROBLEMS = 100;
+
+function newAjv(company: Company, formats: Record<string, TextFormat>): Ajv {
+  const { currency } = company;
+  const ajv = new Ajv({
+    allErrors: true,
+    coerceTypes: false,
+    strictNumbers: true, // 1e309 is JSON, but no number that could be kept
+    removeAdditional: false,
+    useDefaults: false,
+    strict: false, // schemas carry OpenAPI words such as `example`
+    verbose: true, // gives the error texts the allowed names and values
+    formats: Object.fromEntries(Object.entries(formats).map(([name, { check }]) => [name, check])),
+  });
+  ajv.addKeyword({
+    keyword: 'x-amount',
+    type: 'number',
+    validate: (_schema: unknown, value: number) => fitsCurrency(value, currency),
+    error: { message: amountRule(currency) },
+  });
+  ajv.addKeyword({
+    keyword: 'x-decimals',
+    type: 'number',
+    validate: (decimals: number, value: number) => minorFromNumber(value, decimals) !== undefined,
+    error: { message: ({ schema }) => str`must have no more than ${schema} decimals` },
+  });
+  return ajv;
+}
+
+function fitsCurrency(value: number, { decimals }: Currency): boolean {
+  const minor = minorFromNumber(value, decimals);
+  return minor !== undefined && minor <= maxAmountMinor(decimals);
+}
+
+/** What amounts are allowed, for a person. */
+export function amountRule({ code, decimals }: Currency): string {
+  const most = minorToText(maxAmountMinor(decimals), decimals);
+  return `must be at most ${most}, with no more than ${decimals} decimals (${code})`;
+}
+
+/** Fastify's validator compiler: bodies by one Ajv, path and query parts by another. */
+export function createValidatorCompiler(company: Company) {
+  const formats = { ...FORMATS, ...companyFormats(company) };
+  const bodies = newAjv(company, formats);
+  const urlParts = newAjv(company, formats);
+  // The same routes stand under two addresses. Each is compiled when it is first asked, not when the service starts.
+  const known = { body: new Map<unknown, Checker>(), urlPart: new Map<unknown, Checker>() };
+  return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
+    const isBody = httpPart === 'body';
+    const checkers = isBody ? known.body : known.urlPart;
+    let check = checkers.get(schema);
+    if (!check) {
+      const whole = closed(schema);
+      const { [FURTHER_PROBLEMS]: further } = schema as { [FURTHER_PROBLEMS]?: FurtherProblems };
+      check = isBody
+        ? checker(
+            () => bodies.compile(whole),
+            (value) => value ?? {},
+            formats,
+          )
+        : checker(
+            () => urlParts.compile(whole),
+            (value) => readText(value, whole),
+            formats,
+            further && ((value) => further(value as never, company)),
+          );
+      checkers.set(schema, check);
+    }
+    return check;
+  };
+}
+
+/** What a check of one part of a request finds: the part as it was read, or all that is wrong in it. */
+export type Checked = { value: unknown } | { error: AppError };
+
+type Checker = (given: unknown) => Checked;
+
+function checker(
+  compile: () => ValidateFunction,
+  read: (value: unknown) => unknown,
+  formats: Record<string, TextFormat>,
+  further: (value: unknown) => FieldProblem[] = () => [],
+): Checker {
+  let validate: ValidateFunction | undefined;
+  return (given) => {
+    const value = read(given);
+    validate ??= compile();
+    const refused = validate(value) ? [] : problemsOf(validate.errors ?? [], formats);
+    const named = new Set(refused.map(({ path }) => path));
+    const problems = [...refused, ...further(value).filter(({ path }) => !named.has(path))];
+    return problems.length === 0 ? { value } : { error: invalid(problems) };
+  };
+}
+
+type JsonSchema = {
+  type?: unknown;
+  properties?: Record<string, JsonSchema>;
+  items?: JsonSchema;
+  [key: string]: unknown;
+};
+
+/** Refuses what an object schema does not name, at every depth, unless the schema says otherwise. */
+export function closed(schema: unknown): JsonSchema {
+  const { properties, items, ...rest } = schema as JsonSchema;
+  return {
+    ...rest,
+    ...(rest.type === 'object' && rest.additionalProperties === undefined && { additionalProperties: false }),
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([k, v]) => [k, closed(v)])),
+    }),
+    ...(items && { items: closed(items) }),
+  };
+}
+
+/**
+ * Reads "12" where an integer, "12.50" where a number and "true" where a flag is declared; any other spelling
+ * stays text and fails.
+ */
+function readText(value: unknown, schema: JsonSchema): unknown {
+  const parts = value as Record<string, unknown>;
+  const read: Record<string, unknown> = Object.create(null);
+  for (const [key, text] of Object.entries(parts ?? {})) {
+    const type = schema.properties?.[key]?.type;
+    if (type === 'integer' && typeof text === 'string' && /^(0|-?[1-9]\d{0,15})$/.test(text))
+      read[key] = Number(text);
+    else if (type === 'number' && typeof text === 'string' && /^(0|[1-9]\d{0,14})(\.\d{1,6})?$/.test(text))
+      read[key] = Number(text);
+    else if (type === 'boolean' && (text === 'true' || text === 'false')) read[key] = text === 'true';
+    else read[key] = text;
+  }
+  return read;
+}
+
+export function problemsOf(
+  errors: ErrorObject[],
+  formats: Record<string, TextFormat> = FORMATS,
+): FieldProblem[] {
+  const problems = new Map<string, FieldProblem>();
+  for (const error of errors) {
+    if (problems.size >= MAX_PROBLEMS) break;
+    if (error.keyword === 'propertyNames') continue; // What is wrong with the key has been said before it.
+    const problem = problemOf(error, formats);
+    // The first word on a field is enough: a wrong type also fails every other rule.
+    if (!problems.has(problem.path)) problems.set(problem.path, problem);
+  }
+  return [...problems.values()];
+}
+
+function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): FieldProblem {
+  const at = pathOf(error.instancePath);
+  const { params } = error;
+  if (error.propertyName !== undefined) return badKey(at, error.propertyName, error.parentSchema);
+  switch (error.keyword) {
+    case 'required':
+      return { path: join(at, params.missingProperty), message: 'is required' };
+    case 'additionalProperties': {
+      const allowed = Object.keys((error.parentSchema as JsonSchema | undefined)?.properties ?? {});
+      return {
+        path: join(at, clip(params.additionalProperty)),
+        message: `is not known here; allowed: ${allowed.join(', ') || 'nothing'}`,
+      };
+    }
+    case 'enum':
+      return {
+        path: at,
+        message: `must be one of ${(params.allowedValues as unknown[]).filter((v) => v !== null).join(', ')}`,
+      };
+    case 'format':
+      return { path: at, message: formats[params.format as string]?.meaning ?? `must be a ${params.format}` };
+    case 'minProperties':
+      return {
+        path: at,
+        message: `must name at least one of ${Object.keys((error.parentSchema as JsonSchema).properties ?? {}).join(', ')}`,
+      };
+    case 'minimum':
+    case 'maximum':
+    case 'exclusiveMinimum':
+      return { path: at, message: `must be ${COMPARISON[params.comparison as string]} ${params.limit}` };
+    case 'minLength':
+      return {
+        path: at,
+        message: params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`,
+      };
+    case 'maxLength':
+      return { path: at, message: `must have at most ${params.limit} characters` };
+    case 'type':
+      return {
+        path: at,
+        message: `must be ${article(
+          String(params.type)
+            .replace(/,(\w+)$/, ' or $1')
+            .replaceAll(',', ', '),
+        )}`,
+      };
+    default:
+      return { path: at, message: error.message ?? 'is wrong' };
+  }
+}
+
+/** A key that `propertyNames` refuses; that schema's description says what a key must be. */
+function badKey(at: string, key: string, names: JsonSchema | undefined): FieldProblem {
+  const rule = typeof names?.description === 'string' ? names.description : 'is not allowed';
+  return { path: join(at, clip(key)), message: `the key ${JSON.stringify(clip(key))} ${rule}` };
+}
+
+const COMPARISON: Record<string, string> = {
+  '>=': 'at least',
+  '<=': 'at most',
+  '>': 'more than',
+  '<': 'less than',
+};
+
+function article(type: string): string {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+/** /items/0/quantity → items[0].quantity, as a person would write it; the body itself is "body". */
+function pathOf(pointer: string): string {
+  if (pointer === '') return 'body';
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce((path, part) => {
+      if (/^\d+$/.test(part) || path.startsWith('filter[')) return `${path}[${part}]`;
+      return path === '' ? part : `${path}.${part}`;
+    }, '');
+}
+
+function join(at: string, name: string): string {
+  if (at === 'body') return name === '' ? '""' : name;
+  return at.startsWith('filter[') ? `${at}[${name}]` : `${at}.${name}`;
+}
+
+function clip(name: string): string {
+  return name.length > 80 ? `${name.slice(0, 80)}…` : name;
+}

@@ -1,0 +1,181 @@
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { FORMATS } from '../../core/http/validation.ts';
+import { MAX_AMOUNT_TEXT } from '../../core/values/money.ts';
+import { type ErrorName, errorResponses } from './errors.ts';
+
+/**
+ * From what @fastify/swagger makes of the routes to what other tools understand: private words of the
+ * schemas are translated, schemas with a title and error answers become components.
+ */
+
+type Schema = Record<string, unknown>;
+type Operation = OpenAPIV3_1.OperationObject & { 'x-errors'?: ErrorName[] };
+type Named = Record<string, unknown>;
+
+export function finishDocument(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
+  const schemas: Named = Object.fromEntries(
+    Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [
+      name,
+      translate(schema as Schema),
+    ]),
+  );
+  const responses: Named = {};
+  const toSchema = (schema: unknown) => hoist(translate(schema as Schema), schemas);
+  const paths = Object.fromEntries(
+    Object.entries(document.paths ?? {}).map(([path, methods]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(methods ?? {}).map(([method, operation]) => [
+          method,
+          finishOperation(operation as Operation, toSchema, responses),
+        ]),
+      ),
+    ]),
+  );
+  const used = new Set(operationsOf(paths).flatMap(({ tags = [] }) => tags));
+  return {
+    ...document,
+    tags: (document.tags ?? []).filter(({ name }) => used.has(name)),
+    paths,
+    components: { ...document.components, schemas: sorted(schemas), responses: sorted(responses) },
+  } as OpenAPIV3_1.Document;
+}
+
+function operationsOf(paths: Record<string, Record<string, object>>): Operation[] {
+  return Object.values(paths).flatMap((methods) => Object.values(methods)) as Operation[];
+}
+
+function finishOperation(
+  { 'x-errors': errors = [], parameters = [], requestBody, responses = {}, ...operation }: Operation,
+  toSchema: (schema: unknown) => unknown,
+  components: Named,
+): object {
+  const takesKey = parameters.some(
+    (parameter) => 'name' in parameter && parameter.name === 'Idempotency-Key',
+  );
+  const headers = {
+    'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+    ...(takesKey && { 'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' } }),
+  };
+  const own = Object.entries(responses).map(([status, response]) => [
+    status,
+    { ...response, headers, ...withContent(response, toSchema) },
+  ]);
+  const failures = errorResponses(errors).map(({ name, status, response }) => {
+    components[name] = response;
+    return [String(status), { $ref: `#/components/responses/${name}` }];
+  });
+  return {
+    ...operation,
+    parameters: parameters.map((parameter) => finishParameter(parameter as Schema, toSchema)),
+    ...(requestBody && { requestBody: finishBody(requestBody, toSchema) }),
+    // An answer of the route's own, such as that of /health, goes before the common one of its status.
+    responses: Object.fromEntries([...failures, ...own]),
+  };
+}
+
+/** A request without a body counts as one with `{}`: it is needed where a field is. */
+function finishBody(body: object, toSchema: (schema: unknown) => unknown): object {
+  const [media] = Object.values((body as OpenAPIV3_1.RequestBodyObject).content);
+  const {
+    type,
+    required = [],
+    minProperties = 0,
+  } = { ...(media?.schema as Schema) } as { type?: string; required?: string[]; minProperties?: number };
+  return {
+    ...body,
+    required: type === 'string' || required.length + minProperties > 0,
+    ...withContent(body, toSchema),
+  };
+}
+
+/**
+ * `filter[status]` holds an object of operators: OpenAPI calls that style deepObject. Its example filters nothing:
+ * without one, tools fill in a value for every operator.
+ */
+function finishParameter(parameter: Schema, toSchema: (schema: unknown) => unknown): Schema {
+  const deep = String(parameter.name).startsWith('filter[') && {
+    style: 'deepObject',
+    explode: true,
+    example: {},
+  };
+  return { ...parameter, schema: toSchema(parameter.schema), ...deep };
+}
+
+function withContent(part: object, toSchema: (schema: unknown) => unknown): object {
+  const { content } = part as { content?: Record<string, { schema?: unknown }> };
+  if (!content) return {};
+  const translated = Object.entries(content).map(([type, media]) => {
+    // The description of an answer stands at the answer; tools look for the example beside the schema.
+    const { examples, description: _said, ...schema } = media.schema as Schema & { examples?: unknown[] };
+    const example = examples?.[0] !== undefined && { example: examples[0] };
+    return [type, { ...media, ...example, schema: toSchema(schema) }];
+  });
+  return { content: Object.fromEntries(translated) };
+}
+
+/** Puts every schema with a title among the components, under that name, and a reference in its place. */
+function hoist(schema: unknown, components: Named): unknown {
+  return mapSchema(schema as Schema, (inner) => {
+    const { title, ...rest } = inner;
+    if (typeof title !== 'string') return inner;
+    const present = components[title];
+    if (present !== undefined && JSON.stringify(present) !== JSON.stringify(rest)) {
+      throw new Error(`Two schemas have the title ${title}.`);
+    }
+    components[title] = rest;
+    return { $ref: `#/components/schemas/${title}` };
+  });
+}
+
+/** Rewrites what only validation.ts understands into words of JSON Schema. */
+function translate(schema: Schema): Schema {
+  return mapSchema(schema, ({ format, 'x-amount': amount, 'x-decimals': _decimals, ...rest }) => ({
+    ...(Array.isArray(rest.enum) && rest.type === undefined && { type: typeof rest.enum[0] }),
+    ...rest,
+    ...(amount === true && { maximum: Number(MAX_AMOUNT_TEXT) }),
+    ...(typeof format === 'string' && publicFormat(format, rest.description)),
+  }));
+}
+
+/** Formats of JSON Schema go by their own names; the rules of the others are put in words. */
+function publicFormat(format: string, description: unknown): Schema {
+  const known = PUBLIC_FORMATS[format];
+  if (known) return { format: known };
+  if (typeof description === 'string' || format === 'query-text') return {};
+  const meaning = format === 'phone' ? PHONE_MEANING : FORMATS[format]?.meaning;
+  if (meaning === undefined) throw new Error(`The API description has no words for the format ${format}.`);
+  return { description: `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.` };
+}
+
+const PUBLIC_FORMATS: Record<string, string> = {
+  'calendar-date': 'date',
+  'past-date': 'date',
+  'date-time': 'date-time',
+  'mail-address': 'email',
+  binary: 'binary',
+};
+
+const PHONE_MEANING = 'must be + and 8 to 15 digits, or a local phone number';
+
+/** The same schema with each schema in it replaced, from the inside out; examples and enums are left alone. */
+function mapSchema(schema: Schema, replace: (schema: Schema) => Schema): Schema {
+  const inner = (value: unknown) => mapSchema(value as Schema, replace);
+  const mapped: Schema = { ...schema };
+  for (const key of ['items', 'additionalProperties', 'propertyNames']) {
+    if (typeof schema[key] === 'object') mapped[key] = inner(schema[key]);
+  }
+  for (const key of ['anyOf', 'oneOf', 'allOf']) {
+    if (Array.isArray(schema[key])) mapped[key] = schema[key].map(inner);
+  }
+  if (schema.properties) {
+    mapped.properties = Object.fromEntries(
+      Object.entries(schema.properties).map(([name, property]) => [name, inner(property)]),
+    );
+  }
+  return replace(mapped);
+}
+
+function sorted(named: Named): Named {
+  return Object.fromEntries(Object.entries(named).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,129 @@
+import {
+  AppError,
+  duplicate,
+  type ErrorCode,
+  invalidField,
+  notFound,
+  unavailable,
+} from '../../core/http/errors.ts';
+import { limited } from '../../core/http/rate-limit.ts';
+
+/** The error answers of the API under the names that the description gives them: one as it is thrown, and what it means. */
+const ERRORS = {
+  ValidationError: [
+    invalidField('limit', 'must be at most 100'),
+    'details.fields names every wrong field. A move that is not allowed has details {from, to, allowed} instead.',
+  ],
+  Unauthorized: [
+    new AppError('UNAUTHORIZED', 'Send the header "Authorization: Bearer <access token>".'),
+    'The token is missing or not valid.',
+  ],
+  AuthFailed: [
+    new AppError('AUTH_FAILED', 'The e-mail or the password is wrong.'),
+    'Who signs in could not be verified.',
+  ],
+  Forbidden: [
+    new AppError('FORBIDDEN', 'Your role (viewer) may not do this.', {
+      details: { permission: 'accounts:create', roles: ['admin', 'manager', 'agent'] },
+    }),
+    'The role lacks the permission, or the settings of the service forbid it.',
+  ],
+  NotFound: [
+    notFound('account', 4711),
+    'What the path or the body refers to does not exist; details {resource, field, id}.',
+  ],
+  DuplicateEntry: [
+    duplicate('customer', 'email', 1),
+    'details.field names what another one has already, and details.id that one, where the caller may read it.',
+  ],
+  KeyInUse: [
+    new AppError('DUPLICATE_ENTRY', 'The first request with this Idempotency-Key is still running.', {
+      details: { resource: 'request', field: 'Idempotency-Key' },
+      retryAfterSeconds: 1,
+    }),
+    'The first request with this Idempotency-Key is still running: try again after Retry-After.',
+  ],
+  BodyTooLarge: [
+    new AppError('VALIDATION_ERROR', 'Request body is too large', { status: 413 }),
+    'The body is larger than 1 MiB; a statement of the provider, than 64 MiB.',
+  ],
+  UnsupportedType: [
+    new AppError('VALIDATION_ERROR', 'Send the body with Content-Type: application/json.', { status: 415 }),
+    'The body is not application/json; a statement of the provider is text/csv.',
+  ],
+  KeyReused: [
+    new AppError('VALIDATION_ERROR', 'This Idempotency-Key was used with another body.', {
+      status: 422,
+      details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },
+    }),
+    'The Idempotency-Key was used with another body.',
+  ],
+  RateLimited: [
+    limited({ exceeded: true, limit: 100, remaining: 0, resetSeconds: 42 }, 60),
+    'Too many requests, or too many answers that are unread or being made: try again after Retry-After.',
+  ],
+  InternalError: [
+    new AppError('INTERNAL_ERROR', 'Something went wrong on our side.'),
+    'A defect of the service.',
+  ],
+  Unavailable: [
+    unavailable(undefined),
+    'A part that the service needs is down: try again after Retry-After.',
+  ],
+} satisfies Record<string, [AppError, string]>;
+
+export type ErrorName = keyof typeof ERRORS;
+
+/** What a route declares in `config.errors`. */
+export const NAME_OF: Record<ErrorCode, ErrorName> = {
+  AUTH_FAILED: 'AuthFailed',
+  UNAUTHORIZED: 'Unauthorized',
+  FORBIDDEN: 'Forbidden',
+  NOT_FOUND: 'NotFound',
+  VALIDATION_ERROR: 'ValidationError',
+  DUPLICATE_ENTRY: 'DuplicateEntry',
+  RATE_LIMITED: 'RateLimited',
+  INTERNAL_ERROR: 'InternalError',
+};
+
+interface ErrorResponse {
+  /** Of the component that describes it; errors that share a status share one. */
+  name: string;
+  status: number;
+  response: object;
+}
+
+/** One response for each status that these errors have. */
+export function errorResponses(names: ErrorName[]): ErrorResponse[] {
+  const byStatus = new Map<number, ErrorName[]>();
+  for (const name of new Set(names)) {
+    const { status } = ERRORS[name][0];
+    byStatus.set(status, [...(byStatus.get(status) ?? []), name]);
+  }
+  return [...byStatus].map(([status, sharing]) => ({
+    name: sharing.join('Or'),
+    status,
+    response: responseOf(sharing),
+  }));
+}
+
+function responseOf(names: ErrorName[]): object {
+  const retryAfter = names.some((name) => ERRORS[name][0].retryAfterSeconds !== undefined);
+  return {
+    description: names.map((name) => `${ERRORS[name][0].code}: ${ERRORS[name][1]}`).join(' '),
+    headers: {
+      'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+      ...(retryAfter && { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } }),
+    },
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Error' },
+        examples: Object.fromEntries(names.map((name) => [name, { value: bodyOf(ERRORS[name][0]) }])),
+      },
+    },
+  };
+}
+
+function bodyOf({ code, message, details }: AppError): object {
+  return { success: false, error: { code, message, details } };
+}

@@ -1,0 +1,82 @@
+import type {} from '@fastify/swagger';
+import type { FastifySchema, RouteOptions } from 'fastify';
+import { closed } from '../../core/http/validation.ts';
+import { type Access, rolesWith } from '../../rights.ts';
+import { type ErrorName, NAME_OF } from './errors.ts';
+
+declare module 'fastify' {
+  interface FastifySchema {
+    /** Between this file and document.ts, which puts the responses in its place. */
+    'x-errors'?: ErrorName[];
+  }
+}
+
+/** What the description says of a route beyond its schema: who may call it, its headers, its errors. */
+export function describeOperation(route: RouteOptions): FastifySchema {
+  const { schema = {}, config = {} } = route;
+  const { access = 'public', repeatable } = config;
+  return {
+    ...schema,
+    operationId: operationId(route),
+    description: [schema.description, needs(access)].filter(Boolean).join('\n\n'),
+    security: schema.security ?? (access === 'public' ? [] : [{ bearer: [] }]),
+    headers: {
+      type: 'object',
+      properties: { ...REQUEST_ID, ...(repeatable && IDEMPOTENCY_KEY) },
+    },
+    ...(schema.querystring !== undefined && { querystring: closed(schema.querystring) }),
+    ...(schema.body !== undefined && { body: closed(schema.body) }),
+    'x-errors': errorsOf(route),
+  };
+}
+
+function needs(access: Access): string {
+  if (access === 'public') return 'Needs no token.';
+  if (access === 'signed-in') return 'Needs a token; any role.';
+  return `Needs the permission \`${access}\`: ${rolesWith(access).join(', ')}.`;
+}
+
+function errorsOf({ schema, config = {} }: RouteOptions): ErrorName[] {
+  const { access = 'public', rate, errors = [], repeatable } = config;
+  return [
+    'ValidationError',
+    ...(access === 'public' ? [] : (['Unauthorized'] as const)),
+    ...(access === 'public' || access === 'signed-in' ? [] : (['Forbidden'] as const)),
+    ...errors.map((code) => NAME_OF[code]),
+    ...(repeatable ? (['KeyInUse', 'KeyReused'] as const) : []),
+    ...(schema?.body === undefined ? [] : (['BodyTooLarge', 'UnsupportedType'] as const)),
+    ...(rate === 'none' ? [] : (['RateLimited'] as const)),
+    'InternalError',
+    'Unavailable',
+  ];
+}
+
+/** GET /api/accounts/:id → getAccountsById */
+function operationId({ method, url }: RouteOptions): string {
+  const words = url
+    .replace(/^\/api\//, '')
+    .split(/[/-]/)
+    .filter((word) => word !== '')
+    .map((word) => (word.startsWith(':') ? `by-${word.slice(1)}` : word))
+    .flatMap((word) => word.split('-'))
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${String(method).toLowerCase()}${words.join('')}`;
+}
+
+const REQUEST_ID = {
+  'X-Request-Id': {
+    type: 'string',
+    description:
+      'Comes back in the answer and stands in log and audit, when it is 1 to 64 letters, digits, _, . or -; otherwise one is made.',
+  },
+};
+
+const IDEMPOTENCY_KEY = {
+  'Idempotency-Key': {
+    type: 'string',
+    minLength: 1,
+    maxLength: 255,
+    description:
+      'Makes the request safe to repeat: for 24 hours a repeat with the same key and body gets the stored answer, marked Idempotent-Replayed.',
+  },
+};

@@ -1,0 +1,61 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { HttpServer } from '../../core/http/server.ts';
+import { type StaticContent, staticContent } from '../../core/http/static-content.ts';
+
+export const DOCS_PATH = '/api-docs';
+
+const TEMPLATES = join(import.meta.dirname, '..', '..', '..', 'templates');
+const { resolve } = createRequire(import.meta.url);
+
+const HTML = 'text/html; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+const STYLE = 'text/css; charset=utf-8';
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** The page works with no network but this service, and runs no script but its own two files. */
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Pages and files are public, and counted in the budget of pages. */
+export const PAGE_ROUTE = {
+  config: { access: 'public', rate: 'pages' },
+  // An address may have been shared with parameters of somebody's tracking.
+  schema: { hide: true, querystring: { type: 'object', additionalProperties: true } },
+} as const;
+
+/**
+ * The interactive documentation and the description that it shows. Of @fastify/swagger-ui only the files are used:
+ * its own routes read them from disk, uncompressed, and serialize the description at each request.
+ */
+export function docsRoutes(app: HttpServer): void {
+  const files: Record<string, StaticContent> = {
+    '/openapi.json': staticContent(JSON_TYPE, () => JSON.stringify(app.swagger())),
+    '/swagger-ui.js': staticContent(SCRIPT, swaggerFile('swagger-ui-bundle.js')),
+    '/swagger-ui.css': staticContent(STYLE, swaggerFile('swagger-ui.css')),
+    '/page.js': staticContent(SCRIPT, template('api-docs.js')),
+    '/page.css': staticContent(STYLE, template('api-docs.css')),
+  };
+  for (const [path, send] of Object.entries(files)) app.get(`${DOCS_PATH}${path}`, PAGE_ROUTE, send);
+
+  const page = staticContent(HTML, template('api-docs.html'));
+  for (const path of [DOCS_PATH, `${DOCS_PATH}/`]) {
+    app.get(path, PAGE_ROUTE, (request, reply) =>
+      page(request, reply.header('content-security-policy', PAGE_POLICY)),
+    );
+  }
+}
+
+export function templatePath(name: string): string {
+  return join(TEMPLATES, name);
+}
+
+function template(name: string): () => Buffer {
+  return () => readFileSync(templatePath(name));
+}
+
+function swaggerFile(name: string): () => Buffer {
+  return () => readFileSync(resolve(`@fastify/swagger-ui/static/${name}`));
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { ok } from '../../core/http/envelope.ts';
+import { quality, varyBy } from '../../core/http/negotiation.ts';
+import type { HttpServer } from '../../core/http/server.ts';
+import type { HealthCheck, HealthStatus } from '../health/status.ts';
+import { DOCS_PATH, PAGE_ROUTE, templatePath } from './pages.ts';
+
+interface StartPageOptions {
+  check: HealthCheck;
+  version: string;
+  /** Whether anyone may register. */
+  registration: boolean;
+}
+
+/** What stands at the root: a page for people, a few words in the envelope for programs that ask for JSON. */
+export function startPageRoute(app: HttpServer, { check, version, registration }: StartPageOptions): void {
+  const template = readFileSync(templatePath('start-page.html'), 'utf8');
+  const style = /<style>(.*?)<\/style>/s.exec(template)?.[1] ?? '';
+  const digest = createHash('sha256').update(style).digest('base64');
+  const policy =
+    `default-src 'none'; style-src 'sha256-${digest}'; img-src data:; ` +
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+  app.get('/', PAGE_ROUTE, async (request, reply) => {
+    const health = await check();
+    varyBy(reply, 'accept');
+    if (wantsJson(request.headers.accept)) {
+      const addresses = {
+        api: '/api',
+        documentation: DOCS_PATH,
+        description: DESCRIPTION,
+        health: '/health',
+      };
+      return ok({ name: NAME, version, status: health.status, ...addresses }, `${NAME}.`);
+    }
+    const values = {
+      version,
+      status: health.status,
+      health: sentenceOn(health),
+      firstStep: registration ? REGISTER : SIGN_IN,
+    };
+    return reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', policy)
+      .send(fill(template, values));
+  });
+}
+
+const NAME = 'Account Management Service';
+const DESCRIPTION = `${DOCS_PATH}/openapi.json`;
+
+const REGISTER = `<a href="${DOCS_PATH}#/Authentication/postAuthRegister">Register</a>. The first user becomes the admin.`;
+const SIGN_IN = `<a href="${DOCS_PATH}#/Authentication/postAuthLogin">Sign in</a>. The first admin is made on the server by <code>npm run create-admin</code>.`;
+
+/** Browsers name text/html; whoever has no preference is shown the page. */
+function wantsJson(accept = ''): boolean {
+  return quality(accept, 'application/json') > quality(accept, 'text/html', 'text/*');
+}
+
+const PROBLEMS: Record<HealthStatus['database'], string | undefined> = {
+  up: undefined,
+  down: 'Down: the database does not answer',
+  'other version': 'Down: the database has other migrations than this version',
+};
+
+function sentenceOn({ status, database }: HealthStatus): string {
+  if (status === 'ok') return 'Healthy';
+  return (
+    PROBLEMS[database] ??
+    'Degraded: Redis does not answer, so that each instance counts its rate limits alone'
+  );
+}
+
+/** Puts the values where the template names them as {{name}}; they are HTML. */
+function fill(template: string, values: Record<string, string>): string {
+  return template.replaceAll(/\{\{(\w+)\}\}/g, (_all, name: string) => {
+    const value = values[name];
+    if (value === undefined) throw new Error(`The start page has no value for {{${name}}}.`);
+    return value;
+  });
+}

