@@ -14,7 +14,7 @@ create type ledger_account as enum ('receivable', 'sales', 'clearing', 'customer
 
 create type ledger_event as enum ('account_opened', 'account_cancelled', 'account_written_off', 'payment_received', 'payment_assigned', 'payment_unassigned', 'payment_reversed', 'credit_transferred', 'credit_refunded');
 
-create type match_method as enum ('account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'learned', 'hand_entry', 'assigned');
+create type match_method as enum ('account_number', 'national_id', 'phone', 'account_id', 'payer_phone', 'learned', 'manual_entry', 'assigned');
 
 create type notification_outcome as enum ('matched', 'unmatched', 'linked', 'conflict', 'differs', 'repeated');
 
@@ -26,7 +26,7 @@ create type payment_status as enum ('matched', 'unmatched', 'reversed');
 
 create type provider_line_result as enum ('matched', 'conflict', 'amount_differs', 'missing_in_books', 'reversed_in_books', 'reversed_at_provider', 'missing_at_provider', 'other', 'repeated', 'contradictory', 'unreadable');
 
-create type provider_statement_status as enum ('received', 'matching', 'taking_in', 'reconciling', 'done', 'failed');
+create type provider_statement_status as enum ('received', 'matching', 'importing', 'reconciling', 'done', 'failed');
 
 create type status_cause as enum ('non_payment', 'payment');
 
@@ -637,12 +637,12 @@ create table provider_statements (
   period_start date,
   period_end date,
   compared_count integer not null default 0,
-  taken_in_count integer not null default 0,
+  imported_count integer not null default 0,
   reconciled_count integer not null default 0,
   compared_to_line integer not null default 0,
   searched_to_date date,
   searched_to_payment bigint,
-  taken_in_to_line integer not null default 0,
+  imported_to_line integer not null default 0,
   reconciled_to_line integer not null default 0,
   reconciling_by bigint,
   reconciling_date date,

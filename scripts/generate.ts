@@ -72,7 +72,7 @@ function generateTables(): string {
   ]);
   const text = execFileSync('cat', [out], { encoding: 'utf8' });
   const imports = [
-    'import type { PlainDate } from "./dates.ts";',
+    'import type { PlainDate } from "../values/dates.ts";',
     'import type { Int8 } from "./int8.ts";',
     'import type { Moment } from "./moment.ts";',
   ].join('\n');

@@ -13,7 +13,7 @@ const SRC = join(import.meta.dirname, '..', 'src');
  * - payments are posted to accounts, and matched by customers' national ids;
  * - credit leaves accounts by a payment method, and is refused where a payment is;
  * - statements tell an account's story from its terms and its money;
- * - a provider's statement is taken in as the notifications that were lost, and proves payments in batches
+ * - a provider's statement is imported as the notifications that were lost, and proves payments in batches
  *   for the user who asked for it;
  * - invoices and reports print an account's number, and reports have its statuses;
  * - kyc belongs to a customer, a commission to an employee, a session to a user;

@@ -69,7 +69,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /reconciliations/statements/:id': ALL_BUT_AGENTS,
   'GET /reconciliations/statements/:id/lines': ['admin', 'manager', 'finance'],
   'POST /reconciliations/statements/:id/match': ['admin', 'manager', 'finance'],
-  'POST /reconciliations/statements/:id/take-in': ['admin', 'manager', 'finance'],
+  'POST /reconciliations/statements/:id/import': ['admin', 'manager', 'finance'],
   'POST /reconciliations/statements/:id/reconcile': ['admin', 'manager', 'finance'],
   'GET /invoices': EVERYONE,
   'POST /invoices': ['admin', 'manager', 'finance', 'agent'],

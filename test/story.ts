@@ -48,7 +48,7 @@ export const STORY = [
 export const ENDINGS = [
   'POST /api/payments/{id}/unassign',
   'POST /api/reconciliations/statements/{id}/match',
-  'POST /api/reconciliations/statements/{id}/take-in',
+  'POST /api/reconciliations/statements/{id}/import',
   'POST /api/reconciliations/statements/{id}/reconcile',
   'PUT /api/accounts/{id}',
   'POST /api/accounts/{id}/credit/transfer',

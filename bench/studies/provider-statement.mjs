@@ -68,9 +68,9 @@ async function measure() {
   const small = await upload(headers, missing, 'N');
   await ended(headers, small.id);
   start = performance.now();
-  await post(headers, `/reconciliations/statements/${small.id}/take-in`);
+  await post(headers, `/reconciliations/statements/${small.id}/import`);
   const taken = await ended(headers, small.id);
-  console.log(`take-in: ${taken.progress.takenIn} lines in ${since(start).toFixed(1)} s`);
+  console.log(`take-in: ${taken.progress.imported} lines in ${since(start).toFixed(1)} s`);
   console.log(`memory: at most ${memory.stop()} MB in all`);
 }
 

@@ -26,6 +26,7 @@ export function accountRoutes(api: Api, context: Context): void {
       config: { access: 'accounts:read' },
       schema: {
         tags: ['Accounts'],
+        operationId: 'listAccounts',
         summary: 'List accounts',
         querystring: accountList.query,
         response: { 200: ListEnvelope(Account, 'Accounts found.') },
@@ -43,7 +44,8 @@ export function accountRoutes(api: Api, context: Context): void {
       config: { access: 'accounts:create', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Accounts'],
-        summary: 'Open an account for a customer, a product and a pay plan',
+        operationId: 'openAccount',
+        summary: 'Open an account',
         description:
           'Active at once when the activation date (default: today) has come, else pending until that day.',
         body: NewAccount,
@@ -64,7 +66,8 @@ export function accountRoutes(api: Api, context: Context): void {
       config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Accounts'],
-        summary: 'One account with its balance and lateness',
+        operationId: 'getAccount',
+        summary: 'Get an account, its balance and lateness',
         params: IdParams,
         response: { 200: Envelope(Account, 'Account found.') },
       },
@@ -82,6 +85,7 @@ export function accountRoutes(api: Api, context: Context): void {
       config: { access: 'accounts:change-status', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Accounts'],
+        operationId: 'changeAccountStatus',
         summary: 'Change the status of an account',
         description:
           'A reason is required for defaulted, repossessed, written_off and cancelled. ' +
@@ -103,7 +107,9 @@ export function accountRoutes(api: Api, context: Context): void {
       config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Accounts'],
-        summary: 'Every change of the status: who, when and why',
+        operationId: 'listAccountStatusChanges',
+        summary: 'List the status changes of an account',
+        description: 'Every change of the status: who, when and why.',
         params: IdParams,
         querystring: statusChangeList.query,
         response: { 200: ListEnvelope(StatusChange, 'Status changes found.') },

@@ -11,7 +11,9 @@ export function auditRoutes(api: Api, context: Context): void {
       config: { access: 'audit:read' },
       schema: {
         tags: ['Audit'],
-        summary: 'Who changed what, from what to what, and in which request',
+        operationId: 'listAuditEntries',
+        summary: 'List changes: who changed what, when',
+        description: 'Who changed what, from what to what, and in which request.',
         querystring: auditList.query,
         response: { 200: ListEnvelope(AuditEntry, 'Audit entries found.') },
       },

@@ -43,6 +43,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       },
       schema: {
         tags: ['Authentication'],
+        operationId: 'registerUser',
         summary: 'Register a user and sign in',
         description:
           'The first user of a new service becomes its admin. An `invitation` decides the role, and is needed where registration is closed.',
@@ -63,6 +64,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       config: { access: 'public', rate: 'auth', budget: 'login', errors: ['AUTH_FAILED'] },
       schema: {
         tags: ['Authentication'],
+        operationId: 'signIn',
         summary: 'Sign in with e-mail and password',
         body: LoginBody,
         response: { 200: Envelope(SignedIn(User), 'Signed in.') },
@@ -78,6 +80,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       config: { access: 'public', errors: ['UNAUTHORIZED'] },
       schema: {
         tags: ['Authentication'],
+        operationId: 'refreshTokens',
         summary: 'Exchange a refresh token for new tokens',
         description: 'A refresh token works once; using one again ends the session.',
         body: RefreshBody,
@@ -97,6 +100,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       config: { access: 'signed-in' },
       schema: {
         tags: ['Authentication'],
+        operationId: 'signOut',
         summary: 'End this session',
         response: { 200: Envelope(Nothing, 'Signed out.') },
       },
@@ -115,7 +119,8 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       config: { access: 'signed-in' },
       schema: {
         tags: ['Authentication'],
-        summary: 'The signed-in user',
+        operationId: 'getSignedInUser',
+        summary: 'Get the signed-in user',
         response: { 200: Envelope(User, 'User found.') },
       },
     },
@@ -128,7 +133,8 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       config: { access: 'signed-in', rate: 'auth', budget: 'password', errors: ['AUTH_FAILED'] },
       schema: {
         tags: ['Authentication'],
-        summary: 'Change the own password',
+        operationId: 'changePassword',
+        summary: 'Change your own password',
         description: 'Ends all other sessions of the user. A wrong current password is AUTH_FAILED.',
         body: PasswordBody,
         response: { 200: Envelope(Nothing, 'Password changed.') },
@@ -149,6 +155,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       config: { access: 'public', rate: 'auth', budget: 'provider', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Authentication'],
+        operationId: 'startProviderSignIn',
         summary: 'Sign in through an identity provider',
         description:
           'Sends the browser to the provider (OpenID Connect), which sends it back to ' +
@@ -181,7 +188,8 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       config: { access: 'public', errors: ['AUTH_FAILED', 'FORBIDDEN', 'NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Authentication'],
-        summary: 'Where an identity provider sends the browser back to',
+        operationId: 'finishProviderSignIn',
+        summary: 'Receive the answer of an identity provider',
         description:
           'Answers as signing in with a password does. An identity that is new becomes a user where ' +
           'registration is open, or by an invitation or the domain of its e-mail; an e-mail that another user has is DUPLICATE_ENTRY.',

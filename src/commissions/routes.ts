@@ -31,7 +31,8 @@ export function commissionRoutes(api: Api, context: Context): void {
       config: { access: 'commissions:calculate', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags,
-        summary: 'Calculate the commission of an employee for a month',
+        operationId: 'calculateCommission',
+        summary: 'Calculate an employee’s commission for a month',
         description:
           'One line a sale with rule, base, rate and amount. Calculating again replaces the lines; a commission that is paid answers DUPLICATE_ENTRY.',
         body: CalculateBody,
@@ -50,6 +51,7 @@ export function commissionRoutes(api: Api, context: Context): void {
       config: { access: 'commissions:read-own' },
       schema: {
         tags,
+        operationId: 'listCommissions',
         summary: 'List commissions',
         description: `Rows have all of a commission but its lines, which \`GET /commissions/payments/{id}\` has. ${OWN_ONLY}`,
         querystring: commissionList.query,
@@ -69,7 +71,8 @@ export function commissionRoutes(api: Api, context: Context): void {
       config: { access: 'commissions:read-own', errors: ['NOT_FOUND'] },
       schema: {
         tags,
-        summary: 'One commission, with a line for each sale',
+        operationId: 'getCommission',
+        summary: 'Get a commission and its sales',
         description: OWN_ONLY,
         params: IdParams,
         response: { 200: Envelope(Commission, 'Commission found.') },
@@ -89,7 +92,9 @@ export function commissionRoutes(api: Api, context: Context): void {
       config: { access: 'commissions:approve', errors: ['NOT_FOUND'] },
       schema: {
         tags,
-        summary: 'Approve a calculated commission, or mark an approved one as paid',
+        operationId: 'changeCommissionStatus',
+        summary: 'Approve a commission or mark it paid',
+        description: 'Approve a calculated commission, or mark an approved one as paid.',
         params: IdParams,
         body: CommissionChanges,
         response: { 200: Envelope(Commission, 'Commission changed.') },
@@ -110,7 +115,8 @@ export function commissionRoutes(api: Api, context: Context): void {
       config: { access: 'commissions:read' },
       schema: {
         tags,
-        summary: 'List commission rules, all versions',
+        operationId: 'listCommissionRules',
+        summary: 'List commission rules in all versions',
         querystring: ruleList.query,
         response: { 200: ListEnvelope(Rule, 'Commission rules found.') },
       },
@@ -125,7 +131,8 @@ export function commissionRoutes(api: Api, context: Context): void {
       config: { access: 'commission-rules:write', errors: ['DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags,
-        summary: 'Set the rate of a product category, or the default',
+        operationId: 'setCommissionRule',
+        summary: 'Set a commission rate',
         description: 'Adds a version; earlier calculations keep the version that they were made with.',
         body: NewRule,
         response: { 201: Envelope(Rule, 'Commission rule added.') },

@@ -19,7 +19,8 @@ export function creditRoutes(api: Api, context: Context): void {
       config: { access: 'credit:transfer', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Accounts'],
-        summary: 'Give credit of this account to another one',
+        operationId: 'transferCredit',
+        summary: 'Transfer credit to another account',
         description:
           'At most the credit of the account. The other account takes it in every status, as it takes a payment.',
         params: IdParams,
@@ -42,7 +43,8 @@ export function creditRoutes(api: Api, context: Context): void {
       config: { access: 'credit:refund', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Accounts'],
-        summary: 'Record that credit went back to the customer',
+        operationId: 'refundCredit',
+        summary: 'Record a refund of credit',
         description: 'At most the credit of the account. It records the refund; it sends no money.',
         params: IdParams,
         body: CreditRefund,
@@ -64,7 +66,9 @@ export function creditRoutes(api: Api, context: Context): void {
       config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Accounts'],
-        summary: 'The credit that left an account and that came onto it from others',
+        operationId: 'listAccountCreditMoves',
+        summary: 'List the credit moves of an account',
+        description: 'The credit that left an account and that came onto it from others.',
         params: IdParams,
         querystring: creditMoveList.query,
         response: { 200: ListEnvelope(CreditMove, 'Credit moves found.') },
@@ -84,7 +88,8 @@ export function creditRoutes(api: Api, context: Context): void {
       config: { access: 'accounts:read' },
       schema: {
         tags: ['Accounts'],
-        summary: 'The credit that left accounts, all of them',
+        operationId: 'listCreditMoves',
+        summary: 'List credit moves',
         description:
           'The refunds of a day and a method: `filter[kind]=refund`, `filter[valueDate]`, `filter[paymentMethodId]`. ' +
           '`accountId` is the account that gave the credit.',

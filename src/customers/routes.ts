@@ -17,6 +17,7 @@ export function customerRoutes(api: Api, context: Context): void {
       config: { access: 'customers:read' },
       schema: {
         tags: ['Customers'],
+        operationId: 'listCustomers',
         summary: 'List and search customers',
         querystring: customerList.query,
         response: { 200: ListEnvelope(Customer, 'Customers found.') },
@@ -35,6 +36,7 @@ export function customerRoutes(api: Api, context: Context): void {
       config: { access: 'customers:create', errors: ['DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Customers'],
+        operationId: 'createCustomer',
         summary: 'Register a customer',
         body: NewCustomer,
         response: { 201: Envelope(Customer, 'Customer created.') },
@@ -54,7 +56,8 @@ export function customerRoutes(api: Api, context: Context): void {
       config: { access: 'customers:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Customers'],
-        summary: 'One customer',
+        operationId: 'getCustomer',
+        summary: 'Get a customer',
         params: IdParams,
         response: { 200: Envelope(Customer, 'Customer found.') },
       },
@@ -72,7 +75,8 @@ export function customerRoutes(api: Api, context: Context): void {
       config: { access: 'customers:change', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Customers'],
-        summary: 'Change the fields sent',
+        operationId: 'updateCustomer',
+        summary: 'Change a customer',
         params: IdParams,
         body: CustomerChanges,
         response: { 200: Envelope(Customer, 'Customer changed.') },

@@ -18,6 +18,7 @@ export function employeeRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:read' },
       schema: {
         tags,
+        operationId: 'listEmployees',
         summary: 'List employees',
         querystring: employeeList.query,
         response: { 200: ListEnvelope(Employee, 'Employees found.') },
@@ -33,6 +34,7 @@ export function employeeRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:write', repeatable: true },
       schema: {
         tags,
+        operationId: 'createEmployee',
         summary: 'Add an employee',
         body: NewEmployee,
         response: { 201: Envelope(Employee, 'Employee created.') },
@@ -52,7 +54,8 @@ export function employeeRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
       schema: {
         tags,
-        summary: 'One employee',
+        operationId: 'getEmployee',
+        summary: 'Get an employee',
         params: IdParams,
         response: { 200: Envelope(Employee, 'Employee found.') },
       },
@@ -70,7 +73,8 @@ export function employeeRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:write', errors: ['NOT_FOUND'] },
       schema: {
         tags,
-        summary: 'Change the fields sent',
+        operationId: 'updateEmployee',
+        summary: 'Change an employee',
         params: IdParams,
         body: EmployeeChanges,
         response: { 200: Envelope(Employee, 'Employee changed.') },

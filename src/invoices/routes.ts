@@ -22,6 +22,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       config: { access: 'invoices:read' },
       schema: {
         tags: ['Invoices'],
+        operationId: 'listInvoices',
         summary: 'List invoices',
         description: 'Rows have all of an invoice but its lines (`items`), which `GET /invoices/{id}` has.',
         querystring: invoiceList.query,
@@ -40,6 +41,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       config: { access: 'invoices:create', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Invoices'],
+        operationId: 'issueInvoice',
         summary: 'Issue an invoice for an account',
         description:
           'Takes the next number of the year and freezes the invoice. Each line is quantity × unitPrice, rounded half up. An invoice is no part of the account’s balance.',
@@ -61,7 +63,8 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       config: { access: 'invoices:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Invoices'],
-        summary: 'One invoice',
+        operationId: 'getInvoice',
+        summary: 'Get an invoice',
         params: IdParams,
         response: { 200: Envelope(Invoice, 'Invoice found.') },
       },
@@ -83,7 +86,8 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       },
       schema: {
         tags: ['Invoices'],
-        summary: 'An invoice as PDF',
+        operationId: 'getInvoicePdf',
+        summary: 'Get an invoice as PDF',
         description:
           'Sends an ETag; with If-None-Match, a document that has not changed is answered with 304 and no body.',
         params: IdParams,
@@ -122,7 +126,8 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
       config: { access: 'invoices:void', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Invoices'],
-        summary: 'Declare an invoice void',
+        operationId: 'voidInvoice',
+        summary: 'Void an invoice',
         description: 'The invoice keeps its number and all that stands in it. Void is final.',
         params: IdParams,
         body: Voiding,

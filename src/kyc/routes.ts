@@ -16,7 +16,8 @@ export function kycRoutes(api: Api, context: Context): void {
       config: { access: 'kyc:submit', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Customers'],
-        summary: 'Submit or decide a verification of the customer',
+        operationId: 'updateKyc',
+        summary: 'Submit or decide a customer’s verification',
         description:
           'Each call adds a record to the history. The newest decision shows on the customer as `kycStatus`: agents submit as pending only, ' +
           'and what they submit hides no decision. `kycReviewPending` is true while the newest record is pending.',
@@ -35,7 +36,8 @@ export function kycRoutes(api: Api, context: Context): void {
       config: { access: 'kyc:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Customers'],
-        summary: 'The history of a customer’s verifications',
+        operationId: 'listKycHistory',
+        summary: 'List a customer’s verifications',
         params: IdParams,
         querystring: kycList.query,
         response: { 200: ListEnvelope(KycRecord, 'KYC records found.') },

@@ -19,6 +19,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:read' },
       schema: {
         tags,
+        operationId: 'listPayPlans',
         summary: 'List pay plans',
         querystring: payPlanList.query,
         response: { 200: ListEnvelope(PayPlan, 'Pay plans found.') },
@@ -34,6 +35,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags,
+        operationId: 'createPayPlan',
         summary: 'Add a pay plan',
         body: NewPayPlan,
         response: { 201: Envelope(PayPlan, 'Pay plan created.') },
@@ -53,7 +55,8 @@ export function payPlanRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
       schema: {
         tags,
-        summary: 'One pay plan',
+        operationId: 'getPayPlan',
+        summary: 'Get a pay plan',
         params: IdParams,
         response: { 200: Envelope(PayPlan, 'Pay plan found.') },
       },
@@ -71,7 +74,8 @@ export function payPlanRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags,
-        summary: 'Change the name or the switches of a pay plan',
+        operationId: 'updatePayPlan',
+        summary: 'Change a pay plan',
         description:
           'The terms of a plan never change; open accounts carry their own copy. Add a new plan instead.',
         params: IdParams,

@@ -15,6 +15,7 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:read' },
       schema: {
         tags: ['Payment methods'],
+        operationId: 'listPaymentMethods',
         summary: 'List payment methods',
         querystring: paymentMethodList.query,
         response: { 200: ListEnvelope(PaymentMethod, 'Payment methods found.') },
@@ -32,6 +33,7 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:write', errors: ['DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Payment methods'],
+        operationId: 'createPaymentMethod',
         summary: 'Add a payment method',
         body: NewPaymentMethod,
         response: { 201: Envelope(PaymentMethod, 'Payment method created.') },
@@ -51,7 +53,8 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:write', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Payment methods'],
-        summary: 'Change the name of a payment method, or whether payments may be recorded under it',
+        operationId: 'updatePaymentMethod',
+        summary: 'Change a payment method',
         description:
           'What the provider notifies is booked under mobile money, also while that is not active.',
         params: IdParams,

@@ -34,6 +34,7 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       config: { access: 'payments:read' },
       schema: {
         tags: ['Payments'],
+        operationId: 'listPayments',
         summary: 'List payments',
         querystring: paymentList.query,
         response: { 200: ListEnvelope(Payment, 'Payments found.') },
@@ -51,6 +52,7 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       config: { access: 'payments:record', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Payments'],
+        operationId: 'recordPayment',
         summary: 'Record a payment that was received',
         description:
           'Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit. ' +
@@ -78,7 +80,8 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       config: { access: 'payments:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Payments'],
-        summary: 'One payment',
+        operationId: 'getPayment',
+        summary: 'Get a payment',
         params: IdParams,
         response: { 200: Envelope(Payment, 'Payment found.') },
       },
@@ -96,7 +99,8 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       config: { access: 'payments:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Payments'],
-        summary: 'The payments of an account',
+        operationId: 'listAccountPayments',
+        summary: 'List the payments of an account',
         params: AccountParams,
         querystring: paymentList.query,
         response: { 200: ListEnvelope(Payment, 'Payments found.') },
@@ -116,7 +120,8 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       config: { access: 'payers:read' },
       schema: {
         tags: ['Payments'],
-        summary: 'The worklist of money whose account is not known, with suggestions',
+        operationId: 'listUnmatchedPayments',
+        summary: 'List unmatched payments with suggestions',
         description:
           'At most 10 suggestions each: by what was typed, by whose phone paid and by the payer’s name, each with its reasons.',
         querystring: paymentList.query,
@@ -136,7 +141,8 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       config: { access: 'payments:assign', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Payments'],
-        summary: 'Give unmatched money to the account that it belongs to',
+        operationId: 'assignPayment',
+        summary: 'Assign an unmatched payment to an account',
         description:
           'Where the payer’s number is known exactly, the next notification with the same reference from the same payer matches by itself; ' +
           'not against a reference that is the number of another open account, which waits with both suggested.',
@@ -159,7 +165,8 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       config: { access: 'payments:assign', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Payments'],
-        summary: 'Take a payment off the account that it was matched to',
+        operationId: 'unassignPayment',
+        summary: 'Take a payment off its account',
         description:
           'It is unmatched again and can be assigned elsewhere, also where it is reconciled. What was learned from the assignment is forgotten; ' +
           'payments that it had matched by then stay where they are (`filter[matchMethod]=learned`).',
@@ -182,7 +189,8 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       config: { access: 'payments:reverse', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Payments'],
-        summary: 'Take a payment back',
+        operationId: 'reversePayment',
+        summary: 'Reverse a payment',
         description:
           'The payment stays on record as reversed; entries of the opposite sign undo what it did. A notification that was linked to a ' +
           'manual payment, or conflicted with it, is posted in the same transaction.',

@@ -23,7 +23,7 @@ const MATCH_METHODS = [
   'account_id',
   'payer_phone',
   'learned',
-  'hand_entry',
+  'manual_entry',
   'assigned',
 ] as const satisfies MatchMethod[];
 

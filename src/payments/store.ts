@@ -105,7 +105,7 @@ export async function linkToProvider(tx: Tx, id: number, provider: ProviderTrans
       provider: provider.name,
       provider_trans_id: provider.transId,
       // Staff may have taken it back from its account; then nothing has found one yet.
-      match_method: sql`case when account_id is null then null else 'hand_entry'::match_method end`,
+      match_method: sql`case when account_id is null then null else 'manual_entry'::match_method end`,
       match_reason: null,
       updated_at: sql`business_now()`,
     })

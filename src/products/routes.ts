@@ -27,6 +27,7 @@ export function productRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:read' },
       schema: {
         tags,
+        operationId: 'listProducts',
         summary: 'List products',
         querystring: productList.query,
         response: { 200: ListEnvelope(Product, 'Products found.') },
@@ -44,6 +45,7 @@ export function productRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:write', errors: ['DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags,
+        operationId: 'createProduct',
         summary: 'Add a product',
         body: NewProduct,
         response: { 201: Envelope(Product, 'Product created.') },
@@ -63,7 +65,8 @@ export function productRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
       schema: {
         tags,
-        summary: 'One product',
+        operationId: 'getProduct',
+        summary: 'Get a product',
         params: IdParams,
         response: { 200: Envelope(Product, 'Product found.') },
       },
@@ -81,7 +84,8 @@ export function productRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags,
-        summary: 'Change the fields sent',
+        operationId: 'updateProduct',
+        summary: 'Change a product',
         params: IdParams,
         body: ProductChanges,
         response: { 200: Envelope(Product, 'Product changed.') },
@@ -97,7 +101,8 @@ export function productRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
       schema: {
         tags,
-        summary: 'The configurations of a product',
+        operationId: 'listProductConfigurations',
+        summary: 'List the configurations of a product',
         params: IdParams,
         querystring: configurationList.query,
         response: { 200: ListEnvelope(Configuration, 'Configurations found.') },
@@ -117,6 +122,7 @@ export function productRoutes(api: Api, context: Context): void {
       config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags,
+        operationId: 'createProductConfiguration',
         summary: 'Add a configuration to a product',
         description: 'A new default takes the place of the present one.',
         params: IdParams,

@@ -14,7 +14,8 @@ export function proofRoutes(api: Api, context: Context, prover: LongReads): void
       config: { access: 'reports:read', rate: 'bulk', answerTimeoutMs: PROOF_READS.timeoutMs },
       schema: {
         tags: ['Reports'],
-        summary: 'The proof of the books: every check, recomputed from the database',
+        operationId: 'getProof',
+        summary: 'Prove the books',
         description:
           'All from one snapshot: the payments of a day beside the ledger, each check on the whole database with its ' +
           'figures, and every row that breaks one. It reads everything, so that large books take many seconds; ' +

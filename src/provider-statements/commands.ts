@@ -53,7 +53,7 @@ export async function receiveProviderStatement(
 }
 
 /**
- * Has a statement matched (again), its missing payments taken into the books, or its matched ones reconciled.
+ * Has a statement matched (again), its missing payments imported into the books, or its matched ones reconciled.
  * Asking for what is under way already changes nothing.
  * @throws AppError VALIDATION_ERROR while something else is under way.
  */

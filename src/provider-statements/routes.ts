@@ -81,9 +81,10 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
         },
         schema: {
           tags: ['Reconciliation'],
-          summary: 'Upload a statement of the mobile-money provider, as its portal exports it',
+          operationId: 'uploadProviderStatement',
+          summary: 'Upload a statement of the provider',
           description:
-            'At most 64 MiB and 1,000,000 lines, separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16; name the charset in Content-Type where the answer asks for it. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.',
+            'As its portal exports it. At most 64 MiB and 1,000,000 lines, separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16; name the charset in Content-Type where the answer asks for it. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.',
           body: { content: { 'text/csv': { schema: StatementFileBody } } },
           response: { 201: Envelope(ProviderStatement, 'Statement received.') },
         },
@@ -109,6 +110,7 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       config: { access: 'reconciliations:read' },
       schema: {
         tags: ['Reconciliation'],
+        operationId: 'listProviderStatements',
         summary: 'List statements of the mobile-money provider',
         querystring: providerStatementList.query,
         response: { 200: ListEnvelope(ProviderStatement, 'Statements found.') },
@@ -127,7 +129,9 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       config: { access: 'reconciliations:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Reconciliation'],
-        summary: 'One statement of the provider: how far it is, and what became of its lines',
+        operationId: 'getProviderStatement',
+        summary: 'Get a provider statement and its progress',
+        description: 'One statement of the provider: how far it is, and what became of its lines.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Statement found.') },
       },
@@ -141,7 +145,8 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       config: { access: 'payers:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Reconciliation'],
-        summary: 'The lines of a statement, and the payments that it lacks',
+        operationId: 'listProviderStatementLines',
+        summary: 'List the lines of a provider statement',
         description: 'By what became of them: filter[result]=missing_in_books.',
         params: IdParams,
         querystring: providerStatementLineList.query,
@@ -161,7 +166,8 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       config: { access: 'reconciliations:create', rate: 'bulk', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Reconciliation'],
-        summary: 'Match the statement again',
+        operationId: 'matchProviderStatement',
+        summary: 'Compare a provider statement with the books',
         description:
           'Before a line is compared with a manual payment, it is posted as the notification would be: the payment is linked to the transaction, or the line is in conflict and finance resolves the notification.',
         params: IdParams,
@@ -172,19 +178,20 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
   );
 
   api.post(
-    '/reconciliations/statements/:id/take-in',
+    '/reconciliations/statements/:id/import',
     {
       config: { access: 'reconciliations:create', rate: 'bulk', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Reconciliation'],
-        summary: 'Take what is missing in the books into them, and compare again',
+        operationId: 'importProviderStatement',
+        summary: 'Import what the books lack',
         description:
           'Each line that is missing_in_books goes the way of a notification: it is matched to its account or waits among the unmatched. Safe to repeat, also beside the notifications themselves.',
         params: IdParams,
-        response: { 200: Envelope(ProviderStatement, 'Taking in started.') },
+        response: { 200: Envelope(ProviderStatement, 'Import started.') },
       },
     },
-    (request, reply) => begin(request, reply, 'taking_in', 'Taking in started.'),
+    (request, reply) => begin(request, reply, 'importing', 'Import started.'),
   );
 
   api.post(
@@ -193,7 +200,8 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       config: { access: 'reconciliations:create', rate: 'bulk', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Reconciliation'],
-        summary: 'Reconcile all payments that a statement matched',
+        operationId: 'reconcileProviderStatement',
+        summary: 'Reconcile the payments that a statement matched',
         description:
           'In batches of 10,000, of those that are in no batch yet; safe to repeat. Its batches: GET /reconciliations?filter[providerStatementId]=:id',
         params: IdParams,

@@ -259,7 +259,7 @@ function clean(text: string): string {
 const VISIBLE_ASCII = /^[ -~]*$/;
 
 /** What a statement can be asked to do next: what is under way must end first. */
-const STAGES = ['matching', 'taking_in', 'reconciling'] as const;
+const STAGES = ['matching', 'importing', 'reconciling'] as const;
 export type Stage = (typeof STAGES)[number];
 
 export function allowedStages(status: string): readonly Stage[] {

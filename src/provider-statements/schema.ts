@@ -4,7 +4,7 @@ import { column, defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../payments/rules.ts';
 import { PAYMENT_STATUSES } from '../payments/schema.ts';
 
-const STATEMENT_STATUSES = ['received', 'matching', 'taking_in', 'reconciling', 'done', 'failed'] as const;
+const STATEMENT_STATUSES = ['received', 'matching', 'importing', 'reconciling', 'done', 'failed'] as const;
 
 /** In the order in which they are read: what is proved, what is wrong, what counts for nothing. */
 export const LINE_RESULTS = [
@@ -61,7 +61,7 @@ export const ProviderStatement = Type.Object(
         description: 'Of them to be compared: completed, paid in, first of their receipt, no linked id.',
       }),
       compared: Type.Integer(),
-      takenIn: Type.Integer({ description: 'Payments that were imported from this statement.' }),
+      imported: Type.Integer({ description: 'Payments that were imported from this statement.' }),
       reconciled: Type.Integer({ description: 'Payments that were reconciled by this statement.' }),
     }),
     results: Type.Object(Object.fromEntries(LINE_RESULTS.map((result) => [result, figures])), {
@@ -85,7 +85,7 @@ export const ProviderStatement = Type.Object(
         lastCompletedAt: '2026-11-02T08:02:03.000Z',
         periodStart: '2026-11-02',
         periodEnd: '2026-11-02',
-        progress: { lines: 2, payments: 2, compared: 2, takenIn: 0, reconciled: 0 },
+        progress: { lines: 2, payments: 2, compared: 2, imported: 0, reconciled: 0 },
         results: {
           matched: { lines: 1, total: 2400 },
           conflict: { lines: 0, total: 0 },

@@ -48,7 +48,7 @@ export async function setStage(
         searched_to_date: null,
         searched_to_payment: null,
       }),
-      ...(stage === 'taking_in' && { taken_in_to_line: 0 }),
+      ...(stage === 'importing' && { imported_to_line: 0 }),
       ...(stage === 'reconciling' && {
         reconciled_to_line: 0,
         reconciling_by: reconciling?.by ?? null,

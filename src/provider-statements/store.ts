@@ -74,7 +74,7 @@ function toProviderStatement(row: ProviderStatementRow, totals: readonly TotalRo
       lines: row.line_count,
       payments: row.payment_count,
       compared: row.compared_count,
-      takenIn: row.taken_in_count,
+      imported: row.imported_count,
       reconciled: row.reconciled_count,
     },
     results: Object.fromEntries(LINE_RESULTS.map((result) => [result, figures(result)])),

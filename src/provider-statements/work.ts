@@ -9,6 +9,7 @@ import type { ReportedReceipt } from '../payments/receipts/rules.ts';
 import { makeBatch, resultOf } from '../reconciliations/commands.ts';
 import { lockPayments } from '../reconciliations/store.ts';
 import { findUser } from '../users/store.ts';
+import { findMissingLines, recordTakenIn } from './importing-store.ts';
 import {
   compareLines,
   deleteMissingAtProvider,
@@ -24,10 +25,9 @@ import {
   lockProviderStatement,
   type ProviderStatementRow,
 } from './store.ts';
-import { findMissingLines, recordTakenIn } from './taking-in-store.ts';
 
 /**
- * What is done with a statement after it came in: matching, taking in, reconciling. Each goes in steps, and
+ * What is done with a statement after it came in: matching, importing, reconciling. Each goes in steps, and
  * each step is a transaction that also keeps how far it came; whoever does the next one begins there.
  */
 
@@ -133,8 +133,8 @@ async function takeStep(context: Context, log: Log, id: number): Promise<boolean
         if (locked?.status === 'reconciling') return reconcileNext(tx, locked);
         return locked ? matchNext(tx, context, locked) : false;
       });
-    case 'taking_in':
-      await takeInNext(context, log, statement);
+    case 'importing':
+      await importNext(context, log, statement);
       return true;
     case 'done':
     case 'failed':
@@ -177,13 +177,13 @@ async function reportNext(context: Context, log: Log, statement: ProviderStateme
   return true;
 }
 
-async function takeInNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<void> {
+async function importNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<void> {
   const lines = await findMissingLines(context.db, statement, TAKEN_IN_A_STEP);
   const last = lines.at(-1);
   if (last?.line_number == null) {
     await inTransaction(context.db, async (tx) => {
       const locked = await lockProviderStatement(tx, statement.id);
-      if (locked?.status === 'taking_in') await setStage(tx, statement.id, 'matching');
+      if (locked?.status === 'importing') await setStage(tx, statement.id, 'matching');
     });
     return;
   }

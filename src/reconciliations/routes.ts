@@ -27,7 +27,8 @@ export function reconciliationRoutes(api: Api, context: Context): void {
       },
       schema: {
         tags: ['Reconciliation'],
-        summary: 'Mark up to 10,000 payments as proved to have arrived',
+        operationId: 'reconcilePayments',
+        summary: 'Reconcile up to 10,000 payments',
         description:
           'Makes a batch of those that were not reconciled before; safe to repeat. Answers for each id.',
         body: ReconcileBody,
@@ -46,6 +47,7 @@ export function reconciliationRoutes(api: Api, context: Context): void {
       config: { access: 'reconciliations:read' },
       schema: {
         tags: ['Reconciliation'],
+        operationId: 'listReconciliations',
         summary: 'List reconciliation batches',
         querystring: reconciliationList.query,
         response: { 200: ListEnvelope(Reconciliation, 'Reconciliations found.') },
@@ -63,7 +65,8 @@ export function reconciliationRoutes(api: Api, context: Context): void {
       config: { access: 'reconciliations:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Reconciliation'],
-        summary: 'One reconciliation batch',
+        operationId: 'getReconciliation',
+        summary: 'Get a reconciliation batch',
         description: 'Its payments: GET /payments?filter[reconciliationId]=:id',
         params: IdParams,
         response: { 200: Envelope(Reconciliation, 'Reconciliation found.') },

@@ -27,7 +27,8 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
       config: { access: 'reports:read', answerTimeoutMs: SUMMARY_READS.timeoutMs },
       schema: {
         tags: ['Reports'],
-        summary: 'The portfolio: accounts, balances, arrears and rates for a period',
+        operationId: 'getPortfolioSummary',
+        summary: 'Summarise the portfolio for a period',
         description:
           'Business days, both included. Balances, lateness and statuses are those at the end of asOf = ' +
           'min(endDate, today); what was paid by then is told by the value dates of the payments known now. The ' +
@@ -50,7 +51,8 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
       config: { access: 'reports:read', answerTimeoutMs: EXPORT_TIMEOUT_MS },
       schema: {
         tags: ['Reports'],
-        summary: 'The payments dated in a period, with totals, or all of them as a CSV file',
+        operationId: 'getPaymentsReport',
+        summary: 'Report the payments of a period',
         description:
           'Business days, both included. json: totals of the period and one page of its rows. csv: every row, ' +
           'streamed, in UTF-8 with a byte order mark; the connection breaks if it cannot be completed. A text that a spreadsheet would run as a ' +

@@ -29,7 +29,8 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       },
       schema: {
         tags: ['Accounts'],
-        summary: 'The statement of an account: what fell due, what was paid, and what each payment covered',
+        operationId: 'getAccountStatement',
+        summary: 'Get the statement of an account',
         description:
           'Business days, both included; payments count on their own day, as they are known now. A reversed ' +
           'payment is shown and counts nothing; one that was unassigned is not shown. Credit that came from another ' +
@@ -81,7 +82,8 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Accounts'],
-        summary: 'What is due on a day, what settles the account, and how far an amount would carry it',
+        operationId: 'getAccountQuote',
+        summary: 'Quote what an account owes',
         description:
           'Assumes that nothing else is paid until then. A pending account counts as active from its activation date on.',
         params: IdParams,

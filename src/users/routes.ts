@@ -25,6 +25,7 @@ export function userRoutes(api: Api, context: Context): void {
       config: { access: 'users:administer' },
       schema: {
         tags: ['Users'],
+        operationId: 'listUsers',
         summary: 'List users',
         querystring: userList.query,
         response: { 200: ListEnvelope(User, 'Users found.') },
@@ -40,6 +41,7 @@ export function userRoutes(api: Api, context: Context): void {
       config: { access: 'users:administer', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Users'],
+        operationId: 'createUser',
         summary: 'Create a user',
         body: NewUserBody,
         response: { 201: Envelope(User, 'User created.') },
@@ -59,7 +61,8 @@ export function userRoutes(api: Api, context: Context): void {
       config: { access: 'users:administer', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Users'],
-        summary: 'One user',
+        operationId: 'getUser',
+        summary: 'Get a user',
         params: IdParams,
         response: { 200: Envelope(User, 'User found.') },
       },
@@ -77,7 +80,8 @@ export function userRoutes(api: Api, context: Context): void {
       config: { access: 'users:administer', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Users'],
-        summary: 'Change the fields sent',
+        operationId: 'updateUser',
+        summary: 'Change a user',
         description:
           'A new password and `active: false` end all sessions of the user, a new role holds in them, within ' +
           '5 seconds. The last active admin can be neither disabled nor given another role.',
@@ -96,6 +100,7 @@ export function userRoutes(api: Api, context: Context): void {
       config: { access: 'users:administer' },
       schema: {
         tags: ['Users'],
+        operationId: 'listInvitations',
         summary: 'List invitations',
         querystring: invitationList.query,
         response: { 200: ListEnvelope(Invitation, 'Invitations found.') },
@@ -115,6 +120,7 @@ export function userRoutes(api: Api, context: Context): void {
       config: { access: 'users:administer', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Users'],
+        operationId: 'invitePerson',
         summary: 'Invite a person to sign up',
         description:
           'Pass the `token` on: it works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at ' +
@@ -135,7 +141,8 @@ export function userRoutes(api: Api, context: Context): void {
       config: { access: 'users:administer', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Users'],
-        summary: 'One invitation',
+        operationId: 'getInvitation',
+        summary: 'Get an invitation',
         params: IdParams,
         response: { 200: Envelope(Invitation, 'Invitation found.') },
       },
@@ -149,6 +156,7 @@ export function userRoutes(api: Api, context: Context): void {
       config: { access: 'users:administer', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Users'],
+        operationId: 'revokeInvitation',
         summary: 'Revoke an invitation',
         params: IdParams,
         response: { 200: Envelope(Invitation, 'Invitation revoked.') },
@@ -166,7 +174,8 @@ export function userRoutes(api: Api, context: Context): void {
       config: { access: 'users:administer', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Users'],
-        summary: 'Invite a user to sign in through an identity provider',
+        operationId: 'inviteUser',
+        summary: 'Invite a user to link an identity',
         description:
           'Pass the `token` on: the user opens `/api/auth/{provider}?invitation=…` in a browser once, and signs in through ' +
           'that provider from then on. Their password stays.',

@@ -194,7 +194,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await expect.poll(async () => (await now()).status, { timeout: 30_000 }).toBe('done');
     const asked = await instance(1).call(
       'POST',
-      `/reconciliations/statements/${data.id}/take-in`,
+      `/reconciliations/statements/${data.id}/import`,
       {},
       { token },
     );

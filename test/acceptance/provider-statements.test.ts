@@ -42,7 +42,7 @@ async function ask(path: string) {
   expect(answer.status, answer.text).toBe(200);
 }
 
-test('kill -9 while a statement is taken in: asked again, the next process goes on, and each line is one payment', async () => {
+test('kill -9 while a statement is imported: asked again, the next process goes on, and each line is one payment', async () => {
   const upload = await service.call('POST', '/reconciliations/statements', statement(), {
     token,
     headers: { 'content-type': 'text/csv' },
@@ -51,19 +51,19 @@ test('kill -9 while a statement is taken in: asked again, the next process goes 
   await expect.poll(async () => (await now()).status, { timeout: 30_000 }).toBe('done');
 
   const seen: number[] = [];
-  await ask('take-in');
+  await ask('import');
   for (let kills = 0; kills < 3; kills++) {
-    const before = (await now()).progress.takenIn;
+    const before = (await now()).progress.imported;
     await expect
-      .poll(async () => (await now()).progress.takenIn, { timeout: 60_000 })
+      .poll(async () => (await now()).progress.imported, { timeout: 60_000 })
       .toBeGreaterThan(before);
     await sleep(Math.random() * 200);
     await service.kill();
     service = await startService(environment);
     const { status, progress } = await now();
-    seen.push(progress.takenIn);
-    if (status !== 'taking_in') break;
-    await ask('take-in');
+    seen.push(progress.imported);
+    if (status !== 'importing') break;
+    await ask('import');
   }
   await expect.poll(async () => (await now()).status, { timeout: 60_000 }).toBe('done');
 
@@ -74,5 +74,5 @@ test('kill -9 while a statement is taken in: asked again, the next process goes 
   expect(new Set(payments.map(({ transactionRef }) => transactionRef)).size).toBe(LINES);
   expect(payments).toHaveLength(LINES);
   expect(sumOf(payments.map(({ amount }) => cents(amount)))).toBe(LINES * 100);
-  report(`kill -9 while taking in: went on at ${seen.join(', ')} of ${LINES} lines`);
+  report(`kill -9 while importing: went on at ${seen.join(', ')} of ${LINES} lines`);
 });

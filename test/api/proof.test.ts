@@ -198,7 +198,7 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     { references_once: ['payments', ':completedPayment'] },
   ],
   [
-    'a hand entry stands beside the payment that the provider told of',
+    'a manual payment stands beside the payment that the provider told of',
     `update payments set transaction_ref = 'told 1', reference_key = 'TOLD1' where id = :completedPayment`,
     { references_once: ['payments', 'greatest(:told, :completedPayment)'] },
   ],
@@ -318,7 +318,7 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     { notifications: ['notifications', '(select id from notifications where payment_id = :told)'] },
   ],
   [
-    'a linked hand entry is called a payment of the provider',
+    'a linked manual payment is called a payment of the provider',
     `update payments set source = 'webhook' where id = :linked`,
     { notifications: ['notifications', '(select id from notifications where payment_id = :linked)'] },
   ],

@@ -199,7 +199,7 @@ describe('a statement that was uploaded', () => {
       lastCompletedAt: '2026-11-02T07:15:30.000Z',
       periodStart: '2026-11-02',
       periodEnd: '2026-11-02',
-      progress: { lines: 7, payments: 5, compared: 5, takenIn: 0, reconciled: 0 },
+      progress: { lines: 7, payments: 5, compared: 5, imported: 0, reconciled: 0 },
     });
     expect(figures(statement)).toEqual({
       matched: [2, 1542],
@@ -378,7 +378,7 @@ describe('a payment that the provider took back', () => {
   const takenBack = (of: string, amount: string) =>
     line(newReceipt(), '', { ...time, Withdrawn: amount, Details: 'Reversal', 'Linked Transaction ID': of });
 
-  it('is neither reconciled nor taken in, and is a result of its own until the books have it reversed', async () => {
+  it('is neither reconciled nor imported, and is a result of its own until the books have it reversed', async () => {
     const [undone, lost, charged, topUp] = [newReceipt(), newReceipt(), newReceipt(), newReceipt()];
     const april = { TransTime: '20260403120000', TransAmount: '100' };
     const payment = await notified(service, { ...april, TransID: undone });
@@ -408,8 +408,8 @@ describe('a payment that the provider took back', () => {
     });
     expect(second).toMatchObject({ receipt: lost, paymentId: null, paymentStatus: null });
 
-    const after = await started(statement.id, 'take-in');
-    expect(after.progress.takenIn).toBe(1);
+    const after = await started(statement.id, 'import');
+    expect(after.progress.imported).toBe(1);
     expect([await paymentsOf(lost), await paymentsOf(topUp)]).toEqual([[], []]);
     expect((await started(statement.id, 'reconcile')).progress.reconciled).toBe(2);
     expect((await paymentsOf(undone))[0].reconciliationId).toBeNull();
@@ -451,7 +451,7 @@ describe('a payment that the provider took back', () => {
       where statement_id = ${first.id}`.execute(service.context.db);
     expect((await started(first.id, 'reconcile')).progress.reconciled).toBe(1);
     expect((await paymentsOf(undone))[0].reconciliationId).toBeNull();
-    expect((await started(first.id, 'take-in')).progress.takenIn).toBe(0);
+    expect((await started(first.id, 'import')).progress.imported).toBe(0);
     expect(await paymentsOf(lost)).toEqual([]);
   });
 });
@@ -611,7 +611,7 @@ describe('a file that is no statement', () => {
 });
 
 describe('what is missing in the books', () => {
-  it('is taken in as notifications are, matched to its account, and then matches', async () => {
+  it('is imported as notifications are, matched to its account, and then matches', async () => {
     const account = await newAccount(service);
     const [known, stranger] = [newReceipt(), newReceipt()];
     const july = { 'Completion Time': '01-07-2026 23:30:00' };
@@ -621,8 +621,8 @@ describe('what is missing in the books', () => {
         line(stranger, '7', { ...july, 'A/C No.': 'SOLAR', 'Other Party Info': '254799999999 - OTIENO' }),
       ]),
     );
-    const after = await started(statement.id, 'take-in');
-    expect(after.progress).toMatchObject({ compared: 2, takenIn: 2 });
+    const after = await started(statement.id, 'import');
+    expect(after.progress).toMatchObject({ compared: 2, imported: 2 });
     expect(figures(after)).toEqual({ matched: [2, 2007] });
     expect(await accountNow(service, account.id)).toMatchObject({ paid: 2000 });
     const [payment] = await paymentsOf(known);
@@ -646,8 +646,8 @@ describe('what is missing in the books', () => {
     });
 
     // Saying it again finds nothing to do.
-    const again = await started(statement.id, 'take-in');
-    expect(again.progress.takenIn).toBe(2);
+    const again = await started(statement.id, 'import');
+    expect(again.progress.imported).toBe(2);
     expect(await paymentsOf(known)).toHaveLength(1);
     await expectBooksToBalance(service.context);
   });
@@ -655,7 +655,7 @@ describe('what is missing in the books', () => {
   it('is credited once when the notification comes later after all, and is no conflict', async () => {
     const receipt = newReceipt();
     const statement = await uploaded(file([line(receipt, '15')]));
-    await started(statement.id, 'take-in');
+    await started(statement.id, 'import');
     const late = await notified(service, { TransID: receipt, TransAmount: '15.00', MSISDN: '2547****678' });
     const [payment, ...others] = await paymentsOf(receipt);
     expect(late).toEqual({ outcome: 'repeated', paymentId: payment.id });
@@ -684,7 +684,7 @@ describe('what is missing in the books', () => {
             notified(service, { TransID: receipt, TransAmount: '10', BillRefNumber: account }),
           ),
       ),
-      started(statement.id, 'take-in'),
+      started(statement.id, 'import'),
     ]);
     // A busy machine may leave some to the minute job.
     const outcomes = new Set(answers.map(({ outcome }) => outcome));
@@ -700,9 +700,9 @@ describe('what is missing in the books', () => {
     const { id: accountId } = await newAccount(service);
     const statement = await uploaded(file([line(receipt, '33')]));
     const entry = await recordedBesideUpload({ accountId, amount: 33 }, receipt);
-    const after = await started(statement.id, 'take-in');
+    const after = await started(statement.id, 'import');
     expect(figures(after)).toMatchObject({ matched: [1, 33] });
-    expect(await paymentsOf(receipt)).toMatchObject([{ id: entry.id, matchMethod: 'hand_entry' }]);
+    expect(await paymentsOf(receipt)).toMatchObject([{ id: entry.id, matchMethod: 'manual_entry' }]);
     await expectBooksToBalance(service.context);
   });
 });
@@ -782,10 +782,10 @@ describe('a manual payment whose transaction a statement reports', () => {
     const waiting = await conflictsOf(receipt);
     expect(waiting).toMatchObject([{ flags: ['other_account'], conflictingPaymentId: manual.id }]);
 
-    for (const stage of ['match', 'take-in', 'reconcile'])
+    for (const stage of ['match', 'import', 'reconcile'])
       expect(figures(await started(statement.id, stage))).toEqual(inConflict);
     const { progress } = await ended(statement.id);
-    expect(progress).toMatchObject({ takenIn: 0, reconciled: 0 });
+    expect(progress).toMatchObject({ imported: 0, reconciled: 0 });
     expect(await conflictsOf(receipt)).toEqual(waiting);
     expect(await paidOn(meant, other)).toEqual([0, 400]);
     await expectBooksToBalance(service.context);
@@ -812,7 +812,7 @@ describe('a manual payment whose transaction a statement reports', () => {
     const { meant, receipt, record, body } = await diverted();
     const manual = (await record({ accountId: meant.id })).body.data;
     expect(figures(await uploaded(body))).toEqual({ matched: [1, 400] });
-    expect(await paymentsOf(receipt)).toMatchObject([{ id: manual.id, matchMethod: 'hand_entry' }]);
+    expect(await paymentsOf(receipt)).toMatchObject([{ id: manual.id, matchMethod: 'manual_entry' }]);
     expect(await conflictsOf(receipt)).toEqual([]);
     await expectBooksToBalance(service.context);
   });
@@ -857,7 +857,7 @@ describe('a manual payment whose transaction a statement reports', () => {
         expect(refused.body.error.details).toEqual(id === undefined ? details : { ...details, id });
       }
     }
-    expect(figures(await started(statement.id, 'take-in'))).toEqual({ matched: [1, 400] });
+    expect(figures(await started(statement.id, 'import'))).toEqual({ matched: [1, 400] });
     expect(await paidOn(meant, other)).toEqual([400, 0]);
     const [posted] = await paymentsOf(receipt);
     expect((await record()).body.error.details).toMatchObject({ resource: 'payment', id: posted.id });
@@ -890,7 +890,7 @@ describe('a manual payment whose transaction a statement reports', () => {
   });
 
   it('is found by importing without comparing first, and by comparing again', async () => {
-    for (const stage of ['take-in', 'match']) {
+    for (const stage of ['import', 'match']) {
       const { other, receipt, agent, body } = await diverted();
       const statement = await uploaded(body);
       expect(figures(statement)).toEqual({ missing_in_books: [1, 400] });
@@ -925,7 +925,7 @@ describe('a manual payment whose transaction a statement reports', () => {
   });
 });
 
-describe('the count of what was taken in', () => {
+describe('the count of what was imported', () => {
   it('has neither what the books had meanwhile nor what waits for staff', async () => {
     const [fresh, told, entered, disputed] = [newReceipt(), newReceipt(), newReceipt(), newReceipt()];
     const { id: accountId } = await newAccount(service);
@@ -936,23 +936,23 @@ describe('the count of what was taken in', () => {
     await notified(service, { TransID: told, TransAmount: '2' });
     await recordedBesideUpload({ accountId, amount: 3 }, entered);
     await recordedBesideUpload({ accountId, amount: 5 }, disputed);
-    const after = await started(statement.id, 'take-in');
-    expect(after.progress.takenIn).toBe(1);
+    const after = await started(statement.id, 'import');
+    expect(after.progress.imported).toBe(1);
     expect(figures(after)).toMatchObject({ matched: [3, 6], conflict: [1, 4] });
-    expect((await started(statement.id, 'take-in')).progress.takenIn).toBe(1);
+    expect((await started(statement.id, 'import')).progress.imported).toBe(1);
   });
 });
 
-describe('the count of what was taken in from overlapping statements', () => {
+describe('the count of what was imported from overlapping statements', () => {
   it('has each payment at the statement that brought it in, and at no other', async () => {
     const [one, two, three] = [newReceipt(), newReceipt(), newReceipt()];
     const august = { 'Completion Time': '03-08-2026 12:00:00' };
     const first = await uploaded(file([line(one, '11', august), line(two, '22', august)]));
     const second = await uploaded(file([line(two, '22', august), line(three, '33', august)]));
     expect(figures(second)).toEqual({ missing_in_books: [2, 55] });
-    expect((await started(first.id, 'take-in')).progress.takenIn).toBe(2);
-    const after = await started(second.id, 'take-in');
-    expect(after.progress.takenIn).toBe(1);
+    expect((await started(first.id, 'import')).progress.imported).toBe(2);
+    const after = await started(second.id, 'import');
+    expect(after.progress.imported).toBe(1);
     expect(figures(after)).toEqual({ matched: [2, 55] });
     for (const receipt of [one, two, three]) expect(await paymentsOf(receipt)).toHaveLength(1);
   });
@@ -999,7 +999,7 @@ describe('a statement that is reconciled as of a date', () => {
     const receipt = newReceipt();
     const april = { 'Completion Time': '20-04-2026 10:15:30' };
     const statement = await uploaded(file([line(receipt, '5', april)]));
-    await started(statement.id, 'take-in');
+    await started(statement.id, 'import');
     const reconcile = (reconciliationDate: string) =>
       service.call('POST', `/reconciliations/statements/${statement.id}/reconcile`, { reconciliationDate });
     const early = await reconcile('2026-04-19');
@@ -1030,15 +1030,15 @@ describe('work whose process died', () => {
     await runJobs();
     expect(await ended(statement.id)).toEqual({ ...statement, updatedAt: expect.any(String) });
 
-    // The first line was taken in, and its step was not kept; the second line's turn is next.
-    await started(statement.id, 'take-in');
+    // The first line was imported, and its step was not kept; the second line's turn is next.
+    await started(statement.id, 'import');
     expect(await paymentsOf(one)).toHaveLength(1);
-    await leave(statement.id, `status = 'taking_in', taken_in_to_line = 0, taken_in_count = 0`);
+    await leave(statement.id, `status = 'importing', imported_to_line = 0, imported_count = 0`);
     await sql`update provider_statement_lines set result = 'missing_in_books', payment_id = null
       where statement_id = ${statement.id}`.execute(service.context.db);
     await runJobs();
     const after = await ended(statement.id);
-    expect([figures(after), after.progress.takenIn]).toEqual([{ matched: [3, 6] }, 3]);
+    expect([figures(after), after.progress.imported]).toEqual([{ matched: [3, 6] }, 3]);
     for (const receipt of [one, two, three]) expect(await paymentsOf(receipt)).toHaveLength(1);
 
     await leave(
@@ -1092,7 +1092,7 @@ describe('work whose process died', () => {
       perform pg_sleep(0.3); return new; end`)}`.execute(db);
     await sql`create trigger refuse_one before insert on notifications
       for each row execute function refuse_one()`.execute(db);
-    const answer = await service.call('POST', `/reconciliations/statements/${statement.id}/take-in`);
+    const answer = await service.call('POST', `/reconciliations/statements/${statement.id}/import`);
     expect(answer.status).toBe(200);
     const seen = async () => {
       const { rows } = await sql<{ attempts: number; stored: number }>`
@@ -1103,9 +1103,9 @@ describe('work whose process died', () => {
     await expect.poll(async () => (await seen())?.attempts, { interval: 10, timeout: 5_000 }).toBe(1);
     expect((await seen())?.stored).toBe(4);
     await sql`drop trigger refuse_one on notifications`.execute(db);
-    const after = await started(statement.id, 'take-in');
+    const after = await started(statement.id, 'import');
     expect(figures(after)).toMatchObject({ matched: [5, 5] });
-    expect(after.progress.takenIn).toBe(5);
+    expect(after.progress.imported).toBe(5);
   });
 
   it('is given up after five failures, with the reason for those inside, and can be asked for again', async () => {
@@ -1124,9 +1124,9 @@ describe('work whose process died', () => {
       service.context.db,
     );
     expect(rows).toEqual([{ failure: 'broken on purpose' }]);
-    const refused = await service.call('POST', `/reconciliations/statements/${statement.id}/take-in`);
+    const refused = await service.call('POST', `/reconciliations/statements/${statement.id}/import`);
     expect(refused.status).toBe(400);
-    expect(refused.body.error.details).toEqual({ from: 'failed', to: 'taking_in', allowed: ['matching'] });
+    expect(refused.body.error.details).toEqual({ from: 'failed', to: 'importing', allowed: ['matching'] });
     await sql`drop trigger refuse on provider_statement_lines`.execute(service.context.db);
     expect((await started(statement.id, 'match')).status).toBe('done');
   });

@@ -100,7 +100,7 @@ describe('0018_statement_reports', () => {
     const sent = notification({ TransID: reference, BillRefNumber: accountNumber });
     await asEarlierVersion(
       giveReference(manual.id, reference),
-      sql`update payments set provider = 'mobilemoney', provider_trans_id = ${reference}, match_method = 'hand_entry'
+      sql`update payments set provider = 'mobilemoney', provider_trans_id = ${reference}, match_method = 'manual_entry'
         where id = ${manual.id}`,
       sql`insert into notifications (provider, raw_body, trans_id, content_hash, amount_minor, trans_time,
           business_short_code, bill_ref, payer, flags, status, outcome, payment_id, attempts, processed_at)
@@ -130,12 +130,12 @@ describe('0018_statement_reports', () => {
     for (const [at, { reference, reversedId }] of [provider, link].entries()) {
       const manualId = manualIds[at] ?? 0;
       expect(await notificationOf(reference)).toMatchObject({ outcome: 'linked', paymentId: manualId });
-      expect(await paymentOf(manualId)).toMatchObject({ status: 'matched', matchMethod: 'hand_entry' });
+      expect(await paymentOf(manualId)).toMatchObject({ status: 'matched', matchMethod: 'manual_entry' });
       const audit = await service.call(
         'GET',
         `/audit?filter[action]=payment.link&filter[resourceId]=${manualId}`,
       );
-      expect(audit.body.data[0].after).toEqual({ matchMethod: 'hand_entry', transId: reference });
+      expect(audit.body.data[0].after).toEqual({ matchMethod: 'manual_entry', transId: reference });
       const repeat = await notify(service, notification({ TransID: reference, BillRefNumber: 'again' }));
       expect(repeat.body.data.outcome).toBe('differs');
       const again = { accountId, amount: 400, paymentMethodId: 3, transactionRef: reference };
@@ -200,7 +200,7 @@ describe('0018_statement_reports', () => {
       before,
     );
     expect(before.map(({ outcome }) => outcome)).toEqual(['matched', 'linked']);
-    expect(await paymentOf(manual.id)).toMatchObject({ matchMethod: 'hand_entry' });
+    expect(await paymentOf(manual.id)).toMatchObject({ matchMethod: 'manual_entry' });
     await expectBooksToBalance(service.context);
   });
 

@@ -341,7 +341,7 @@ describe('a transaction that staff had entered by hand', () => {
     expect(accepted(await notify(service, { ...sent, TransAmount: '460.00' })).outcome).toBe('differs');
   });
 
-  it('is booked by the reversal of the hand entry, in the same breath', async () => {
+  it('is booked by the reversal of the manual payment, in the same breath', async () => {
     const meant = await newAccount(service);
     const sent = notification({ TransAmount: '450.00', BillRefNumber: meant.accountNumber });
     const { account, payment } = await entered(sent.TransID, 400);
@@ -383,7 +383,7 @@ describe('a transaction that staff had entered by hand', () => {
     const { outcome, paymentId } = accepted(await notify(service, sent));
     expect(outcome).toBe('linked');
     expect((await accountNow(service, account.id)).paid).toBe(400);
-    expect((await service.call('GET', `/payments/${paymentId}`)).body.data.matchMethod).toBe('hand_entry');
+    expect((await service.call('GET', `/payments/${paymentId}`)).body.data.matchMethod).toBe('manual_entry');
     const list = await service.call('GET', `/notifications?filter[paymentId]=${paymentId}`);
     expect(list.body.data[0].flags).toEqual(['other_method']);
   });
@@ -426,7 +426,7 @@ describe('a transaction that staff had entered by hand', () => {
     expect(await waiting(sent.TransID)).toEqual([]);
     expect((await accountNow(service, account.id)).paid).toBe(400);
     const { data } = (await service.call('GET', `/payments/${second.id}`)).body;
-    expect(data).toMatchObject({ status: 'matched', matchMethod: 'hand_entry' });
+    expect(data).toMatchObject({ status: 'matched', matchMethod: 'manual_entry' });
     await reverse(service, second.id);
     expect((await accountNow(service, account.id)).paid).toBe(400);
     await expectBooksToBalance(service.context);
@@ -774,7 +774,7 @@ describe('a transaction whose payment was reversed', () => {
     );
     const again = await record('finance');
     expect(again.status, again.text).toBe(201);
-    expect(again.body.data).toMatchObject({ source: 'manual', matchMethod: 'hand_entry' });
+    expect(again.body.data).toMatchObject({ source: 'manual', matchMethod: 'manual_entry' });
     for (const paymentMethodId of [MOBILE_MONEY, CASH, 3, 4])
       expect((await record('finance', { paymentMethodId })).status).toBe(409);
     expect((await accountNow(service, account.id)).paid).toBe(400);

@@ -12,8 +12,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The service and the parts that it depends on
-         * @description Needs no token.
+         * Health of the service and its parts
+         * @description The service and the parts that it depends on.
+         *
+         *     Needs no token.
          */
         get: operations["getHealth"];
         put?: never;
@@ -32,10 +34,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The process is alive
+         * Whether the process is alive
          * @description Needs no token.
          */
-        get: operations["getLivez"];
+        get: operations["getLiveness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -52,10 +54,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The process takes requests
+         * Whether the instance takes requests
          * @description Needs no token.
          */
-        get: operations["getReadyz"];
+        get: operations["getReadiness"];
         put?: never;
         post?: never;
         delete?: never;
@@ -79,7 +81,7 @@ export interface paths {
          *
          *     Needs no token.
          */
-        post: operations["postAuthRegister"];
+        post: operations["registerUser"];
         delete?: never;
         options?: never;
         head?: never;
@@ -99,7 +101,7 @@ export interface paths {
          * Sign in with e-mail and password
          * @description Needs no token.
          */
-        post: operations["postAuthLogin"];
+        post: operations["signIn"];
         delete?: never;
         options?: never;
         head?: never;
@@ -121,7 +123,7 @@ export interface paths {
          *
          *     Needs no token.
          */
-        post: operations["postAuthRefresh"];
+        post: operations["refreshTokens"];
         delete?: never;
         options?: never;
         head?: never;
@@ -141,7 +143,7 @@ export interface paths {
          * End this session
          * @description Needs a token; any role.
          */
-        post: operations["postAuthLogout"];
+        post: operations["signOut"];
         delete?: never;
         options?: never;
         head?: never;
@@ -156,10 +158,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The signed-in user
+         * Get the signed-in user
          * @description Needs a token; any role.
          */
-        get: operations["getAuthMe"];
+        get: operations["getSignedInUser"];
         put?: never;
         post?: never;
         delete?: never;
@@ -177,12 +179,12 @@ export interface paths {
         };
         get?: never;
         /**
-         * Change the own password
+         * Change your own password
          * @description Ends all other sessions of the user. A wrong current password is AUTH_FAILED.
          *
          *     Needs a token; any role.
          */
-        put: operations["putAuthPassword"];
+        put: operations["changePassword"];
         post?: never;
         delete?: never;
         options?: never;
@@ -203,7 +205,7 @@ export interface paths {
          *
          *     Needs no token.
          */
-        get: operations["getAuthByProvider"];
+        get: operations["startProviderSignIn"];
         put?: never;
         post?: never;
         delete?: never;
@@ -220,12 +222,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Where an identity provider sends the browser back to
+         * Receive the answer of an identity provider
          * @description Answers as signing in with a password does. An identity that is new becomes a user where registration is open, or by an invitation or the domain of its e-mail; an e-mail that another user has is DUPLICATE_ENTRY.
          *
          *     Needs no token.
          */
-        get: operations["getAuthByProviderCallback"];
+        get: operations["finishProviderSignIn"];
         put?: never;
         post?: never;
         delete?: never;
@@ -245,13 +247,13 @@ export interface paths {
          * List users
          * @description Needs the permission `users:administer`: admin.
          */
-        get: operations["getUsers"];
+        get: operations["listUsers"];
         put?: never;
         /**
          * Create a user
          * @description Needs the permission `users:administer`: admin.
          */
-        post: operations["postUsers"];
+        post: operations["createUser"];
         delete?: never;
         options?: never;
         head?: never;
@@ -266,17 +268,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One user
+         * Get a user
          * @description Needs the permission `users:administer`: admin.
          */
-        get: operations["getUsersById"];
+        get: operations["getUser"];
         /**
-         * Change the fields sent
+         * Change a user
          * @description A new password and `active: false` end all sessions of the user, a new role holds in them, within 5 seconds. The last active admin can be neither disabled nor given another role.
          *
          *     Needs the permission `users:administer`: admin.
          */
-        put: operations["putUsersById"];
+        put: operations["updateUser"];
         post?: never;
         delete?: never;
         options?: never;
@@ -295,7 +297,7 @@ export interface paths {
          * List invitations
          * @description Needs the permission `users:administer`: admin.
          */
-        get: operations["getUsersInvitations"];
+        get: operations["listInvitations"];
         put?: never;
         /**
          * Invite a person to sign up
@@ -303,7 +305,7 @@ export interface paths {
          *
          *     Needs the permission `users:administer`: admin.
          */
-        post: operations["postUsersInvitations"];
+        post: operations["invitePerson"];
         delete?: never;
         options?: never;
         head?: never;
@@ -318,10 +320,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One invitation
+         * Get an invitation
          * @description Needs the permission `users:administer`: admin.
          */
-        get: operations["getUsersInvitationsById"];
+        get: operations["getInvitation"];
         put?: never;
         post?: never;
         delete?: never;
@@ -343,7 +345,7 @@ export interface paths {
          * Revoke an invitation
          * @description Needs the permission `users:administer`: admin.
          */
-        post: operations["postUsersInvitationsByIdRevoke"];
+        post: operations["revokeInvitation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -360,12 +362,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Invite a user to sign in through an identity provider
+         * Invite a user to link an identity
          * @description Pass the `token` on: the user opens `/api/auth/{provider}?invitation=…` in a browser once, and signs in through that provider from then on. Their password stays.
          *
          *     Needs the permission `users:administer`: admin.
          */
-        post: operations["postUsersByIdInvitations"];
+        post: operations["inviteUser"];
         delete?: never;
         options?: never;
         head?: never;
@@ -383,13 +385,13 @@ export interface paths {
          * List and search customers
          * @description Needs the permission `customers:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getCustomers"];
+        get: operations["listCustomers"];
         put?: never;
         /**
          * Register a customer
          * @description Needs the permission `customers:create`: admin, manager, agent.
          */
-        post: operations["postCustomers"];
+        post: operations["createCustomer"];
         delete?: never;
         options?: never;
         head?: never;
@@ -404,15 +406,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One customer
+         * Get a customer
          * @description Needs the permission `customers:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getCustomersById"];
+        get: operations["getCustomer"];
         /**
-         * Change the fields sent
+         * Change a customer
          * @description Needs the permission `customers:change`: admin, manager.
          */
-        put: operations["putCustomersById"];
+        put: operations["updateCustomer"];
         post?: never;
         delete?: never;
         options?: never;
@@ -428,17 +430,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The history of a customer’s verifications
+         * List a customer’s verifications
          * @description Needs the permission `kyc:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getCustomersByIdKyc"];
+        get: operations["listKycHistory"];
         /**
-         * Submit or decide a verification of the customer
+         * Submit or decide a customer’s verification
          * @description Each call adds a record to the history. The newest decision shows on the customer as `kycStatus`: agents submit as pending only, and what they submit hides no decision. `kycReviewPending` is true while the newest record is pending.
          *
          *     Needs the permission `kyc:submit`: admin, manager, agent.
          */
-        put: operations["putCustomersByIdKyc"];
+        put: operations["updateKyc"];
         post?: never;
         delete?: never;
         options?: never;
@@ -457,15 +459,15 @@ export interface paths {
          * List accounts
          * @description Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getAccounts"];
+        get: operations["listAccounts"];
         put?: never;
         /**
-         * Open an account for a customer, a product and a pay plan
+         * Open an account
          * @description Active at once when the activation date (default: today) has come, else pending until that day.
          *
          *     Needs the permission `accounts:create`: admin, manager, agent.
          */
-        post: operations["postAccounts"];
+        post: operations["openAccount"];
         delete?: never;
         options?: never;
         head?: never;
@@ -480,17 +482,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One account with its balance and lateness
+         * Get an account, its balance and lateness
          * @description Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getAccountsById"];
+        get: operations["getAccount"];
         /**
          * Change the status of an account
          * @description A reason is required for defaulted, repossessed, written_off and cancelled. A move that is not allowed answers VALIDATION_ERROR with details {from, to, allowed}.
          *
          *     Needs the permission `accounts:change-status`: admin, manager.
          */
-        put: operations["putAccountsById"];
+        put: operations["changeAccountStatus"];
         post?: never;
         delete?: never;
         options?: never;
@@ -506,10 +508,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Every change of the status: who, when and why
-         * @description Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         * List the status changes of an account
+         * @description Every change of the status: who, when and why.
+         *
+         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getAccountsByIdHistory"];
+        get: operations["listAccountStatusChanges"];
         put?: never;
         post?: never;
         delete?: never;
@@ -526,12 +530,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The statement of an account: what fell due, what was paid, and what each payment covered
+         * Get the statement of an account
          * @description Business days, both included; payments count on their own day, as they are known now. A reversed payment is shown and counts nothing; one that was unassigned is not shown. Credit that came from another account or left is a row (transfer_in, transfer_out, refund); what left takes the newest money. Two balances run beside each other: dueSoFar and owedInTotal. At most 5000 rows, 1000 as PDF: a longer one is asked for in shorter periods.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getAccountsByIdStatement"];
+        get: operations["getAccountStatement"];
         put?: never;
         post?: never;
         delete?: never;
@@ -548,12 +552,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is due on a day, what settles the account, and how far an amount would carry it
+         * Quote what an account owes
          * @description Assumes that nothing else is paid until then. A pending account counts as active from its activation date on.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getAccountsByIdQuote"];
+        get: operations["getAccountQuote"];
         put?: never;
         post?: never;
         delete?: never;
@@ -573,7 +577,7 @@ export interface paths {
          * List payments
          * @description Needs the permission `payments:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getPayments"];
+        get: operations["listPayments"];
         put?: never;
         /**
          * Record a payment that was received
@@ -581,7 +585,7 @@ export interface paths {
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
-        post: operations["postPayments"];
+        post: operations["recordPayment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -596,10 +600,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One payment
+         * Get a payment
          * @description Needs the permission `payments:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getPaymentsById"];
+        get: operations["getPayment"];
         put?: never;
         post?: never;
         delete?: never;
@@ -616,10 +620,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The payments of an account
+         * List the payments of an account
          * @description Needs the permission `payments:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getAccountsByAccountIdPayments"];
+        get: operations["listAccountPayments"];
         put?: never;
         post?: never;
         delete?: never;
@@ -636,12 +640,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The worklist of money whose account is not known, with suggestions
+         * List unmatched payments with suggestions
          * @description At most 10 suggestions each: by what was typed, by whose phone paid and by the payer’s name, each with its reasons.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
-        get: operations["getPaymentsUnmatched"];
+        get: operations["listUnmatchedPayments"];
         put?: never;
         post?: never;
         delete?: never;
@@ -660,12 +664,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give unmatched money to the account that it belongs to
+         * Assign an unmatched payment to an account
          * @description Where the payer’s number is known exactly, the next notification with the same reference from the same payer matches by itself; not against a reference that is the number of another open account, which waits with both suggested.
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
-        post: operations["postPaymentsByIdAssign"];
+        post: operations["assignPayment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -682,12 +686,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a payment off the account that it was matched to
+         * Take a payment off its account
          * @description It is unmatched again and can be assigned elsewhere, also where it is reconciled. What was learned from the assignment is forgotten; payments that it had matched by then stay where they are (`filter[matchMethod]=learned`).
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
-        post: operations["postPaymentsByIdUnassign"];
+        post: operations["unassignPayment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -704,12 +708,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a payment back
+         * Reverse a payment
          * @description The payment stays on record as reversed; entries of the opposite sign undo what it did. A notification that was linked to a manual payment, or conflicted with it, is posted in the same transaction.
          *
          *     Needs the permission `payments:reverse`: admin, manager, finance.
          */
-        post: operations["postPaymentsByIdReverse"];
+        post: operations["reversePayment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -724,12 +728,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the provider posted, and what each notification led to
+         * List notifications and their outcomes
          * @description The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another account, or an unreadable reference that suggests another customer, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. Lines of a provider statement are posted in the same way. `filter[flags][contains]=payment_reversed`: its manual payment was reversed before an upgrade. `filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. `filter[status]=pending`: will be retried.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
-        get: operations["getNotifications"];
+        get: operations["listNotifications"];
         put?: never;
         post?: never;
         delete?: never;
@@ -746,10 +750,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One notification, with its whole body as the provider posted it
-         * @description Needs the permission `payers:read`: admin, manager, finance.
+         * Get a notification with its whole body
+         * @description One notification, with its whole body as the provider posted it.
+         *
+         *     Needs the permission `payers:read`: admin, manager, finance.
          */
-        get: operations["getNotificationsById"];
+        get: operations["getNotification"];
         put?: never;
         post?: never;
         delete?: never;
@@ -773,7 +779,7 @@ export interface paths {
          *
          *     Needs the permission `payments:reverse`: admin, manager, finance.
          */
-        post: operations["postNotificationsByIdResolve"];
+        post: operations["resolveNotification"];
         delete?: never;
         options?: never;
         head?: never;
@@ -790,12 +796,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give credit of this account to another one
+         * Transfer credit to another account
          * @description At most the credit of the account. The other account takes it in every status, as it takes a payment.
          *
          *     Needs the permission `credit:transfer`: admin, manager, finance.
          */
-        post: operations["postAccountsByIdCreditTransfer"];
+        post: operations["transferCredit"];
         delete?: never;
         options?: never;
         head?: never;
@@ -812,12 +818,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Record that credit went back to the customer
+         * Record a refund of credit
          * @description At most the credit of the account. It records the refund; it sends no money.
          *
          *     Needs the permission `credit:refund`: admin, manager, finance.
          */
-        post: operations["postAccountsByIdCreditRefund"];
+        post: operations["refundCredit"];
         delete?: never;
         options?: never;
         head?: never;
@@ -832,10 +838,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The credit that left an account and that came onto it from others
-         * @description Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         * List the credit moves of an account
+         * @description The credit that left an account and that came onto it from others.
+         *
+         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getAccountsByIdCreditMoves"];
+        get: operations["listAccountCreditMoves"];
         put?: never;
         post?: never;
         delete?: never;
@@ -852,12 +860,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The credit that left accounts, all of them
+         * List credit moves
          * @description The refunds of a day and a method: `filter[kind]=refund`, `filter[valueDate]`, `filter[paymentMethodId]`. `accountId` is the account that gave the credit.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getCreditMoves"];
+        get: operations["listCreditMoves"];
         put?: never;
         post?: never;
         delete?: never;
@@ -876,12 +884,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mark up to 10,000 payments as proved to have arrived
+         * Reconcile up to 10,000 payments
          * @description Makes a batch of those that were not reconciled before; safe to repeat. Answers for each id.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
-        post: operations["postPaymentsReconcile"];
+        post: operations["reconcilePayments"];
         delete?: never;
         options?: never;
         head?: never;
@@ -899,7 +907,7 @@ export interface paths {
          * List reconciliation batches
          * @description Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
          */
-        get: operations["getReconciliations"];
+        get: operations["listReconciliations"];
         put?: never;
         post?: never;
         delete?: never;
@@ -916,12 +924,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One reconciliation batch
+         * Get a reconciliation batch
          * @description Its payments: GET /payments?filter[reconciliationId]=:id
          *
          *     Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
          */
-        get: operations["getReconciliationsById"];
+        get: operations["getReconciliation"];
         put?: never;
         post?: never;
         delete?: never;
@@ -941,15 +949,15 @@ export interface paths {
          * List statements of the mobile-money provider
          * @description Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
          */
-        get: operations["getReconciliationsStatements"];
+        get: operations["listProviderStatements"];
         put?: never;
         /**
-         * Upload a statement of the mobile-money provider, as its portal exports it
-         * @description At most 64 MiB and 1,000,000 lines, separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16; name the charset in Content-Type where the answer asks for it. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.
+         * Upload a statement of the provider
+         * @description As its portal exports it. At most 64 MiB and 1,000,000 lines, separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16; name the charset in Content-Type where the answer asks for it. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
-        post: operations["postReconciliationsStatements"];
+        post: operations["uploadProviderStatement"];
         delete?: never;
         options?: never;
         head?: never;
@@ -964,10 +972,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One statement of the provider: how far it is, and what became of its lines
-         * @description Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
+         * Get a provider statement and its progress
+         * @description One statement of the provider: how far it is, and what became of its lines.
+         *
+         *     Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
          */
-        get: operations["getReconciliationsStatementsById"];
+        get: operations["getProviderStatement"];
         put?: never;
         post?: never;
         delete?: never;
@@ -984,12 +994,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The lines of a statement, and the payments that it lacks
+         * List the lines of a provider statement
          * @description By what became of them: filter[result]=missing_in_books.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
-        get: operations["getReconciliationsStatementsByIdLines"];
+        get: operations["listProviderStatementLines"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1008,19 +1018,19 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Match the statement again
+         * Compare a provider statement with the books
          * @description Before a line is compared with a manual payment, it is posted as the notification would be: the payment is linked to the transaction, or the line is in conflict and finance resolves the notification.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
-        post: operations["postReconciliationsStatementsByIdMatch"];
+        post: operations["matchProviderStatement"];
         delete?: never;
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/reconciliations/statements/{id}/take-in": {
+    "/api/reconciliations/statements/{id}/import": {
         parameters: {
             query?: never;
             header?: never;
@@ -1030,12 +1040,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take what is missing in the books into them, and compare again
+         * Import what the books lack
          * @description Each line that is missing_in_books goes the way of a notification: it is matched to its account or waits among the unmatched. Safe to repeat, also beside the notifications themselves.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
-        post: operations["postReconciliationsStatementsByIdTakeIn"];
+        post: operations["importProviderStatement"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1052,12 +1062,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reconcile all payments that a statement matched
+         * Reconcile the payments that a statement matched
          * @description In batches of 10,000, of those that are in no batch yet; safe to repeat. Its batches: GET /reconciliations?filter[providerStatementId]=:id
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
-        post: operations["postReconciliationsStatementsByIdReconcile"];
+        post: operations["reconcileProviderStatement"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1077,7 +1087,7 @@ export interface paths {
          *
          *     Needs the permission `invoices:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getInvoices"];
+        get: operations["listInvoices"];
         put?: never;
         /**
          * Issue an invoice for an account
@@ -1085,7 +1095,7 @@ export interface paths {
          *
          *     Needs the permission `invoices:create`: admin, manager, finance, agent.
          */
-        post: operations["postInvoices"];
+        post: operations["issueInvoice"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1100,10 +1110,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One invoice
+         * Get an invoice
          * @description Needs the permission `invoices:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getInvoicesById"];
+        get: operations["getInvoice"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1120,12 +1130,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * An invoice as PDF
+         * Get an invoice as PDF
          * @description Sends an ETag; with If-None-Match, a document that has not changed is answered with 304 and no body.
          *
          *     Needs the permission `invoices:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getInvoicesByIdPdf"];
+        get: operations["getInvoicePdf"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1144,12 +1154,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Declare an invoice void
+         * Void an invoice
          * @description The invoice keeps its number and all that stands in it. Void is final.
          *
          *     Needs the permission `invoices:void`: admin, manager, finance.
          */
-        post: operations["postInvoicesByIdVoid"];
+        post: operations["voidInvoice"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1167,13 +1177,13 @@ export interface paths {
          * List products
          * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getProducts"];
+        get: operations["listProducts"];
         put?: never;
         /**
          * Add a product
          * @description Needs the permission `catalogue:write`: admin, manager.
          */
-        post: operations["postProducts"];
+        post: operations["createProduct"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1188,15 +1198,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One product
+         * Get a product
          * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getProductsById"];
+        get: operations["getProduct"];
         /**
-         * Change the fields sent
+         * Change a product
          * @description Needs the permission `catalogue:write`: admin, manager.
          */
-        put: operations["putProductsById"];
+        put: operations["updateProduct"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1212,10 +1222,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The configurations of a product
+         * List the configurations of a product
          * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getProductsByIdConfigurations"];
+        get: operations["listProductConfigurations"];
         put?: never;
         /**
          * Add a configuration to a product
@@ -1223,7 +1233,7 @@ export interface paths {
          *
          *     Needs the permission `catalogue:write`: admin, manager.
          */
-        post: operations["postProductsByIdConfigurations"];
+        post: operations["createProductConfiguration"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1241,13 +1251,13 @@ export interface paths {
          * List pay plans
          * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getPayplans"];
+        get: operations["listPayPlans"];
         put?: never;
         /**
          * Add a pay plan
          * @description Needs the permission `catalogue:write`: admin, manager.
          */
-        post: operations["postPayplans"];
+        post: operations["createPayPlan"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1262,17 +1272,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One pay plan
+         * Get a pay plan
          * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getPayplansById"];
+        get: operations["getPayPlan"];
         /**
-         * Change the name or the switches of a pay plan
+         * Change a pay plan
          * @description The terms of a plan never change; open accounts carry their own copy. Add a new plan instead.
          *
          *     Needs the permission `catalogue:write`: admin, manager.
          */
-        put: operations["putPayplansById"];
+        put: operations["updatePayPlan"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1291,13 +1301,13 @@ export interface paths {
          * List payment methods
          * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getPaymentMethods"];
+        get: operations["listPaymentMethods"];
         put?: never;
         /**
          * Add a payment method
          * @description Needs the permission `catalogue:write`: admin, manager.
          */
-        post: operations["postPaymentMethods"];
+        post: operations["createPaymentMethod"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1313,12 +1323,12 @@ export interface paths {
         };
         get?: never;
         /**
-         * Change the name of a payment method, or whether payments may be recorded under it
+         * Change a payment method
          * @description What the provider notifies is booked under mobile money, also while that is not active.
          *
          *     Needs the permission `catalogue:write`: admin, manager.
          */
-        put: operations["putPaymentMethodsById"];
+        put: operations["updatePaymentMethod"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1337,13 +1347,13 @@ export interface paths {
          * List employees
          * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getEmployees"];
+        get: operations["listEmployees"];
         put?: never;
         /**
          * Add an employee
          * @description Needs the permission `catalogue:write`: admin, manager.
          */
-        post: operations["postEmployees"];
+        post: operations["createEmployee"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1358,15 +1368,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One employee
+         * Get an employee
          * @description Needs the permission `catalogue:read`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getEmployeesById"];
+        get: operations["getEmployee"];
         /**
-         * Change the fields sent
+         * Change an employee
          * @description Needs the permission `catalogue:write`: admin, manager.
          */
-        put: operations["putEmployeesById"];
+        put: operations["updateEmployee"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1384,12 +1394,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Calculate the commission of an employee for a month
+         * Calculate an employee’s commission for a month
          * @description One line a sale with rule, base, rate and amount. Calculating again replaces the lines; a commission that is paid answers DUPLICATE_ENTRY.
          *
          *     Needs the permission `commissions:calculate`: admin, manager, finance.
          */
-        post: operations["postCommissionsCalculate"];
+        post: operations["calculateCommission"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1409,7 +1419,7 @@ export interface paths {
          *
          *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getCommissionsPayments"];
+        get: operations["listCommissions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1426,17 +1436,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * One commission, with a line for each sale
+         * Get a commission and its sales
          * @description Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).
          *
          *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer.
          */
-        get: operations["getCommissionsPaymentsById"];
+        get: operations["getCommission"];
         /**
-         * Approve a calculated commission, or mark an approved one as paid
-         * @description Needs the permission `commissions:approve`: admin, manager, finance.
+         * Approve a commission or mark it paid
+         * @description Approve a calculated commission, or mark an approved one as paid.
+         *
+         *     Needs the permission `commissions:approve`: admin, manager, finance.
          */
-        put: operations["putCommissionsPaymentsById"];
+        put: operations["changeCommissionStatus"];
         post?: never;
         delete?: never;
         options?: never;
@@ -1452,18 +1464,18 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List commission rules, all versions
+         * List commission rules in all versions
          * @description Needs the permission `commissions:read`: admin, manager, finance, viewer.
          */
-        get: operations["getCommissionsRules"];
+        get: operations["listCommissionRules"];
         put?: never;
         /**
-         * Set the rate of a product category, or the default
+         * Set a commission rate
          * @description Adds a version; earlier calculations keep the version that they were made with.
          *
          *     Needs the permission `commission-rules:write`: admin, manager.
          */
-        post: operations["postCommissionsRules"];
+        post: operations["setCommissionRule"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1478,12 +1490,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The portfolio: accounts, balances, arrears and rates for a period
+         * Summarise the portfolio for a period
          * @description Business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today); what was paid by then is told by the value dates of the payments known now. The lists of accounts show today, so figures of a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions. It reads every account; while as many summaries are made as can be, 503 asks to come back.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
-        get: operations["getReportsAccountsSummary"];
+        get: operations["getPortfolioSummary"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1500,12 +1512,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The payments dated in a period, with totals, or all of them as a CSV file
+         * Report the payments of a period
          * @description Business days, both included. json: totals of the period and one page of its rows. csv: every row, streamed, in UTF-8 with a byte order mark; the connection breaks if it cannot be completed. A text that a spreadsheet would run as a formula has an apostrophe in front.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
-        get: operations["getReportsPayments"];
+        get: operations["getPaymentsReport"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1522,12 +1534,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The proof of the books: every check, recomputed from the database
+         * Prove the books
          * @description All from one snapshot: the payments of a day beside the ledger, each check on the whole database with its figures, and every row that breaks one. It reads everything, so that large books take many seconds; while another proof is made, 503 asks to come back.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
-        get: operations["getReportsProof"];
+        get: operations["getProof"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1544,10 +1556,12 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who changed what, from what to what, and in which request
-         * @description Needs the permission `audit:read`: admin.
+         * List changes: who changed what, when
+         * @description Who changed what, from what to what, and in which request.
+         *
+         *     Needs the permission `audit:read`: admin.
          */
-        get: operations["getAudit"];
+        get: operations["listAuditEntries"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1566,12 +1580,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The mobile-money provider asks whether a payment may be made, before the money moves
-         * @description Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled accounts. 0 accepts, as in the answer to a notification; C2B00012 is a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. On a fault the answer is 503 within 2 seconds, and the provider does what is registered there.
+         * Validate a mobile-money payment
+         * @description The provider asks before the money moves. Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled accounts. 0 accepts, as in the answer to a notification; C2B00012 is a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. On a fault the answer is 503 within 2 seconds, and the provider does what is registered there.
          *
          *     Needs no token.
          */
-        post: operations["postWebhooksPaymentsMobilemoneyValidation"];
+        post: operations["validateMobileMoneyPayment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1588,12 +1602,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The mobile-money provider says that a customer has paid
-         * @description Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.
+         * Receive a mobile-money payment
+         * @description The provider says that a customer has paid. Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.
          *
          *     Needs no token.
          */
-        post: operations["postWebhooksPaymentsMobilemoney"];
+        post: operations["receiveMobileMoneyPayment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1610,12 +1624,12 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tigo Pesa asks to post a bill payment
-         * @description A payment is posted if its account is certain and has room for the whole amount. Otherwise it is refused, and the payer gets the money back. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat of a posted payment gets the same answer.
+         * Receive a Tigo Pesa bill payment
+         * @description Posted only where its account is certain and has room for the whole amount: any other answer gives the money back to the payer. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat gets the answer of the first.
          *
          *     Needs no token.
          */
-        post: operations["postWebhooksPaymentsTigopesa"];
+        post: operations["receiveTigoPesaPayment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3614,7 +3628,7 @@ export interface components {
          *         "lines": 2,
          *         "payments": 2,
          *         "compared": 2,
-         *         "takenIn": 0,
+         *         "imported": 0,
          *         "reconciled": 0
          *       },
          *       "results": {
@@ -3673,7 +3687,7 @@ export interface components {
              * @description What is being done with it; done and failed are at rest.
              * @enum {string}
              */
-            status: "received" | "matching" | "taking_in" | "reconciling" | "done" | "failed";
+            status: "received" | "matching" | "importing" | "reconciling" | "done" | "failed";
             failure: string | null;
             organisation: string | null;
             shortCode: string | null;
@@ -3691,7 +3705,7 @@ export interface components {
                 payments: number;
                 compared: number;
                 /** @description Payments that were imported from this statement. */
-                takenIn: number;
+                imported: number;
                 /** @description Payments that were reconciled by this statement. */
                 reconciled: number;
             };
@@ -4436,7 +4450,7 @@ export interface operations {
             };
         };
     };
-    getLivez: {
+    getLiveness: {
         parameters: {
             query?: never;
             header?: {
@@ -4468,7 +4482,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getReadyz: {
+    getReadiness: {
         parameters: {
             query?: never;
             header?: {
@@ -4514,7 +4528,7 @@ export interface operations {
             };
         };
     };
-    postAuthRegister: {
+    registerUser: {
         parameters: {
             query?: never;
             header?: {
@@ -4586,7 +4600,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postAuthLogin: {
+    signIn: {
         parameters: {
             query?: never;
             header?: {
@@ -4655,7 +4669,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postAuthRefresh: {
+    refreshTokens: {
         parameters: {
             query?: never;
             header?: {
@@ -4723,7 +4737,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postAuthLogout: {
+    signOut: {
         parameters: {
             query?: never;
             header?: {
@@ -4772,7 +4786,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAuthMe: {
+    getSignedInUser: {
         parameters: {
             query?: never;
             header?: {
@@ -4823,7 +4837,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    putAuthPassword: {
+    changePassword: {
         parameters: {
             query?: never;
             header?: {
@@ -4877,7 +4891,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAuthByProvider: {
+    startProviderSignIn: {
         parameters: {
             query?: {
                 /** @description The token of an invitation, which signing in accepts; see `POST /api/users/invitations`. */
@@ -4913,7 +4927,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAuthByProviderCallback: {
+    finishProviderSignIn: {
         parameters: {
             query?: {
                 state?: string;
@@ -4984,7 +4998,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getUsers: {
+    listUsers: {
         parameters: {
             query?: {
                 page?: number;
@@ -5100,7 +5114,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postUsers: {
+    createUser: {
         parameters: {
             query?: never;
             header?: {
@@ -5174,7 +5188,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getUsersById: {
+    getUser: {
         parameters: {
             query?: never;
             header?: {
@@ -5230,7 +5244,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    putUsersById: {
+    updateUser: {
         parameters: {
             query?: never;
             header?: {
@@ -5297,7 +5311,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getUsersInvitations: {
+    listInvitations: {
         parameters: {
             query?: {
                 page?: number;
@@ -5417,7 +5431,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postUsersInvitations: {
+    invitePerson: {
         parameters: {
             query?: never;
             header?: {
@@ -5490,7 +5504,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getUsersInvitationsById: {
+    getInvitation: {
         parameters: {
             query?: never;
             header?: {
@@ -5550,7 +5564,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postUsersInvitationsByIdRevoke: {
+    revokeInvitation: {
         parameters: {
             query?: never;
             header?: {
@@ -5622,7 +5636,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postUsersByIdInvitations: {
+    inviteUser: {
         parameters: {
             query?: never;
             header?: {
@@ -5694,7 +5708,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getCustomers: {
+    listCustomers: {
         parameters: {
             query?: {
                 page?: number;
@@ -5818,7 +5832,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postCustomers: {
+    createCustomer: {
         parameters: {
             query?: never;
             header?: {
@@ -5891,7 +5905,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getCustomersById: {
+    getCustomer: {
         parameters: {
             query?: never;
             header?: {
@@ -5948,7 +5962,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    putCustomersById: {
+    updateCustomer: {
         parameters: {
             query?: never;
             header?: {
@@ -6017,7 +6031,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getCustomersByIdKyc: {
+    listKycHistory: {
         parameters: {
             query?: {
                 page?: number;
@@ -6117,7 +6131,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    putCustomersByIdKyc: {
+    updateKyc: {
         parameters: {
             query?: never;
             header?: {
@@ -6197,7 +6211,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAccounts: {
+    listAccounts: {
         parameters: {
             query?: {
                 page?: number;
@@ -6371,7 +6385,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postAccounts: {
+    openAccount: {
         parameters: {
             query?: never;
             header?: {
@@ -6454,7 +6468,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAccountsById: {
+    getAccount: {
         parameters: {
             query?: never;
             header?: {
@@ -6529,7 +6543,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    putAccountsById: {
+    changeAccountStatus: {
         parameters: {
             query?: never;
             header?: {
@@ -6610,7 +6624,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAccountsByIdHistory: {
+    listAccountStatusChanges: {
         parameters: {
             query?: {
                 page?: number;
@@ -6699,7 +6713,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAccountsByIdStatement: {
+    getAccountStatement: {
         parameters: {
             query?: {
                 /**
@@ -6886,7 +6900,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAccountsByIdQuote: {
+    getAccountQuote: {
         parameters: {
             query?: {
                 /** @description The business day of the payment, today or later. Default: today. */
@@ -6969,7 +6983,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getPayments: {
+    listPayments: {
         parameters: {
             query?: {
                 page?: number;
@@ -7017,7 +7031,7 @@ export interface operations {
                  */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
                 /**
-                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned.
+                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, manual_entry, assigned.
                  * @example {}
                  */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
@@ -7114,7 +7128,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postPayments: {
+    recordPayment: {
         parameters: {
             query?: never;
             header?: {
@@ -7196,7 +7210,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getPaymentsById: {
+    getPayment: {
         parameters: {
             query?: never;
             header?: {
@@ -7261,7 +7275,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAccountsByAccountIdPayments: {
+    listAccountPayments: {
         parameters: {
             query?: {
                 page?: number;
@@ -7309,7 +7323,7 @@ export interface operations {
                  */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
                 /**
-                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned.
+                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, manual_entry, assigned.
                  * @example {}
                  */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
@@ -7410,7 +7424,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getPaymentsUnmatched: {
+    listUnmatchedPayments: {
         parameters: {
             query?: {
                 page?: number;
@@ -7458,7 +7472,7 @@ export interface operations {
                  */
                 "filter[source]"?: components["schemas"]["EnumFilter"];
                 /**
-                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, hand_entry, assigned.
+                 * @description filter[matchMethod][op]=value, ops eq, ne, in, nin, isnull; filter[matchMethod]=value means eq. Values: account_number, national_id, phone, account_id, payer_phone, learned, manual_entry, assigned.
                  * @example {}
                  */
                 "filter[matchMethod]"?: components["schemas"]["EnumFilter"];
@@ -7567,7 +7581,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postPaymentsByIdAssign: {
+    assignPayment: {
         parameters: {
             query?: never;
             header?: {
@@ -7648,7 +7662,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postPaymentsByIdUnassign: {
+    unassignPayment: {
         parameters: {
             query?: never;
             header?: {
@@ -7729,7 +7743,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postPaymentsByIdReverse: {
+    reversePayment: {
         parameters: {
             query?: never;
             header?: {
@@ -7810,7 +7824,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getNotifications: {
+    listNotifications: {
         parameters: {
             query?: {
                 page?: number;
@@ -7938,7 +7952,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getNotificationsById: {
+    getNotification: {
         parameters: {
             query?: never;
             header?: {
@@ -8001,7 +8015,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postNotificationsByIdResolve: {
+    resolveNotification: {
         parameters: {
             query?: never;
             header?: {
@@ -8081,7 +8095,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postAccountsByIdCreditTransfer: {
+    transferCredit: {
         parameters: {
             query?: never;
             header?: {
@@ -8160,7 +8174,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postAccountsByIdCreditRefund: {
+    refundCredit: {
         parameters: {
             query?: never;
             header?: {
@@ -8232,7 +8246,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAccountsByIdCreditMoves: {
+    listAccountCreditMoves: {
         parameters: {
             query?: {
                 page?: number;
@@ -8357,7 +8371,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getCreditMoves: {
+    listCreditMoves: {
         parameters: {
             query?: {
                 page?: number;
@@ -8478,7 +8492,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postPaymentsReconcile: {
+    reconcilePayments: {
         parameters: {
             query?: never;
             header?: {
@@ -8571,7 +8585,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getReconciliations: {
+    listReconciliations: {
         parameters: {
             query?: {
                 page?: number;
@@ -8673,7 +8687,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getReconciliationsById: {
+    getReconciliation: {
         parameters: {
             query?: never;
             header?: {
@@ -8730,7 +8744,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getReconciliationsStatements: {
+    listProviderStatements: {
         parameters: {
             query?: {
                 page?: number;
@@ -8743,7 +8757,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: received, matching, taking_in, reconciling, done, failed.
+                 * @description filter[status][op]=value, ops eq, ne, in, nin, isnull; filter[status]=value means eq. Values: received, matching, importing, reconciling, done, failed.
                  * @example {}
                  */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
@@ -8809,7 +8823,7 @@ export interface operations {
                      *             "lines": 2,
                      *             "payments": 2,
                      *             "compared": 2,
-                     *             "takenIn": 0,
+                     *             "imported": 0,
                      *             "reconciled": 0
                      *           },
                      *           "results": {
@@ -8893,7 +8907,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postReconciliationsStatements: {
+    uploadProviderStatement: {
         parameters: {
             query?: never;
             header?: {
@@ -8944,7 +8958,7 @@ export interface operations {
                      *           "lines": 2,
                      *           "payments": 2,
                      *           "compared": 2,
-                     *           "takenIn": 0,
+                     *           "imported": 0,
                      *           "reconciled": 0
                      *         },
                      *         "results": {
@@ -9018,7 +9032,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getReconciliationsStatementsById: {
+    getProviderStatement: {
         parameters: {
             query?: never;
             header?: {
@@ -9059,7 +9073,7 @@ export interface operations {
                      *           "lines": 2,
                      *           "payments": 2,
                      *           "compared": 2,
-                     *           "takenIn": 0,
+                     *           "imported": 0,
                      *           "reconciled": 0
                      *         },
                      *         "results": {
@@ -9131,7 +9145,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getReconciliationsStatementsByIdLines: {
+    listProviderStatementLines: {
         parameters: {
             query?: {
                 page?: number;
@@ -9278,7 +9292,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postReconciliationsStatementsByIdMatch: {
+    matchProviderStatement: {
         parameters: {
             query?: never;
             header?: {
@@ -9327,7 +9341,7 @@ export interface operations {
                      *           "lines": 2,
                      *           "payments": 2,
                      *           "compared": 2,
-                     *           "takenIn": 0,
+                     *           "imported": 0,
                      *           "reconciled": 0
                      *         },
                      *         "results": {
@@ -9403,7 +9417,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postReconciliationsStatementsByIdTakeIn: {
+    importProviderStatement: {
         parameters: {
             query?: never;
             header?: {
@@ -9425,7 +9439,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taking in started. */
+            /** @description Import started. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -9452,7 +9466,7 @@ export interface operations {
                      *           "lines": 2,
                      *           "payments": 2,
                      *           "compared": 2,
-                     *           "takenIn": 0,
+                     *           "imported": 0,
                      *           "reconciled": 0
                      *         },
                      *         "results": {
@@ -9504,7 +9518,7 @@ export interface operations {
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
                      *         "updatedAt": "2026-11-02T08:15:31.000Z"
                      *       },
-                     *       "message": "Taking in started."
+                     *       "message": "Import started."
                      *     }
                      */
                     "application/json": {
@@ -9528,7 +9542,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postReconciliationsStatementsByIdReconcile: {
+    reconcileProviderStatement: {
         parameters: {
             query?: never;
             header?: {
@@ -9581,7 +9595,7 @@ export interface operations {
                      *           "lines": 2,
                      *           "payments": 2,
                      *           "compared": 2,
-                     *           "takenIn": 0,
+                     *           "imported": 0,
                      *           "reconciled": 0
                      *         },
                      *         "results": {
@@ -9657,7 +9671,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getInvoices: {
+    listInvoices: {
         parameters: {
             query?: {
                 page?: number;
@@ -9788,7 +9802,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postInvoices: {
+    issueInvoice: {
         parameters: {
             query?: never;
             header?: {
@@ -9888,7 +9902,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getInvoicesById: {
+    getInvoice: {
         parameters: {
             query?: never;
             header?: {
@@ -9963,7 +9977,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getInvoicesByIdPdf: {
+    getInvoicePdf: {
         parameters: {
             query?: never;
             header?: {
@@ -10005,7 +10019,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postInvoicesByIdVoid: {
+    voidInvoice: {
         parameters: {
             query?: never;
             header?: {
@@ -10096,7 +10110,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getProducts: {
+    listProducts: {
         parameters: {
             query?: {
                 page?: number;
@@ -10210,7 +10224,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postProducts: {
+    createProduct: {
         parameters: {
             query?: never;
             header?: {
@@ -10285,7 +10299,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getProductsById: {
+    getProduct: {
         parameters: {
             query?: never;
             header?: {
@@ -10342,7 +10356,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    putProductsById: {
+    updateProduct: {
         parameters: {
             query?: never;
             header?: {
@@ -10411,7 +10425,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getProductsByIdConfigurations: {
+    listProductConfigurations: {
         parameters: {
             query?: {
                 page?: number;
@@ -10519,7 +10533,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postProductsByIdConfigurations: {
+    createProductConfiguration: {
         parameters: {
             query?: never;
             header?: {
@@ -10600,7 +10614,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getPayplans: {
+    listPayPlans: {
         parameters: {
             query?: {
                 page?: number;
@@ -10709,7 +10723,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postPayplans: {
+    createPayPlan: {
         parameters: {
             query?: never;
             header?: {
@@ -10789,7 +10803,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getPayplansById: {
+    getPayPlan: {
         parameters: {
             query?: never;
             header?: {
@@ -10848,7 +10862,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    putPayplansById: {
+    updatePayPlan: {
         parameters: {
             query?: never;
             header?: {
@@ -10920,7 +10934,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getPaymentMethods: {
+    listPaymentMethods: {
         parameters: {
             query?: {
                 page?: number;
@@ -11018,7 +11032,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postPaymentMethods: {
+    createPaymentMethod: {
         parameters: {
             query?: never;
             header?: {
@@ -11085,7 +11099,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    putPaymentMethodsById: {
+    updatePaymentMethod: {
         parameters: {
             query?: never;
             header?: {
@@ -11150,7 +11164,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getEmployees: {
+    listEmployees: {
         parameters: {
             query?: {
                 page?: number;
@@ -11248,7 +11262,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postEmployees: {
+    createEmployee: {
         parameters: {
             query?: never;
             header?: {
@@ -11315,7 +11329,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getEmployeesById: {
+    getEmployee: {
         parameters: {
             query?: never;
             header?: {
@@ -11368,7 +11382,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    putEmployeesById: {
+    updateEmployee: {
         parameters: {
             query?: never;
             header?: {
@@ -11432,7 +11446,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postCommissionsCalculate: {
+    calculateCommission: {
         parameters: {
             query?: never;
             header?: {
@@ -11521,7 +11535,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getCommissionsPayments: {
+    listCommissions: {
         parameters: {
             query?: {
                 page?: number;
@@ -11630,7 +11644,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getCommissionsPaymentsById: {
+    getCommission: {
         parameters: {
             query?: never;
             header?: {
@@ -11700,7 +11714,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    putCommissionsPaymentsById: {
+    changeCommissionStatus: {
         parameters: {
             query?: never;
             header?: {
@@ -11781,7 +11795,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getCommissionsRules: {
+    listCommissionRules: {
         parameters: {
             query?: {
                 page?: number;
@@ -11874,7 +11888,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postCommissionsRules: {
+    setCommissionRule: {
         parameters: {
             query?: never;
             header?: {
@@ -11940,7 +11954,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getReportsAccountsSummary: {
+    getPortfolioSummary: {
         parameters: {
             query?: {
                 /**
@@ -12091,7 +12105,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getReportsPayments: {
+    getPaymentsReport: {
         parameters: {
             query?: {
                 /**
@@ -12217,7 +12231,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getReportsProof: {
+    getProof: {
         parameters: {
             query?: {
                 /**
@@ -12349,7 +12363,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    getAudit: {
+    listAuditEntries: {
         parameters: {
             query?: {
                 page?: number;
@@ -12467,7 +12481,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postWebhooksPaymentsMobilemoneyValidation: {
+    validateMobileMoneyPayment: {
         parameters: {
             query?: never;
             header?: {
@@ -12503,7 +12517,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postWebhooksPaymentsMobilemoney: {
+    receiveMobileMoneyPayment: {
         parameters: {
             query?: never;
             header?: {
@@ -12551,7 +12565,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    postWebhooksPaymentsTigopesa: {
+    receiveTigoPesaPayment: {
         parameters: {
             query?: never;
             header?: {
@@ -12568,7 +12582,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description RESULT TS: the money is kept, and REFID is the id of the payment, or empty while staff decide about a conflict. TF: refused, and the payer gets the money back. ERRORCODE: error000 kept; error010 wrong account; error012 wrong amount; error100 unreadable, or for another company. A status of 5xx is no verdict: send it again. */
+            /** @description RESULT TS: the money is kept, and REFID is the id of the payment; empty where staff have to decide about it. TF: refused, and the payer gets the money back. ERRORCODE: error000 posted; error010 wrong account; error012 wrong amount; error100 cannot be read, or another company. A status of 5xx is no verdict: send it again. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -46,7 +46,7 @@ export type LedgerAccount = "bad_debt" | "clearing" | "customer_credit" | "recei
 
 export type LedgerEvent = "account_cancelled" | "account_opened" | "account_written_off" | "credit_refunded" | "credit_transferred" | "payment_assigned" | "payment_received" | "payment_reversed" | "payment_unassigned";
 
-export type MatchMethod = "account_id" | "account_number" | "assigned" | "hand_entry" | "learned" | "national_id" | "payer_phone" | "phone";
+export type MatchMethod = "account_id" | "account_number" | "assigned" | "learned" | "manual_entry" | "national_id" | "payer_phone" | "phone";
 
 export type NotificationOutcome = "conflict" | "differs" | "linked" | "matched" | "repeated" | "unmatched";
 
@@ -58,7 +58,7 @@ export type PaymentStatus = "matched" | "reversed" | "unmatched";
 
 export type ProviderLineResult = "amount_differs" | "conflict" | "contradictory" | "matched" | "missing_at_provider" | "missing_in_books" | "other" | "repeated" | "reversed_at_provider" | "reversed_in_books" | "unreadable";
 
-export type ProviderStatementStatus = "done" | "failed" | "matching" | "received" | "reconciling" | "taking_in";
+export type ProviderStatementStatus = "done" | "failed" | "importing" | "matching" | "received" | "reconciling";
 
 export type StatusCause = "non_payment" | "payment";
 
@@ -448,6 +448,8 @@ export interface ProviderStatements {
   failure: string | null;
   first_completed_at: Moment | null;
   id: Generated<Int8>;
+  imported_count: Generated<number>;
+  imported_to_line: Generated<number>;
   last_completed_at: Moment | null;
   line_count: Generated<number>;
   organisation: string | null;
@@ -463,8 +465,6 @@ export interface ProviderStatements {
   searched_to_payment: Int8 | null;
   short_code: string | null;
   status: ProviderStatementStatus;
-  taken_in_count: Generated<number>;
-  taken_in_to_line: Generated<number>;
   updated_at: Generated<Moment>;
 }
 

@@ -22,7 +22,7 @@ export const REASON: Record<Exclude<MatchMethod, 'learned'>, string> = {
   phone: 'the reference is the phone number of the customer',
   account_id: 'the reference is the id of the account, and the customer’s phone paid',
   payer_phone: 'the customer’s phone paid',
-  hand_entry: 'staff had entered it by hand before the provider told of it',
+  manual_entry: 'staff had recorded it before the provider reported it',
   assigned: 'staff assigned it',
 };
 

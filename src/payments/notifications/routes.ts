@@ -19,7 +19,8 @@ export function notificationRoutes(api: Api, context: Context): void {
       config: { access: 'payers:read' },
       schema: {
         tags: ['Payments'],
-        summary: 'What the provider posted, and what each notification led to',
+        operationId: 'listNotifications',
+        summary: 'List notifications and their outcomes',
         description:
           'The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another ' +
           'account, or an unreadable reference that suggests another customer, where the recorder may not assign payments; two ' +
@@ -44,7 +45,9 @@ export function notificationRoutes(api: Api, context: Context): void {
       config: { access: 'payers:read', errors: ['NOT_FOUND'] },
       schema: {
         tags: ['Payments'],
-        summary: 'One notification, with its whole body as the provider posted it',
+        operationId: 'getNotification',
+        summary: 'Get a notification with its whole body',
+        description: 'One notification, with its whole body as the provider posted it.',
         params: IdParams,
         response: { 200: Envelope(Notification, 'Notification found.') },
       },
@@ -62,6 +65,7 @@ export function notificationRoutes(api: Api, context: Context): void {
       config: { access: 'payments:reverse', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Payments'],
+        operationId: 'resolveNotification',
         summary: 'Resolve a notification in conflict',
         description:
           'Says which payment the transaction is: one of the manual payments with its reference and amount, which is linked and stays ' +

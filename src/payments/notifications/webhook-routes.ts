@@ -93,7 +93,7 @@ function validationRoute(
 function optionsOf(
   { config }: Context,
   provider: PaymentProvider,
-  { summary, description, body, answer }: RouteDescription,
+  { operationId, summary, description, body, answer }: RouteDescription,
   answerTimeoutMs?: number,
 ) {
   return {
@@ -106,6 +106,7 @@ function optionsOf(
     },
     schema: {
       tags: ['Webhook'],
+      operationId,
       summary,
       description,
       // Outside production both settings may be empty; then nothing is asked.

@@ -160,9 +160,10 @@ export const mobilemoney: PaymentProvider = {
       },
     }),
     description: {
-      summary: 'The mobile-money provider asks whether a payment may be made, before the money moves',
+      operationId: 'validateMobileMoneyPayment',
+      summary: 'Validate a mobile-money payment',
       description:
-        'Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled ' +
+        'The provider asks before the money moves. Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled ' +
         'accounts. 0 accepts, as in the answer to a notification; C2B00012 is a wrong account, C2B00013 a wrong amount, ' +
         'C2B00015 another short code. Nothing is stored. On a fault the answer is 503 within 2 seconds, and the provider does ' +
         'what is registered there.',
@@ -171,9 +172,10 @@ export const mobilemoney: PaymentProvider = {
     },
   },
   description: {
-    summary: 'The mobile-money provider says that a customer has paid',
+    operationId: 'receiveMobileMoneyPayment',
+    summary: 'Receive a mobile-money payment',
     description:
-      'Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.',
+      'The provider says that a customer has paid. Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.',
     body: { contentType: 'application/json', schema: NotificationBody },
     answer: { contentType: 'application/json', schema: Acknowledgement },
   },

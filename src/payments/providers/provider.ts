@@ -90,6 +90,7 @@ interface Content {
 
 /** What the API description says of a route. */
 export interface RouteDescription {
+  operationId: string;
   summary: string;
   description: string;
   body: Content;

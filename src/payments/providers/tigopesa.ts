@@ -61,7 +61,8 @@ export const tigopesa: PaymentProvider = {
   accept: (sent, { paymentId }) => answer(sent, SUCCESS, paymentId),
   refuse: (sent, { reason }) => answer(sent, REFUSALS[reason]),
   description: {
-    summary: 'Tigo Pesa asks to post a bill payment',
+    operationId: 'receiveTigoPesaPayment',
+    summary: 'Receive a Tigo Pesa bill payment',
     description:
       'A payment is posted if its account is certain and has room for the whole amount. Otherwise it is refused, and the payer ' +
       'gets the money back. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat ' +

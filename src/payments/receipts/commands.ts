@@ -402,7 +402,7 @@ async function link(tx: Tx, { report, payment }: LinkPlan): Promise<void> {
     resource: 'payment',
     resourceId: payment.id,
     before: { matchMethod: payment.match_method },
-    after: { matchMethod: 'hand_entry', transId },
+    after: { matchMethod: 'manual_entry', transId },
   });
 }
 

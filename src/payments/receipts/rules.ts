@@ -387,7 +387,7 @@ export function planManual(
     payment: {
       ...manual,
       source: 'manual',
-      matchMethod: takesOver ? 'hand_entry' : null,
+      matchMethod: takesOver ? 'manual_entry' : null,
       matchReason: null,
       provider: transaction ?? null,
     },

@@ -14,10 +14,11 @@ declare module 'fastify' {
 /** What the description says of a route beyond its schema: who may call it, its headers, its errors. */
 export function describeOperation(route: RouteOptions): FastifySchema {
   const { schema = {}, config = {} } = route;
+  if (!schema.operationId && !schema.hide)
+    throw new Error(`${route.method} ${route.url} has no operationId.`);
   const { access = 'public', repeatable } = config;
   return {
     ...schema,
-    operationId: operationId(route),
     description: [schema.description, needs(access)].filter(Boolean).join('\n\n'),
     security: schema.security ?? (access === 'public' ? [] : [{ bearer: [] }]),
     headers: {
@@ -49,18 +50,6 @@ function errorsOf({ schema, config = {} }: RouteOptions): ErrorName[] {
     'InternalError',
     'Unavailable',
   ];
-}
-
-/** GET /api/accounts/:id → getAccountsById */
-function operationId({ method, url }: RouteOptions): string {
-  const words = url
-    .replace(/^\/api\//, '')
-    .split(/[/-]/)
-    .filter((word) => word !== '')
-    .map((word) => (word.startsWith(':') ? `by-${word.slice(1)}` : word))
-    .flatMap((word) => word.split('-'))
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1));
-  return `${String(method).toLowerCase()}${words.join('')}`;
 }
 
 const REQUEST_ID = {

@@ -48,7 +48,9 @@ export function healthRoutes(app: Api, { check, probe, accepting }: HealthOption
       config,
       schema: {
         tags,
-        summary: 'The service and the parts that it depends on',
+        operationId: 'getHealth',
+        summary: 'Health of the service and its parts',
+        description: 'The service and the parts that it depends on.',
         response: {
           200: {
             ...Health,
@@ -81,7 +83,8 @@ export function healthRoutes(app: Api, { check, probe, accepting }: HealthOption
       config,
       schema: {
         tags,
-        summary: 'The process is alive',
+        operationId: 'getLiveness',
+        summary: 'Whether the process is alive',
         response: { 200: { ...Probe, description: 'It is.', examples: [{ status: 'alive' }] } },
       },
     },
@@ -94,7 +97,8 @@ export function healthRoutes(app: Api, { check, probe, accepting }: HealthOption
       config,
       schema: {
         tags,
-        summary: 'The process takes requests',
+        operationId: 'getReadiness',
+        summary: 'Whether the instance takes requests',
         response: {
           200: { ...Probe, description: 'It does.', examples: [{ status: 'ready' }] },
           503: {

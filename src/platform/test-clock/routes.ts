@@ -37,7 +37,9 @@ export function testClockRoutes(api: Api, clock: SettableClock): void {
       config: { access: 'public', rate: 'none' },
       schema: {
         tags: ['Test'],
-        summary: 'Set the business clock; null for the real time',
+        operationId: 'setTestClock',
+        summary: 'Set the clock of a test instance',
+        description: 'Set the business clock; null for the real time.',
         body: Moment,
         response: {
           200: Envelope(

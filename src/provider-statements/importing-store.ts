@@ -11,7 +11,7 @@ export async function findMissingLines(
   const { rows } = await sql<LineRow>`
     select l.* from provider_statement_lines l
     where l.statement_id = ${statement.id} and l.result = 'missing_in_books'
-      and l.line_number > ${statement.taken_in_to_line} and not ${isTakenBack('l.receipt')}
+      and l.line_number > ${statement.imported_to_line} and not ${isTakenBack('l.receipt')}
     order by l.line_number limit ${limit}`.execute(db);
   return rows;
 }
@@ -29,16 +29,16 @@ export async function recordTakenIn(
 ): Promise<void> {
   await sql`
     update provider_statements set
-      taken_in_count = taken_in_count + (
+      imported_count = imported_count + (
         select count(*)::integer from provider_statement_lines l
         where l.statement_id = ${from.id} and l.result = 'missing_in_books'
-          and l.line_number > ${from.taken_in_to_line} and l.line_number <= ${toLine}
+          and l.line_number > ${from.imported_to_line} and l.line_number <= ${toLine}
           and exists (
             select from notifications n
             where n.provider = ${provider} and n.trans_id = l.receipt and n.provider_statement_id = ${from.id}
               and n.outcome in ('matched', 'unmatched'))),
-      taken_in_to_line = ${toLine}, attempts = 0, progressed_at = clock_timestamp(), updated_at = business_now()
-    where id = ${from.id} and status = 'taking_in' and taken_in_to_line = ${from.taken_in_to_line}`.execute(
+      imported_to_line = ${toLine}, attempts = 0, progressed_at = clock_timestamp(), updated_at = business_now()
+    where id = ${from.id} and status = 'importing' and imported_to_line = ${from.imported_to_line}`.execute(
     db,
   );
 }
