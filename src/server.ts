@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import closeWithGrace from 'close-with-grace';
 import { ConfigError, readConfig } from './config.ts';
+import { PreparationError } from './database.ts';
 import { EmbeddedPostgresError } from './platform/embedded-postgres/error.ts';
-import { PreparationError } from './platform/migrations.ts';
 import { startService } from './service.ts';
 
 const LONGEST_CLOSE_MS = 10_000;

@@ -10,17 +10,17 @@ import { openLongReads } from './core/database/long-reads.ts';
 import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
 import { systemClock } from './core/values/dates.ts';
-import { DOCS_PATH } from './platform/api-docs/pages.ts';
-import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
-import { openDatabaseProbe } from './platform/health/probe.ts';
-import { type MinuteJobs, runMinuteJobs, startMinuteJobs } from './platform/jobs.ts';
 import {
   currencyOf,
   getJwtSecret,
   type Preparation,
   prepareDatabase,
   readMigrationNames,
-} from './platform/migrations.ts';
+} from './database.ts';
+import { type MinuteJobs, runMinuteJobs, startMinuteJobs } from './jobs.ts';
+import { DOCS_PATH } from './platform/api-docs/pages.ts';
+import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
+import { openDatabaseProbe } from './platform/health/probe.ts';
 import { createSettableClock } from './platform/test-clock/routes.ts';
 import { PROOF_READS } from './proof/store.ts';
 import { SUMMARY_READS } from './reports/summary-store.ts';

@@ -35,11 +35,11 @@ const FEATURES_MAY_IMPORT: Record<string, string[]> = {
 /** Pure values of a feature that its rules and schema may share. */
 const PURE_SIBLINGS = ['accounts/schedule.ts', 'accounts/account-number.ts'];
 
-/**
- * Not features: the assembly at the root of src, the CLI, the embedded server's supervisor, the printer, and
- * the simulator.
- */
-const NOT_FEATURES = ['core', 'cli', 'embedded-postgres', 'docs', 'printing', 'simulator'];
+/** Not features: the core, what the service stands on, the CLI and the simulator. */
+const NOT_FEATURES = ['core', 'platform', 'cli', 'simulator'];
+
+/** Of the assembly's files those that all may know: the rights table, and the type of the configuration. */
+const KNOWN_TO_ALL = ['config.ts', 'rights.ts'];
 
 interface SourceFile {
   /** Relative to src, with forward slashes. */
@@ -130,6 +130,7 @@ describe('imports run one way', () => {
           own(path) &&
           !own(target) &&
           folderOf(target) !== 'core' &&
+          target !== 'rights.ts' &&
           !target.endsWith('/provider.ts') &&
           !PURE_SIBLINGS.includes(target),
       ),
@@ -162,10 +163,26 @@ describe('imports run one way', () => {
     expect(sorted).toEqual(FEATURES_MAY_IMPORT);
   });
 
-  it('the assembly is imported by the assembly and the CLI alone, but for the type of the configuration', () => {
+  it('the platform knows no feature, and features know only its printer', () => {
+    expect(
+      breaches(({ path, target }) => folderOf(path) === 'platform' && isFeature(folderOf(target))),
+    ).toEqual([]);
+    const known = edges.filter(
+      ({ path, target }) => isFeature(folderOf(path)) && folderOf(target) === 'platform',
+    );
+    expect([...new Set(known.map(({ target }) => target))]).toEqual(['platform/printing/printer.ts']);
+  });
+
+  it('views change nothing: they import no commands', () => {
+    expect(
+      breaches(({ path, target }) => path.endsWith('view.ts') && target.endsWith('commands.ts')),
+    ).toEqual([]);
+  });
+
+  it('the assembly is imported by the assembly and the CLI alone, but for the rights and the type of the configuration', () => {
     const fromBelow = breaches(
       ({ path, target }) =>
-        folderOf(target) === '' && target !== 'config.ts' && !['', 'cli'].includes(folderOf(path)),
+        folderOf(target) === '' && !KNOWN_TO_ALL.includes(target) && !['', 'cli'].includes(folderOf(path)),
     );
     expect(fromBelow).toEqual([]);
   });

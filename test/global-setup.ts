@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import type { TestProject } from 'vitest/node';
 import { readConfig } from '../src/config.ts';
+import { currencyOf, prepareDatabase } from '../src/database.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
-import { currencyOf, prepareDatabase } from '../src/platform/migrations.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { formatAccountNumber } from '../../dist/accounts/account-number.js';
 import { readConfig } from '../../dist/config.js';
-import { currencyOf, prepareDatabase } from '../../dist/platform/migrations.js';
+import { currencyOf, prepareDatabase } from '../../dist/database.js';
 
 const SERVER = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@localhost:55432/postgres';
 

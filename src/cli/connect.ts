@@ -2,12 +2,12 @@ import { type Config, ConfigError, readConfig } from '../config.ts';
 import type { Context } from '../core/context.ts';
 import { type Connection, openDatabase } from '../core/database/db.ts';
 import { systemClock } from '../core/values/dates.ts';
+import { currencyOf, getJwtSecret, PreparationError, prepareDatabase } from '../database.ts';
 import { EmbeddedPostgresError } from '../platform/embedded-postgres/error.ts';
 import {
   findRunningEmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../platform/embedded-postgres/supervisor.ts';
-import { currencyOf, getJwtSecret, PreparationError, prepareDatabase } from '../platform/migrations.ts';
 
 /** A mistake in how a command was called; its message is for the person who typed it. */
 export class UsageError extends Error {}

@@ -1,4 +1,4 @@
-import { currencyOf, prepareDatabase } from '../platform/migrations.ts';
+import { currencyOf, prepareDatabase } from '../database.ts';
 import { runCommand, withConnection } from './connect.ts';
 
 await runCommand(async (config) => {

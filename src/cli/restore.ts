@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import type { DB } from '../core/database/tables.ts';
-import { migrate, readMigrationNames, whileNobodyPrepares } from '../platform/migrations.ts';
+import { migrate, readMigrationNames, whileNobodyPrepares } from '../database.ts';
 import { BackupError, type OpenBackup, openBackup } from './backup-file.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 

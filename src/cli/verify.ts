@@ -1,7 +1,7 @@
 import { sqlState } from '../core/database/db.ts';
 import { openLongReads } from '../core/database/long-reads.ts';
 import { minorToText } from '../core/values/money.ts';
-import { currencyOf } from '../platform/migrations.ts';
+import { currencyOf } from '../database.ts';
 import { type Finding, runChecks, type Violation } from '../proof/store.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 

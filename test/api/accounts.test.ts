@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
-import { runMinuteJobs } from '../../src/platform/jobs.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,

@@ -81,6 +81,16 @@ describe('every operation', () => {
     }
   });
 
+  it('has a name that a client can call it by, and a summary of at most eight words', () => {
+    const names = description.operations.map(({ operationId }) => operationId);
+    expect(new Set(names).size).toBe(names.length);
+    for (const { name, operationId, summary } of description.operations) {
+      expect(operationId, name).toMatch(/^[a-z]+[A-Z][A-Za-z]+$/);
+      expect(operationId, name).not.toMatch(/By[A-Z]|^(post|put)[A-Z]/);
+      expect(summary.split(' ').length, name).toBeLessThanOrEqual(8);
+    }
+  });
+
   it('says in a sentence what success is, and shows it', () => {
     for (const operation of description.operations) {
       const response = operation.responses[successOf(operation)];

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { runMinuteJobs } from '../../src/platform/jobs.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
 import { newAccount, pay, useService } from '../harness.ts';
 import { send } from '../security/wire.ts';
 

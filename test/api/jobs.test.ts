@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Context } from '../../src/core/context.ts';
 import { openDatabase } from '../../src/core/database/db.ts';
 import { createLog } from '../../src/core/log.ts';
-import { runMinuteJobs, type Step, startMinuteJobs } from '../../src/platform/jobs.ts';
+import { runMinuteJobs, type Step, startMinuteJobs } from '../../src/jobs.ts';
 import { useService } from '../harness.ts';
 
 /** What is due every minute, beside what its steps do, which is tested where they belong. */

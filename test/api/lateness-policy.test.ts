@@ -4,7 +4,7 @@ import { suspendLateAccounts } from '../../src/accounts/commands.ts';
 import { type AccountToSuspend, findAccountsToSuspend } from '../../src/accounts/store.ts';
 import { today } from '../../src/core/context.ts';
 import { createLog } from '../../src/core/log.ts';
-import { runMinuteJobs } from '../../src/platform/jobs.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
 import { cleanUpAfterwards, databaseUrl, type Ended, runToEnd } from '../acceptance/process.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {

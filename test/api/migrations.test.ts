@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { openDatabase } from '../../src/core/database/db.ts';
-import { migrate, readMigrations } from '../../src/platform/migrations.ts';
+import { migrate, readMigrations } from '../../src/database.ts';
 import { databaseOn } from '../global-setup.ts';
 
 /** Rows as an earlier version wrote them, and what a migration makes of them. */

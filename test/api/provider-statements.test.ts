@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runMinuteJobs } from '../../src/platform/jobs.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
 import { findStalledIds } from '../../src/provider-statements/stage-store.ts';
 import { createProviderStatementWork } from '../../src/provider-statements/work.ts';
 import { expectBooksToBalance } from '../books.ts';

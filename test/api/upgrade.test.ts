@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/database/db.ts';
-import { runMinuteJobs } from '../../src/platform/jobs.ts';
-import { readMigrations } from '../../src/platform/migrations.ts';
+import { readMigrations } from '../../src/database.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
 import { runChecks } from '../../src/proof/store.ts';
 import { expectBooksToBalance } from '../books.ts';
 import { accountNow, newAccount, notification, notify, pay, reverse, useService } from '../harness.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../src/core/log.ts';
-import { runMinuteJobs } from '../../src/platform/jobs.ts';
+import { runMinuteJobs } from '../../src/jobs.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   type Answer,

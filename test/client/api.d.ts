@@ -1625,7 +1625,7 @@ export interface paths {
         put?: never;
         /**
          * Receive a Tigo Pesa bill payment
-         * @description Posted only where its account is certain and has room for the whole amount: any other answer gives the money back to the payer. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat gets the answer of the first.
+         * @description A payment is posted if its account is certain and has room for the whole amount. Otherwise it is refused, and the payer gets the money back. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat of a posted payment gets the same answer.
          *
          *     Needs no token.
          */
@@ -12582,7 +12582,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description RESULT TS: the money is kept, and REFID is the id of the payment; empty where staff have to decide about it. TF: refused, and the payer gets the money back. ERRORCODE: error000 posted; error010 wrong account; error012 wrong amount; error100 cannot be read, or another company. A status of 5xx is no verdict: send it again. */
+            /** @description RESULT TS: the money is kept, and REFID is the id of the payment, or empty while staff decide about a conflict. TF: refused, and the payer gets the money back. ERRORCODE: error000 kept; error010 wrong account; error012 wrong amount; error100 unreadable, or for another company. A status of 5xx is no verdict: send it again. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -1,15 +1,15 @@
 import { sql } from 'kysely';
-import { activateDueAccounts, suspendLateAccounts } from '../accounts/commands.ts';
+import { activateDueAccounts, suspendLateAccounts } from './accounts/commands.ts';
 import {
   deleteExpiredRefreshTokens,
   deleteExpiredSessions,
   deleteExpiredSignInStates,
-} from '../auth/store.ts';
-import type { Context } from '../core/context.ts';
-import { deleteOldAnswers } from '../core/http/idempotency.ts';
-import type { Log } from '../core/log.ts';
-import { retryPendingNotifications } from '../payments/notifications/commands.ts';
-import { resumeProviderStatements } from '../provider-statements/work.ts';
+} from './auth/store.ts';
+import type { Context } from './core/context.ts';
+import { deleteOldAnswers } from './core/http/idempotency.ts';
+import type { Log } from './core/log.ts';
+import { retryPendingNotifications } from './payments/notifications/commands.ts';
+import { resumeProviderStatements } from './provider-statements/work.ts';
 
 const INTERVAL_MS = 60_000;
 /** After this no step begins another batch. */

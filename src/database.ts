@@ -3,14 +3,14 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import type { Config } from '../config.ts';
-import type { Currency } from '../core/context.ts';
-import { type Connection, type Db, SESSION_TIMEOUTS_MS, sqlState, type Tx } from '../core/database/db.ts';
-import type { DB } from '../core/database/tables.ts';
-import { currencyDecimals } from '../core/values/money.ts';
-import { addDemoCatalogue } from '../demo.ts';
+import type { Config } from './config.ts';
+import type { Currency } from './core/context.ts';
+import { type Connection, type Db, SESSION_TIMEOUTS_MS, sqlState, type Tx } from './core/database/db.ts';
+import type { DB } from './core/database/tables.ts';
+import { currencyDecimals } from './core/values/money.ts';
+import { addDemoCatalogue } from './demo.ts';
 
-const MIGRATIONS = join(import.meta.dirname, '..', '..', 'migrations');
+const MIGRATIONS = join(import.meta.dirname, '..', 'migrations');
 const OLDEST_SERVER_VERSION = 150_000;
 /** Any number that no other program uses on the same database. */
 const PREPARATION_LOCK = 7_203_160_418;
