@@ -244,7 +244,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     const context = await browser.newContext({ viewport: PHONE, colorScheme });
     const phone = await openPage(context, '/');
     await expectNoSidewaysScroll(phone, 'the start page');
-    await phone.goto(`${service.origin}/api-docs#/Authentication/postAuthLogin`);
+    await phone.goto(`${service.origin}/api-docs#/Authentication/signIn`);
     const signingIn = await unfold('POST /api/auth/login', phone);
     expect(await execute(signingIn)).toBe(200);
     await expectNoSidewaysScroll(phone, 'signing in');

@@ -61,8 +61,8 @@ describe('GET / in a browser', () => {
     const page = await open('/', BROWSER, closed.origin);
     await closed.close();
     expect(page.text).toContain('npm run create-admin');
-    expect(page.text).not.toContain('postAuthRegister');
-    expect((await open('/')).text).toContain('postAuthRegister');
+    expect(page.text).not.toContain('registerUser');
+    expect((await open('/')).text).toContain('registerUser');
   });
 
   it('is shown with what is wrong while Redis or the database cannot be reached', async () => {

@@ -50,8 +50,8 @@ export function startPageRoute(app: HttpServer, { check, version, registration }
 const NAME = 'Account Management Service';
 const DESCRIPTION = `${DOCS_PATH}/openapi.json`;
 
-const REGISTER = `<a href="${DOCS_PATH}#/Authentication/postAuthRegister">Register</a>. The first user becomes the admin.`;
-const SIGN_IN = `<a href="${DOCS_PATH}#/Authentication/postAuthLogin">Sign in</a>. The first admin is made on the server by <code>npm run create-admin</code>.`;
+const REGISTER = `<a href="${DOCS_PATH}#/Authentication/registerUser">Register</a>. The first user becomes the admin.`;
+const SIGN_IN = `<a href="${DOCS_PATH}#/Authentication/signIn">Sign in</a>. The first admin is made on the server by <code>npm run create-admin</code>.`;
 
 /** Browsers name text/html; whoever has no preference is shown the page. */
 function wantsJson(accept = ''): boolean {
