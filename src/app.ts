@@ -1,11 +1,10 @@
 import type { Pool } from 'pg';
 import { accountRoutes } from './accounts/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
+import { createAccessTokens, createSessionReader } from './auth/access.ts';
 import type { AuthParts } from './auth/commands.ts';
-import { createSessionReader } from './auth/identify.ts';
 import { createIdentityProviders } from './auth/identity-providers.ts';
 import { authRoutes } from './auth/routes.ts';
-import { createAccessTokens } from './auth/tokens.ts';
 import { commissionRoutes } from './commissions/routes.ts';
 import type { Context } from './core/context.ts';
 import type { CopyPool } from './core/database/copy.ts';

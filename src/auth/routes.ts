@@ -1,4 +1,5 @@
-import type { FastifyRequest } from 'fastify';
+import { parseCookie, stringifySetCookie } from 'cookie';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Actor, Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
@@ -6,11 +7,16 @@ import type { Api } from '../core/http/api.ts';
 import { Envelope, Nothing, ok } from '../core/http/envelope.ts';
 import { invalidField } from '../core/http/errors.ts';
 import { User } from '../users/schema.ts';
-import { getUser, toUser } from '../users/store.ts';
-import { browserSecretOf, clearSignInCookie, setSignInCookie } from './browser-cookie.ts';
+import { getUser } from '../users/store.ts';
+import { toUser } from '../users/view.ts';
+import type { SessionReader } from './access.ts';
 import * as commands from './commands.ts';
-import type { SessionReader } from './identify.ts';
-import { finishIdentitySignIn, getIdentityProvider, startIdentitySignIn } from './identity.ts';
+import {
+  finishProviderSignIn,
+  getIdentityProvider,
+  SIGN_IN_SECONDS,
+  startProviderSignIn,
+} from './provider-commands.ts';
 import {
   CallbackQuery,
   LoginBody,
@@ -21,8 +27,10 @@ import {
   SignedIn,
   SignInQuery,
 } from './schema.ts';
+import { endSession, refreshSession } from './session-commands.ts';
+import { toSignedIn } from './view.ts';
 
-/** Anyone may send these bodies, and none of them is longer. */
+/** A low limit, because these routes are public. */
 const BODY_LIMIT_BYTES = 16 * 1024;
 
 interface AuthOptions {
@@ -46,7 +54,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         operationId: 'registerUser',
         summary: 'Register a user and sign in',
         description:
-          'The first user of a new service becomes its admin. An `invitation` decides the role, and is needed where registration is closed.',
+          'The first user of a new service becomes its admin. An `invitation` sets the role. It is required when registration is closed.',
         body: RegisterBody,
         response: { 201: Envelope(SignedIn(User), 'Registered.') },
       },
@@ -82,14 +90,14 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         tags: ['Authentication'],
         operationId: 'refreshTokens',
         summary: 'Exchange a refresh token for new tokens',
-        description: 'A refresh token works once; using one again ends the session.',
+        description: 'A refresh token works once. Using it again ends the session.',
         body: RefreshBody,
         response: { 200: Envelope(SignedIn(User), 'Tokens renewed.') },
       },
     },
     async (request) => {
       const from = { log: request.log, requestId: request.id };
-      const signedIn = await commands.refresh(context, parts, request.body.refreshToken, from);
+      const signedIn = await refreshSession(context, parts, request.body.refreshToken, from);
       return ok(toSignedIn(signedIn), 'Tokens renewed.');
     },
   );
@@ -107,7 +115,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     },
     async (request) => {
       const sessionId = await sessions.sessionIdOf(request);
-      await commands.endSession(context, userOf(request), sessionId);
+      await endSession(context, userOf(request), sessionId);
       sessions.forget(sessionId);
       return ok({}, 'Signed out.');
     },
@@ -135,7 +143,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         tags: ['Authentication'],
         operationId: 'changePassword',
         summary: 'Change your own password',
-        description: 'Ends all other sessions of the user. A wrong current password is AUTH_FAILED.',
+        description: 'Ends all other sessions of the user. A wrong current password answers AUTH_FAILED.',
         body: PasswordBody,
         response: { 200: Envelope(Nothing, 'Password changed.') },
       },
@@ -147,7 +155,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     },
   );
 
-  // The router prefers the addresses above to a parameter. A HEAD would begin or use up a sign-in, too.
+  // The router prefers the fixed paths above to a parameter. No HEAD: it would start or use up a sign-in.
   api.get(
     '/auth/:provider',
     {
@@ -158,25 +166,25 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         operationId: 'startProviderSignIn',
         summary: 'Sign in through an identity provider',
         description:
-          'Sends the browser to the provider (OpenID Connect), which sends it back to ' +
-          '`/api/auth/{provider}/callback`. Providers come from the settings `OAUTH_<NAME>_…`.',
+          'Redirects the browser to the provider (OpenID Connect), which redirects it to ' +
+          '`/api/auth/{provider}/callback`. The settings `OAUTH_<NAME>_…` define the providers.',
         params: ProviderParams,
         querystring: SignInQuery,
-        response: { 302: Type.Null({ description: 'To the provider.' }) },
+        response: { 302: Type.Null({ description: 'Redirect to the provider.' }) },
       },
     },
     async (request, reply) => {
       const provider = getIdentityProvider(context, request.params.provider);
       const base = publicAddress(request, context);
       const redirectUri = `${base.href}/api/auth/${provider.name}/callback`;
-      const { location, browserSecret } = await startIdentitySignIn(
+      const { location, browserSecret } = await startProviderSignIn(
         context,
         parts,
         provider,
         redirectUri,
         request.query.invitation,
       );
-      setSignInCookie(reply, browserSecret, base.secure);
+      setSignInCookie(reply, browserSecret, SIGN_IN_SECONDS, base.isSecure);
       return reply.redirect(location.href);
     },
   );
@@ -191,8 +199,8 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         operationId: 'finishProviderSignIn',
         summary: 'Receive the answer of an identity provider',
         description:
-          'Answers as signing in with a password does. An identity that is new becomes a user where ' +
-          'registration is open, or by an invitation or the domain of its e-mail; an e-mail that another user has is DUPLICATE_ENTRY.',
+          'Answers as sign-in with a password does. A new identity becomes a user if registration is open, or by an ' +
+          'invitation or the domain of its e-mail. An e-mail that another user has answers DUPLICATE_ENTRY.',
         params: ProviderParams,
         querystring: CallbackQuery,
         response: { 200: Envelope(SignedIn(User), 'Signed in.') },
@@ -200,37 +208,42 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     },
     async (request, reply) => {
       const provider = getIdentityProvider(context, request.params.provider);
-      const { secure } = publicAddress(request, context);
+      const { isSecure } = publicAddress(request, context);
       const callback = {
         state: request.query.state,
-        browserSecret: browserSecretOf(request, secure),
+        browserSecret: parseCookie(request.headers.cookie ?? '')[cookieName(isSecure)],
         query: new URL(request.url, 'http://localhost').search,
       };
-      const signedIn = await finishIdentitySignIn(context, parts, provider, callback, request.id);
-      clearSignInCookie(reply, secure);
+      const signedIn = await finishProviderSignIn(context, parts, provider, callback, request.id);
+      setSignInCookie(reply, '', 0, isSecure);
       return ok(toSignedIn(signedIn), 'Signed in.');
     },
   );
 }
 
-/** Where browsers reach this service; without the setting, which production demands, where this one did. */
-function publicAddress(request: FastifyRequest, { config }: Context): { href: string; secure: boolean } {
+/** The address at which browsers reach this service. Production requires PUBLIC_URL; elsewhere the request shows it. */
+function publicAddress(request: FastifyRequest, { config }: Context): { href: string; isSecure: boolean } {
   const href = config.publicUrl ?? `${request.protocol}://${request.host}`;
-  if (!URL.canParse(href)) throw invalidField('Host', 'must be the name of this service');
-  return { href, secure: href.startsWith('https:') };
+  if (!URL.canParse(href)) throw invalidField('Host', 'must be the host name of this service');
+  return { href, isSecure: href.startsWith('https:') };
+}
+
+/**
+ * Binds a sign-in through a provider to the browser that started it, so that nobody can be made to finish another
+ * person's sign-in. Lax, because the provider redirects from another site.
+ */
+function setSignInCookie(reply: FastifyReply, value: string, maxAge: number, isSecure: boolean): void {
+  const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure, maxAge } as const;
+  reply.header('set-cookie', stringifySetCookie(cookieName(isSecure), value, attributes));
+}
+
+/** Browsers accept the prefix over TLS only and for one host, so a neighbouring host cannot set the cookie. */
+function cookieName(isSecure: boolean): string {
+  return isSecure ? '__Host-ams_sign_in' : 'ams_sign_in';
 }
 
 function userOf(request: FastifyRequest): Actor & { userId: number } {
   const { userId, ...actor } = actorOf(request);
-  if (userId === null) throw new Error('A signed-in actor is a user.');
+  if (userId === null) throw new Error('A signed-in actor has a user id.');
   return { ...actor, userId };
-}
-
-function toSignedIn({
-  accessToken,
-  refreshToken,
-  expiresIn,
-  user,
-}: Awaited<ReturnType<typeof commands.login>>) {
-  return { accessToken, refreshToken, tokenType: 'Bearer' as const, expiresIn, user: toUser(user) };
 }

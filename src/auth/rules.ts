@@ -1,7 +1,7 @@
 import { emailDomainKey, isEmail } from '../core/values/email.ts';
 import { isVisibleText } from '../core/values/text.ts';
 
-/** What a provider tells of a person, as far as a user needs it. */
+/** A person as the identity provider describes them. */
 interface Profile {
   email: string;
   firstName: string;
@@ -11,15 +11,17 @@ interface Profile {
 const MAX_SUBJECT_LENGTH = 255;
 const MAX_NAME_LENGTH = 100;
 
-/** Claims of OpenID Connect (Core 1.0, section 5.1); their values are the provider's, so anything. */
+/** Claims of OpenID Connect (Core 1.0, section 5.1). A provider may send any value. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 /**
- * What is wrong with a verified ID token beyond what the library checks; undefined for a sound one.
+ * Checks an ID token beyond what the library verifies.
  *
- * The subject is half of an identity, so an empty one, or one that UTF-8 cannot hold, would make two people one user
- * (OpenID Connect Core 1.0, section 2). A token that another client asked for names that client as the authorized party;
- * the library compares it only where there are several audiences.
+ * The subject is part of the identity's key: two people with an empty subject, or with one that UTF-8 cannot encode,
+ * would share a user (OpenID Connect Core 1.0, section 2). The authorized party (azp) is the client that requested the
+ * token; the library compares it only if there are several audiences.
+ *
+ * @returns the problem, or undefined.
  */
 export function identityProblem({ sub, azp }: Claims, clientId: string): string | undefined {
   if (typeof sub !== 'string' || !isVisibleText(sub) || sub.length > MAX_SUBJECT_LENGTH) {
@@ -30,17 +32,17 @@ export function identityProblem({ sub, azp }: Claims, clientId: string): string 
 }
 
 /**
- * The person behind the claims of an ID token or of the user-info endpoint. A missing first name is taken
+ * Reads a person from the claims of an ID token or of the user-info endpoint. A missing first name is taken
  * from the e-mail; a missing last name stays empty.
  *
- * @returns undefined when there is no usable e-mail, or the provider says that it is not verified.
+ * @returns undefined when there is no usable e-mail, or `email_verified` says no.
  */
 export function profileOf(claims: Claims): Profile | undefined {
   const email = emailOf(claims);
   return email === undefined || isUnverified(claims.email_verified) ? undefined : profileWith(email, claims);
 }
 
-/** As profileOf, with an e-mail that does not come from the claims. */
+/** As profileOf, with an e-mail from another source. */
 export function profileWith(email: string, claims: Claims): Profile {
   const [first = '', ...rest] = nameOf(claims.name).split(' ');
   return {
@@ -61,12 +63,12 @@ function emailOf({ email }: Claims): string | undefined {
   return typeof email === 'string' && isEmail(email) ? email : undefined;
 }
 
-/** Some providers write the flag as text. No word on it is not a no. */
+/** Some providers send the flag as text. A missing flag does not mean unverified. */
 function isUnverified(flag: unknown): boolean {
   return flag !== undefined && flag !== null && flag !== true && flag !== 'true';
 }
 
-/** One line of visible, storable characters; empty for anything else. */
+/** Returns one line of visible characters that the database can store, or an empty text. */
 function nameOf(claim: unknown): string {
   if (typeof claim !== 'string') return '';
   const line = claim

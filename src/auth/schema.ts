@@ -4,7 +4,7 @@ import { Email, NewPassword, Text } from '../core/http/fields.ts';
 
 export const LoginBody = Type.Object(
   {
-    // Only bounded here: a wrong password is a wrong password, however short.
+    // Only bounded here, so that a value of any form gets the answer for a wrong password.
     email: Type.String({ maxLength: 254 }),
     password: Type.String({ maxLength: 1_000 }),
   },
@@ -20,7 +20,7 @@ export const RegisterBody = Type.Object(
     invitation: Type.Optional(
       Type.String({
         maxLength: 200,
-        description: 'The token of an invitation to this e-mail; works where registration is closed, too.',
+        description: 'The token of an invitation to this e-mail. It also works when registration is closed.',
       }),
     ),
   },
@@ -40,7 +40,7 @@ export type Registration = Static<typeof RegisterBody>;
 
 export const RefreshBody = Type.Object(
   { refreshToken: Type.String({ minLength: 1, maxLength: 200 }) },
-  { title: 'Refresh', examples: [{ refreshToken: 'the refreshToken of the last answer' }] },
+  { title: 'Refresh', examples: [{ refreshToken: 'the newest refreshToken' }] },
 );
 
 export const PasswordBody = Type.Object(
@@ -58,7 +58,7 @@ export const ProviderParams = Type.Object({
   provider: Type.String({
     minLength: 1,
     maxLength: 100,
-    description: 'Name of an identity provider.',
+    description: 'The name of an identity provider.',
     examples: ['google'],
   }),
 });
@@ -67,12 +67,13 @@ export const SignInQuery = Type.Object({
   invitation: Type.Optional(
     Type.String({
       maxLength: 200,
-      description: 'The token of an invitation, which signing in accepts; see `POST /api/users/invitations`.',
+      description:
+        'The token of an invitation, which the sign-in accepts. See `POST /api/users/invitations`.',
     }),
   ),
 });
 
-/** Providers add parameters of their own (session_state, scope, authuser, …), so others pass. */
+/** Providers add further parameters (session_state, scope, authuser, …). */
 export const CallbackQuery = Type.Object(
   {
     state: Type.Optional(Type.String({ maxLength: 200 })),
@@ -83,7 +84,7 @@ export const CallbackQuery = Type.Object(
   { additionalProperties: true },
 );
 
-/** The answer to every way of signing in. */
+/** The answer to every sign-in. */
 export function SignedIn<U extends TSchema>(user: U) {
   const tokens = {
     accessToken: 'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature',

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Db, deleteInBatches, lookUp, type Tx } from '../core/database/db.ts';
 import type { UserRow } from '../users/store.ts';
 
-/** Lets one registration at a time look whether it is the first: a table that is empty has no row to lock. */
+/** Serializes registrations, so that only one user becomes the first. An empty table has no row to lock. */
 export async function lockRegistration(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('ams: first user'))`.execute(tx);
 }
@@ -22,9 +22,12 @@ export async function insertSession(
     .execute();
 }
 
-/** The user of a session that still lives; undefined when it was ended, has expired, or the user is disabled. */
-export async function findLivingSession(db: Db, sessionId: string, userId: number, now: Date) {
-  const [user] = await lookUp<Pick<UserRow, 'id' | 'email' | 'role' | 'employee_id'>>(
+/** The user of a session, as far as requests need it. */
+export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'employee_id'>;
+
+/** Finds the user of a session that has not ended or expired. A disabled user has no live session. */
+export async function findLiveSession(db: Db, sessionId: string, userId: number, now: Date) {
+  const [user] = await lookUp<SessionUser>(
     db,
     `select u.id, u.email, u.role, u.employee_id
     from sessions s join users u on u.id = s.user_id
@@ -35,7 +38,7 @@ export async function findLivingSession(db: Db, sessionId: string, userId: numbe
   return user;
 }
 
-/** False when the session was ended before. */
+/** @returns false when the session had already ended. */
 export async function revokeSession(tx: Tx, sessionId: string): Promise<boolean> {
   const result = await tx
     .updateTable('sessions')
@@ -61,7 +64,7 @@ export async function insertRefreshToken(
     .execute();
 }
 
-/** The token's row, locked, so that two uses of it at once are one after the other. */
+/** Locks the token, so that concurrent uses of it run one after the other. */
 export function lockRefreshToken(tx: Tx, hash: Buffer) {
   return tx
     .selectFrom('refresh_tokens as t')
@@ -87,7 +90,7 @@ export async function markRefreshTokenUsed(tx: Tx, hash: Buffer): Promise<void> 
     .execute();
 }
 
-/** Deletes refresh tokens that expired before a moment, also of sessions that live on; the number of them. */
+/** Deletes expired refresh tokens, also of live sessions, and returns their number. */
 export function deleteExpiredRefreshTokens(db: Db, before: Date, signal: AbortSignal): Promise<number> {
   return deleteInBatches(db, signal, {
     table: 'refresh_tokens',
@@ -96,8 +99,8 @@ export function deleteExpiredRefreshTokens(db: Db, before: Date, signal: AbortSi
 }
 
 /**
- * Deletes sessions that expired before a moment; the number of them. One whose tokens are not deleted yet waits
- * for that, because years of tokens would go with it in one statement.
+ * Deletes expired sessions and returns their number. Sessions that still have tokens stay, because one statement
+ * would delete all their tokens with them.
  */
 export function deleteExpiredSessions(db: Db, before: Date, signal: AbortSignal): Promise<number> {
   return deleteInBatches(db, signal, {
@@ -107,7 +110,7 @@ export function deleteExpiredSessions(db: Db, before: Date, signal: AbortSignal)
   });
 }
 
-/** A session lives as long as its newest refresh token. */
+/** A session expires with its newest refresh token. */
 export async function extendSession(tx: Tx, sessionId: string, expiresAt: Date): Promise<void> {
   await tx.updateTable('sessions').set({ expires_at: expiresAt }).where('id', '=', sessionId).execute();
 }
@@ -139,7 +142,7 @@ export async function insertSignInState(db: Db, state: SignInState): Promise<voi
     .execute();
 }
 
-/** Takes the state out of the database, so that of two uses only one finds it. */
+/** Deletes and returns the state, so that only one of two concurrent uses finds it. */
 export function takeSignInState(
   db: Db,
   { stateHash, browserHash, provider }: Pick<SignInState, 'stateHash' | 'browserHash' | 'provider'>,

@@ -2,19 +2,20 @@ import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction, type Tx } from '../core/database/db.ts';
 import type { InvitationPurpose, UserRole } from '../core/database/tables.ts';
-import { duplicate, illegalMove, invalidField, notFound } from '../core/http/errors.ts';
+import { duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import { newToken } from '../core/values/secret.ts';
-import { expiryOf, type NewIdentityInvitation, type NewInvitation } from './invitation-schema.ts';
+import { checkInvitationMove, expiryOf } from './invitation-rules.ts';
+import type { NewIdentityInvitation, NewInvitation } from './invitation-schema.ts';
 import * as store from './invitation-store.ts';
 import { findUser, findUserByEmail } from './store.ts';
 
 /**
- * Invites a person who is not a user yet. Inviting an address again replaces its open invitation.
+ * Invites a person who is not a user yet. A new invitation to the same e-mail replaces the open one.
  *
  * @returns the invitation with its token, which is not shown again.
  * @throws AppError DUPLICATE_ENTRY when a user has the e-mail, NOT_FOUND for an unknown employee.
  */
-export async function inviteNewcomer(context: Context, actor: Actor, body: NewInvitation) {
+export async function invitePerson(context: Context, actor: Actor, body: NewInvitation) {
   return inTransaction(context.db, async (tx) => {
     const { email, role, employeeId = null } = body;
     const existing = await findUserByEmail(tx, email);
@@ -24,12 +25,12 @@ export async function inviteNewcomer(context: Context, actor: Actor, body: NewIn
 }
 
 /**
- * Invites a user to sign in through an identity provider from now on.
+ * Invites a user to link an identity of a provider, for future sign-ins.
  *
- * @returns as inviteNewcomer.
+ * @returns as invitePerson.
  * @throws AppError NOT_FOUND for an unknown user, VALIDATION_ERROR for a disabled one.
  */
-export async function inviteToLink(
+export async function inviteUser(
   context: Context,
   actor: Actor,
   userId: number,
@@ -38,19 +39,19 @@ export async function inviteToLink(
   return inTransaction(context.db, async (tx) => {
     const user = await findUser(tx, userId);
     if (!user) throw notFound('user', userId);
-    if (!user.active) throw invalidField('id', 'is a user who is disabled; set active to true first');
+    if (!user.active) throw invalidField('id', 'is a disabled user; set active to true first');
     const { email } = user;
     return issue(tx, actor, { purpose: 'link_identity', email, role: null, employeeId: null, userId }, body);
   });
 }
 
-/** Ends an open or expired invitation. Revoking it again changes nothing. */
+/** Revoking a revoked invitation changes nothing. */
 export async function revokeInvitation(context: Context, actor: Actor, id: number) {
   return inTransaction(context.db, async (tx) => {
     const invitation = await store.lockInvitation(tx, id);
     if (!invitation) throw notFound('invitation', id);
-    if (invitation.accepted_at) throw illegalMove('An invitation', 'accepted', 'revoked', []);
-    if (!invitation.revoked_at) {
+    if (invitation.status !== 'revoked') {
+      checkInvitationMove(invitation.status, 'revoked');
       await store.setRevoked(tx, id, new Date());
       await auditRevocation(tx, actor, id);
     }
@@ -69,7 +70,7 @@ interface Invitee {
 async function issue(tx: Tx, actor: Actor, invitee: Invitee, body: NewIdentityInvitation) {
   await store.lockInvitations(tx, invitee.email);
   const now = new Date();
-  const replaced = await store.revokeOpenInvitation(tx, invitee, now);
+  const replaced = await store.revokeReplacedInvitation(tx, invitee, now);
   if (replaced !== undefined) await auditRevocation(tx, actor, replaced);
   const { token, hash: tokenHash } = newToken();
   const expiresAt = expiryOf(body, now);
@@ -92,7 +93,7 @@ async function auditRevocation(tx: Tx, actor: Actor, id: number): Promise<void> 
   await audit(tx, actor, { action: 'invitation.revoke', resource: 'invitation', resourceId: id, after });
 }
 
-/** Uses an invitation up, in the transaction that does what it is for. */
+/** Marks an invitation as accepted, in the transaction that creates or links its user. */
 export async function acceptInvitation(tx: Tx, actor: Actor, id: number, userId: number): Promise<void> {
   await store.setAccepted(tx, id, userId, new Date());
   const after = { status: 'accepted', userId };

@@ -5,17 +5,14 @@ import { Email, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 import { column, defineList } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
 import { USER_ROLES } from '../rights.ts';
-
-const DEFAULT_DAYS = 7;
-const MOST_DAYS = 30;
+import { DEFAULT_DAYS, INVITATION_STATUSES, type InvitationStatus, MAX_DAYS } from './invitation-rules.ts';
 
 const PURPOSES = ['sign_up', 'link_identity'] as const satisfies InvitationPurpose[];
-const STATUSES = ['pending', 'accepted', 'revoked', 'expired'] as const;
 
 const Role = Type.Enum([...USER_ROLES]);
 const expiry = {
   expiresInDays: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MOST_DAYS, description: `Default: ${DEFAULT_DAYS}.` }),
+    Type.Integer({ minimum: 1, maximum: MAX_DAYS, description: `Default: ${DEFAULT_DAYS}.` }),
   ),
 };
 
@@ -40,11 +37,11 @@ const invitationProperties = {
     description:
       'sign_up creates a user; link_identity lets an existing user sign in through an identity provider.',
   }),
-  email: Type.String({ description: 'Of the user.' }),
-  role: Nullable(Type.Enum([...USER_ROLES], { description: 'Of the user that sign_up makes.' })),
+  email: Type.String({ description: 'The e-mail of the invited person.' }),
+  role: Nullable(Type.Enum([...USER_ROLES], { description: 'The role of the user that sign_up creates.' })),
   employeeId: Nullable(Type.Integer()),
-  userId: Nullable(Type.Integer({ description: 'The user to link to, or who has signed up.' })),
-  status: Type.Enum([...STATUSES]),
+  userId: Nullable(Type.Integer({ description: 'The user to link, or the user who signed up.' })),
+  status: Type.Enum(INVITATION_STATUSES),
   expiresAt: Timestamp,
   acceptedAt: Nullable(Timestamp),
   revokedAt: Nullable(Timestamp),
@@ -74,7 +71,9 @@ export const Invitation = Type.Object(invitationProperties, { title: 'Invitation
 export const IssuedInvitation = Type.Object(
   {
     ...invitationProperties,
-    token: Type.String({ description: 'Works once. It is not shown again: only its hash is stored.' }),
+    token: Type.String({
+      description: 'Works once. It is shown only here, because only its hash is stored.',
+    }),
   },
   {
     title: 'IssuedInvitation',
@@ -82,8 +81,8 @@ export const IssuedInvitation = Type.Object(
   },
 );
 
-/** Real time, as for all of signing in. */
-export const STATUS_NOW = sql<(typeof STATUSES)[number]>`case
+/** Invitations expire by real time, as everything about sign-in does. */
+export const STATUS_NOW = sql<InvitationStatus>`case
   when i.accepted_at is not null then 'accepted'
   when i.revoked_at is not null then 'revoked'
   when i.expires_at <= now() then 'expired'
@@ -106,15 +105,10 @@ export const invitationList = defineList(
       nullable: true,
     },
     userId: { kind: 'id', column: column('i.user_id'), nullable: true },
-    status: { kind: 'enum', column: STATUS_NOW, values: STATUSES, sqlType: 'text' },
+    status: { kind: 'enum', column: STATUS_NOW, values: INVITATION_STATUSES, sqlType: 'text' },
     expiresAt: { kind: 'timestamp', column: column('i.expires_at') },
     createdAt: { kind: 'timestamp', column: column('i.created_at') },
     updatedAt: { kind: 'timestamp', column: column('i.updated_at') },
   },
   {},
 );
-
-/** When an invitation that is created now expires. */
-export function expiryOf({ expiresInDays = DEFAULT_DAYS }: NewIdentityInvitation, now: Date): Date {
-  return new Date(now.getTime() + expiresInDays * 86_400_000);
-}

@@ -5,6 +5,7 @@ import { notFound } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
+import type { InvitationStatus } from './invitation-rules.ts';
 import { STATUS_NOW } from './invitation-schema.ts';
 
 export type OpenInvitation = Pick<
@@ -23,7 +24,7 @@ interface NewInvitationRow {
   createdBy: number | null;
 }
 
-/** Serializes invitations of one address, so that each revokes the one before it. */
+/** Serializes invitations of one e-mail, so that each revokes the previous one. */
 export async function lockInvitations(tx: Tx, email: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext(${`ams: invitation ${emailKey(email)}`}))`.execute(tx);
 }
@@ -55,8 +56,8 @@ export async function insertInvitation(tx: Tx, invitation: NewInvitationRow, now
   return id;
 }
 
-/** Ends the open invitation of an address, also one that has expired; its id. */
-export async function revokeOpenInvitation(
+/** Revokes the pending or expired invitation of an e-mail and returns its id. */
+export async function revokeReplacedInvitation(
   tx: Tx,
   { email, purpose }: Pick<NewInvitationRow, 'email' | 'purpose'>,
   now: Date,
@@ -83,35 +84,33 @@ export async function setRevoked(tx: Tx, id: number, now: Date): Promise<void> {
 
 export function lockInvitation(tx: Tx, id: number) {
   return tx
-    .selectFrom('invitations')
-    .select(['id', 'accepted_at', 'revoked_at'])
+    .selectFrom('invitations as i')
+    .select(STATUS_NOW.as('status'))
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst();
 }
 
-/** The invitation of a token, if it may still be accepted. */
 export function findOpenInvitation(
   db: Db,
-  key: { tokenHash: Buffer } | { id: number },
+  tokenHash: Buffer,
   now: Date,
 ): Promise<OpenInvitation | undefined> {
-  return openInvitation(db, key, now).executeTakeFirst();
+  return openInvitations(db, now).where('token_hash', '=', tokenHash).executeTakeFirst();
 }
 
-/** The same, locked: of two concurrent acceptances only one finds it. */
+/** Only one of two concurrent acceptances finds the invitation. */
 export function lockOpenInvitation(tx: Tx, id: number, now: Date): Promise<OpenInvitation | undefined> {
-  return openInvitation(tx, { id }, now).forUpdate().executeTakeFirst();
+  return openInvitations(tx, now).where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
-function openInvitation(db: Db, key: { tokenHash: Buffer } | { id: number }, now: Date) {
-  const open = db
+function openInvitations(db: Db, now: Date) {
+  return db
     .selectFrom('invitations')
     .select(['id', 'purpose', 'email', 'email_key', 'role', 'employee_id', 'user_id'])
     .where('accepted_at', 'is', null)
     .where('revoked_at', 'is', null)
     .where(sql<boolean>`expires_at > ${now}`);
-  return 'id' in key ? open.where('id', '=', key.id) : open.where('token_hash', '=', key.tokenHash);
 }
 
 export async function setAccepted(tx: Tx, id: number, userId: number, now: Date): Promise<void> {
@@ -122,42 +121,36 @@ export async function setAccepted(tx: Tx, id: number, userId: number, now: Date)
     .execute();
 }
 
-type InvitationRow = Omit<Selectable<Invitations>, 'token_hash' | 'email_key'> & {
-  status: 'pending' | 'accepted' | 'revoked' | 'expired';
-};
+interface InvitationRow {
+  id: number;
+  purpose: InvitationPurpose;
+  email: string;
+  role: UserRole | null;
+  employeeId: number | null;
+  userId: number | null;
+  status: InvitationStatus;
+  expiresAt: string;
+  acceptedAt: string | null;
+  revokedAt: string | null;
+  createdBy: number | null;
+  createdAt: string;
+  updatedAt: string;
+}
 
 const SELECT = sql<InvitationRow>`
-  select i.id, i.purpose, i.email, i.role, i.employee_id, i.user_id, i.expires_at, i.accepted_at, i.revoked_at,
-    i.created_by, i.created_at, i.updated_at, ${STATUS_NOW} as status
+  select i.id, i.purpose, i.email, i.role, i.employee_id as "employeeId", i.user_id as "userId",
+    ${STATUS_NOW} as status, i.expires_at as "expiresAt", i.accepted_at as "acceptedAt", i.revoked_at as "revokedAt",
+    i.created_by as "createdBy", i.created_at as "createdAt", i.updated_at as "updatedAt"
   from invitations i`;
 
-export async function listInvitations(db: Db, plan: ListPlan) {
-  const page = await fetchPage<InvitationRow>(db, plan, { select: SELECT, from: sql`from invitations i` });
-  return { ...page, rows: page.rows.map(toInvitation) };
+export function listInvitations(db: Db, plan: ListPlan) {
+  return fetchPage(db, plan, { select: SELECT, from: sql`from invitations i` });
 }
 
 /** @throws AppError NOT_FOUND */
-export async function getInvitation(db: Db, id: number) {
+export async function getInvitation(db: Db, id: number): Promise<InvitationRow> {
   const { rows } = await sql<InvitationRow>`${SELECT} where i.id = ${id}`.execute(db);
   const [row] = rows;
   if (!row) throw notFound('invitation', id);
-  return toInvitation(row);
-}
-
-function toInvitation(row: InvitationRow) {
-  return {
-    id: row.id,
-    purpose: row.purpose,
-    email: row.email,
-    role: row.role,
-    employeeId: row.employee_id,
-    userId: row.user_id,
-    status: row.status,
-    expiresAt: row.expires_at,
-    acceptedAt: row.accepted_at,
-    revokedAt: row.revoked_at,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
+  return row;
 }

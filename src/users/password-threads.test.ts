@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-const UNCOUNTED = { check: async () => {}, failed: async () => {} };
+const UNLIMITED = { check: async () => {}, countWrongGuess: async () => {} };
 
 const running = { now: 0, most: 0, hashes: 0, verifications: 0 };
 
@@ -31,22 +31,22 @@ beforeEach(() => {
 });
 
 describe('hashing passwords', () => {
-  it('takes two threads at most, however many ask', async () => {
+  it('uses at most two threads', async () => {
     const { hashPassword, passwordMatches } = await import('./passwords.ts');
-    await passwordMatches(null, 'x', UNCOUNTED); // makes the hash of nobody, once
+    await passwordMatches(null, 'x', UNLIMITED); // Creates the decoy hash.
     await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
-        n % 2 ? hashPassword(`password ${n}`) : passwordMatches(n % 4 ? 'hash of x' : null, 'x', UNCOUNTED),
+        n % 2 ? hashPassword(`password ${n}`) : passwordMatches(n % 4 ? 'hash of x' : null, 'x', UNLIMITED),
       ),
     );
     expect(running.most).toBe(2);
   });
 
   it.each(['hash of x', null])(
-    'costs the same for the first who signs in, whoever it is: %s',
+    'costs the same for the first sign-in, with the stored hash %s',
     async (stored) => {
       const { passwordMatches } = await import('./passwords.ts');
-      expect(await passwordMatches(stored, 'x', UNCOUNTED)).toBe(stored !== null);
+      expect(await passwordMatches(stored, 'x', UNLIMITED)).toBe(stored !== null);
       expect(running).toMatchObject({ hashes: 1, verifications: 1 });
     },
   );

@@ -4,50 +4,49 @@ import { unavailable } from '../core/http/errors.ts';
 
 /** OWASP's second recommended setting for Argon2id: 19 MiB, two passes, one lane. */
 const COST = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 };
-/** Hashing runs on libuv's four threads; two of them stay free for everything else. */
+/** Hashing runs on libuv's four threads. Two of them stay free for other work. */
 const twoAtATime = pLimit(2);
-/** About a second of work: who would wait longer had better come again. */
-const MOST_WAITING = 100;
+/** About one second of work. */
+const MAX_WAITING = 100;
 
-/** @throws AppError 503 while too many hashes wait for their turn. */
+/** @throws AppError 503 while too many hashes wait. */
 export async function hashPassword(password: string): Promise<string> {
-  return inTurn(() => hash(password, COST));
+  return queued(() => hash(password, COST));
 }
 
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (twoAtATime.pendingCount >= MOST_WAITING) {
-    throw unavailable(new Error(`${MOST_WAITING} password hashes wait already`));
+async function queued<T>(work: () => Promise<T>): Promise<T> {
+  if (twoAtATime.pendingCount >= MAX_WAITING) {
+    throw unavailable(new Error(`${MAX_WAITING} password hashes are waiting`));
   }
   return twoAtATime(work);
 }
 
-/** A hash that no password has: an unknown user costs the same time as a wrong password. */
-let nobodysHash: Promise<string> | undefined;
+/** Matches no password, so that an unknown user takes the same time as a wrong password. */
+let decoyHash: Promise<string> | undefined;
 
-/** Counts guesses: both are asked while it is the turn of the guess, so that those who wait hear of it in time. */
-export interface Guessing {
-  /** May refuse to look at the guess. */
+/** Limits wrong guesses. Both functions run when the guess leaves the queue, because a burst of guesses waits there. */
+export interface GuessLimit {
+  /** @throws when the limit is reached. */
   check(): Promise<void>;
-  failed(): Promise<unknown>;
+  countWrongGuess(): Promise<unknown>;
 }
 
 /**
- * @param storedHash null for an unknown user, or for one who has no password: false, after the same time.
- * @throws AppError 503 while too many hashes wait for their turn
+ * @param storedHash null for an unknown user, or a user without a password: false after the same time.
+ * @throws AppError 503 while too many hashes wait.
  */
 export async function passwordMatches(
   storedHash: string | null,
   password: string,
-  guessing: Guessing,
+  limit: GuessLimit,
 ): Promise<boolean> {
-  nobodysHash ??= hash(crypto.randomUUID(), COST); // once, and in no queue that could refuse it
-  // Awaited for all: were it for the unknown alone, the first of them would show by the time taken.
-  const nobodys = await nobodysHash;
-  const target = storedHash ?? nobodys;
-  return inTurn(async () => {
-    await guessing.check();
-    const matches = (await verify(target, password)) && storedHash !== null;
-    if (!matches) await guessing.failed();
+  decoyHash ??= hash(crypto.randomUUID(), COST); // Not queued: a full queue must not refuse it.
+  // Also awaited for known users: otherwise the first request would show by its time whether the user exists.
+  const decoy = await decoyHash;
+  return queued(async () => {
+    await limit.check();
+    const matches = (await verify(storedHash ?? decoy, password)) && storedHash !== null;
+    if (!matches) await limit.countWrongGuess();
     return matches;
   });
 }

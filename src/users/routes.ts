@@ -6,7 +6,7 @@ import { notFound } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { changeUser, createUser } from './commands.ts';
-import { inviteNewcomer, inviteToLink, revokeInvitation } from './invitation-commands.ts';
+import { invitePerson, inviteUser, revokeInvitation } from './invitation-commands.ts';
 import {
   Invitation,
   IssuedInvitation,
@@ -16,7 +16,8 @@ import {
 } from './invitation-schema.ts';
 import { getInvitation, listInvitations } from './invitation-store.ts';
 import { NewUserBody, User, UserChanges, userList } from './schema.ts';
-import { findUser, listUsers, toUser } from './store.ts';
+import { findUser, listUsers } from './store.ts';
+import { toUser } from './view.ts';
 
 export function userRoutes(api: Api, context: Context): void {
   api.get(
@@ -31,8 +32,10 @@ export function userRoutes(api: Api, context: Context): void {
         response: { 200: ListEnvelope(User, 'Users found.') },
       },
     },
-    async (request) =>
-      okList(await listUsers(context.db, userList.read(request.query, context)), 'Users found.'),
+    async (request) => {
+      const page = await listUsers(context.db, userList.read(request.query, context));
+      return okList({ ...page, rows: page.rows.map(toUser) }, 'Users found.');
+    },
   );
 
   api.post(
@@ -51,7 +54,7 @@ export function userRoutes(api: Api, context: Context): void {
       repeatable(context, request, reply, async (once) => {
         const user = await createUser(once, actorOf(request), request.body);
         reply.status(201);
-        return ok(user, 'User created.');
+        return ok(toUser(user), 'User created.');
       }),
   );
 
@@ -83,15 +86,17 @@ export function userRoutes(api: Api, context: Context): void {
         operationId: 'updateUser',
         summary: 'Change a user',
         description:
-          'A new password and `active: false` end all sessions of the user, a new role holds in them, within ' +
-          '5 seconds. The last active admin can be neither disabled nor given another role.',
+          'A new password and `active: false` end all sessions of the user within 5 seconds. A new role takes effect ' +
+          'in them within the same time. The last active admin can neither be disabled nor get another role.',
         params: IdParams,
         body: UserChanges,
         response: { 200: Envelope(User, 'User changed.') },
       },
     },
-    async (request) =>
-      ok(await changeUser(context, actorOf(request), request.params.id, request.body), 'User changed.'),
+    async (request) => {
+      const user = await changeUser(context, actorOf(request), request.params.id, request.body);
+      return ok(toUser(user), 'User changed.');
+    },
   );
 
   api.get(
@@ -113,7 +118,7 @@ export function userRoutes(api: Api, context: Context): void {
       ),
   );
 
-  // No Idempotency-Key: the stored answer would hold the token, and a repeat only replaces the invitation.
+  // No Idempotency-Key: the stored answer would contain the token, and a repeat only replaces the invitation.
   api.post(
     '/users/invitations',
     {
@@ -123,14 +128,14 @@ export function userRoutes(api: Api, context: Context): void {
         operationId: 'invitePerson',
         summary: 'Invite a person to sign up',
         description:
-          'Pass the `token` on: it works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at ' +
-          '`/api/auth/{provider}?invitation=…`, also where registration is closed. Inviting an e-mail again replaces its open invitation.',
+          'Send the `token` to the person. It works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at ' +
+          '`/api/auth/{provider}?invitation=…`, also when registration is closed. A new invitation to the same e-mail replaces the open one.',
         body: NewInvitation,
         response: { 201: Envelope(IssuedInvitation, 'Invitation created.') },
       },
     },
     async (request, reply) => {
-      const invitation = await inviteNewcomer(context, actorOf(request), request.body);
+      const invitation = await invitePerson(context, actorOf(request), request.body);
       return reply.status(201).send(ok(invitation, 'Invitation created.'));
     },
   );
@@ -177,15 +182,15 @@ export function userRoutes(api: Api, context: Context): void {
         operationId: 'inviteUser',
         summary: 'Invite a user to link an identity',
         description:
-          'Pass the `token` on: the user opens `/api/auth/{provider}?invitation=…` in a browser once, and signs in through ' +
-          'that provider from then on. Their password stays.',
+          'Send the `token` to the user, who opens `/api/auth/{provider}?invitation=…` in a browser once. Future sign-ins through ' +
+          'that provider need no invitation. The password stays valid.',
         params: IdParams,
         body: NewIdentityInvitation,
         response: { 201: Envelope(IssuedInvitation, 'Invitation created.') },
       },
     },
     async (request, reply) => {
-      const invitation = await inviteToLink(context, actorOf(request), request.params.id, request.body);
+      const invitation = await inviteUser(context, actorOf(request), request.params.id, request.body);
       return reply.status(201).send(ok(invitation, 'Invitation created.'));
     },
   );

@@ -47,7 +47,7 @@ export const User = Type.Object(
     id: Id,
     email: Type.String(),
     firstName: Type.String(),
-    lastName: Type.String({ description: 'May be empty where an identity provider knew none.' }),
+    lastName: Type.String({ description: 'Empty when an identity provider sent none.' }),
     role: Role,
     active: Type.Boolean(),
     employeeId: Nullable(Type.Integer()),

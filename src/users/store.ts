@@ -12,13 +12,13 @@ export interface NewUser {
   email: string;
   firstName: string;
   lastName: string;
-  /** null: signs in through an identity provider only. */
+  /** null: the user signs in only through an identity provider. */
   passwordHash: string | null;
   role: UserRole;
   employeeId?: number | null;
 }
 
-/** The fields that an admin may change; those not there stay as they are. */
+/** Fields that an admin may change. Missing ones keep their value. */
 interface UserFields {
   firstName?: string | undefined;
   lastName?: string | undefined;
@@ -69,15 +69,14 @@ export function updateUser(tx: Tx, id: number, fields: UserFields): Promise<User
     });
 }
 
-export async function listUsers(db: Db, plan: ListPlan) {
-  const page = await fetchPage<UserRow>(db, plan, {
+export function listUsers(db: Db, plan: ListPlan) {
+  return fetchPage<Omit<UserRow, 'password_hash' | 'email_key'>>(db, plan, {
     select: sql`
       select u.id, u.email, u.first_name, u.last_name, u.role, u.active, u.employee_id, u.created_at,
         u.updated_at
       from users u`,
     from: sql`from users u`,
   });
-  return { ...page, rows: page.rows.map(toUser) };
 }
 
 export function findUser(db: Db, id: number): Promise<UserRow | undefined> {
@@ -85,12 +84,12 @@ export function findUser(db: Db, id: number): Promise<UserRow | undefined> {
 }
 
 export function findUserByEmail(db: Db, email: string): Promise<UserRow | undefined> {
-  // PostgreSQL stores no NUL: nobody can have such an address.
+  // PostgreSQL cannot store NUL in a text.
   if (email.includes('\0')) return Promise.resolve(undefined);
   return db.selectFrom('users').selectAll().where('email_key', '=', emailKey(email)).executeTakeFirst();
 }
 
-/** The statement that finds the user who has an e-mail address, however it is spelt. */
+/** A query for the user who has the e-mail in any spelling. */
 export function userWithEmail(email: string) {
   return sql<{ id: number }>`select id from users where email_key = ${emailKey(email)}`;
 }
@@ -103,7 +102,7 @@ export function lockUser(tx: Tx, id: number): Promise<UserRow | undefined> {
   return tx.selectFrom('users').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
-/** The user as committed, who stays so until the transaction ends. */
+/** Locks the user against changes until the transaction ends. */
 export function holdUser(tx: Tx, id: number): Promise<UserRow> {
   return tx.selectFrom('users').selectAll().where('id', '=', id).forShare().executeTakeFirstOrThrow();
 }
@@ -113,7 +112,7 @@ export async function hasUsers(db: Db): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Lets one change at a time look whether an admin is left: each would see the other's admin still there. */
+/** Serializes changes that may remove an admin: each of two concurrent ones would see the other's admin. */
 export async function lockAdmins(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('ams: last admin'))`.execute(tx);
 }
@@ -130,7 +129,7 @@ export async function hasOtherActiveAdmin(tx: Tx, id: number): Promise<boolean> 
   return row !== undefined;
 }
 
-/** Ends all sessions of a user, or all but one. */
+/** @param keep a session that does not end. */
 export async function revokeSessionsOf(tx: Tx, userId: number, keep?: string): Promise<void> {
   let update = tx
     .updateTable('sessions')
@@ -139,21 +138,6 @@ export async function revokeSessionsOf(tx: Tx, userId: number, keep?: string): P
     .where('revoked_at', 'is', null);
   if (keep) update = update.where('id', '!=', keep);
   await update.execute();
-}
-
-/** The user as the API shows them: never the password's hash. */
-export function toUser(row: Omit<UserRow, 'password_hash' | 'email_key'>) {
-  return {
-    id: row.id,
-    email: row.email,
-    firstName: row.first_name,
-    lastName: row.last_name,
-    role: row.role,
-    active: row.active,
-    employeeId: row.employee_id,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }
 
 function translated(error: unknown, employeeId: number | null | undefined): unknown {

@@ -525,7 +525,7 @@ describe('what ends a session', () => {
     );
     await app.close();
     expect(refreshed.map(({ statusCode }) => statusCode).sort()).toEqual([200, 401, 401]);
-    const reason = 'a refresh token came twice';
+    const reason = 'a refresh token was used twice';
     expect(await sessionEnds(user.id)).toEqual([{ actor: 'system', userId: null, reason }]);
     const warnings = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes(reason));
     expect(warnings).toMatchObject([{ level: 40, userId: user.id, sessionId: expect.any(String) }]);

@@ -75,7 +75,7 @@ function expectRefused(
   expect(answer.body.error.message).toMatch(message);
 }
 
-const NOT_BEGUN = /did not begin in this browser/;
+const NOT_STARTED = /was not started in this browser/;
 const NOT_VERIFIED = /could not be verified/;
 
 describe('GET /auth/:provider', () => {
@@ -277,12 +277,12 @@ describe('GET /auth/:provider/callback', () => {
 
     it('without a state', async () => {
       callback.searchParams.delete('state');
-      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_STARTED);
     });
 
     it('with a wrong state', async () => {
       callback.searchParams.set('state', 'A'.repeat(43));
-      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_STARTED);
     });
 
     it('with two states', async () => {
@@ -294,7 +294,7 @@ describe('GET /auth/:provider/callback', () => {
       const cookie = new Map(browser.cookies);
       expect((await send()).status).toBe(200);
       for (const [name, value] of cookie) browser.cookies.set(name, value);
-      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_STARTED);
     });
 
     it('but one of two that come at once', async () => {
@@ -303,16 +303,16 @@ describe('GET /auth/:provider/callback', () => {
     });
 
     it('in a browser that began nothing, or something else, and leaves it to the one that began', async () => {
-      expectRefused(await send(createBrowser()), 401, 'AUTH_FAILED', NOT_BEGUN);
+      expectRefused(await send(createBrowser()), 401, 'AUTH_FAILED', NOT_STARTED);
       const other = createBrowser();
       await start(other);
-      expectRefused(await send(other), 401, 'AUTH_FAILED', NOT_BEGUN);
+      expectRefused(await send(other), 401, 'AUTH_FAILED', NOT_STARTED);
       expect((await send()).status).toBe(200);
     });
 
     it('at the address of another provider (mix-up)', async () => {
       callback.pathname = '/api/auth/forged/callback';
-      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_STARTED);
     });
 
     it('that names another issuer (mix-up)', async () => {
@@ -360,7 +360,7 @@ describe('GET /auth/:provider/callback', () => {
 
     it('after ten minutes', async () => {
       await service.context.db.updateTable('oauth_states').set({ expires_at: new Date() }).execute();
-      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_BEGUN);
+      expectRefused(await send(), 401, 'AUTH_FAILED', NOT_STARTED);
       await deleteExpiredSignInStates(service.context.db, new Date(), new AbortController().signal);
       const left = await service.context.db.selectFrom('oauth_states').selectAll().execute();
       expect(left).toEqual([]);
@@ -586,7 +586,7 @@ describe('behind TLS', () => {
     const response = await browser.send(`${started.service.origin}/api/auth/forged`);
     const [cookie = ''] = response.headers.getSetCookie();
     expect(cookie).toMatch(
-      /^__Host-ams_sign_in=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+      /^__Host-ams_sign_in=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
     );
     const { searchParams } = new URL(response.headers.get('location') ?? '');
     expect(searchParams.get('redirect_uri')).toBe('https://ams.example.com/api/auth/forged/callback');

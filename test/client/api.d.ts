@@ -77,7 +77,7 @@ export interface paths {
         put?: never;
         /**
          * Register a user and sign in
-         * @description The first user of a new service becomes its admin. An `invitation` decides the role, and is needed where registration is closed.
+         * @description The first user of a new service becomes its admin. An `invitation` sets the role. It is required when registration is closed.
          *
          *     Needs no token.
          */
@@ -119,7 +119,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange a refresh token for new tokens
-         * @description A refresh token works once; using one again ends the session.
+         * @description A refresh token works once. Using it again ends the session.
          *
          *     Needs no token.
          */
@@ -180,7 +180,7 @@ export interface paths {
         get?: never;
         /**
          * Change your own password
-         * @description Ends all other sessions of the user. A wrong current password is AUTH_FAILED.
+         * @description Ends all other sessions of the user. A wrong current password answers AUTH_FAILED.
          *
          *     Needs a token; any role.
          */
@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * Sign in through an identity provider
-         * @description Sends the browser to the provider (OpenID Connect), which sends it back to `/api/auth/{provider}/callback`. Providers come from the settings `OAUTH_<NAME>_…`.
+         * @description Redirects the browser to the provider (OpenID Connect), which redirects it to `/api/auth/{provider}/callback`. The settings `OAUTH_<NAME>_…` define the providers.
          *
          *     Needs no token.
          */
@@ -223,7 +223,7 @@ export interface paths {
         };
         /**
          * Receive the answer of an identity provider
-         * @description Answers as signing in with a password does. An identity that is new becomes a user where registration is open, or by an invitation or the domain of its e-mail; an e-mail that another user has is DUPLICATE_ENTRY.
+         * @description Answers as sign-in with a password does. A new identity becomes a user if registration is open, or by an invitation or the domain of its e-mail. An e-mail that another user has answers DUPLICATE_ENTRY.
          *
          *     Needs no token.
          */
@@ -274,7 +274,7 @@ export interface paths {
         get: operations["getUser"];
         /**
          * Change a user
-         * @description A new password and `active: false` end all sessions of the user, a new role holds in them, within 5 seconds. The last active admin can be neither disabled nor given another role.
+         * @description A new password and `active: false` end all sessions of the user within 5 seconds. A new role takes effect in them within the same time. The last active admin can neither be disabled nor get another role.
          *
          *     Needs the permission `users:administer`: admin.
          */
@@ -301,7 +301,7 @@ export interface paths {
         put?: never;
         /**
          * Invite a person to sign up
-         * @description Pass the `token` on: it works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at `/api/auth/{provider}?invitation=…`, also where registration is closed. Inviting an e-mail again replaces its open invitation.
+         * @description Send the `token` to the person. It works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at `/api/auth/{provider}?invitation=…`, also when registration is closed. A new invitation to the same e-mail replaces the open one.
          *
          *     Needs the permission `users:administer`: admin.
          */
@@ -363,7 +363,7 @@ export interface paths {
         put?: never;
         /**
          * Invite a user to link an identity
-         * @description Pass the `token` on: the user opens `/api/auth/{provider}?invitation=…` in a browser once, and signs in through that provider from then on. Their password stays.
+         * @description Send the `token` to the user, who opens `/api/auth/{provider}?invitation=…` in a browser once. Future sign-ins through that provider need no invitation. The password stays valid.
          *
          *     Needs the permission `users:administer`: admin.
          */
@@ -2633,7 +2633,7 @@ export interface components {
              * @enum {string}
              */
             purpose: "sign_up" | "link_identity";
-            /** @description Of the user. */
+            /** @description The e-mail of the invited person. */
             email: string;
             role: ("admin" | "manager" | "finance" | "agent" | "viewer") | null;
             employeeId: number | null;
@@ -2792,7 +2792,7 @@ export interface components {
              * @enum {string}
              */
             purpose: "sign_up" | "link_identity";
-            /** @description Of the user. */
+            /** @description The e-mail of the invited person. */
             email: string;
             role: ("admin" | "manager" | "finance" | "agent" | "viewer") | null;
             employeeId: number | null;
@@ -2808,7 +2808,7 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
-            /** @description Works once. It is not shown again: only its hash is stored. */
+            /** @description Works once. It is shown only here, because only its hash is stored. */
             token: string;
         };
         /**
@@ -4012,7 +4012,7 @@ export interface components {
             firstName: string;
             /** @description Must be text with at least one visible character and no control characters. */
             lastName: string;
-            /** @description The token of an invitation to this e-mail; works where registration is closed, too. */
+            /** @description The token of an invitation to this e-mail. It also works when registration is closed. */
             invitation?: string;
         };
         Resolution: {
@@ -4199,7 +4199,7 @@ export interface components {
             id: number;
             email: string;
             firstName: string;
-            /** @description May be empty where an identity provider knew none. */
+            /** @description Empty when an identity provider sent none. */
             lastName: string;
             /** @enum {string} */
             role: "admin" | "manager" | "finance" | "agent" | "viewer";
@@ -4683,7 +4683,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "refreshToken": "the refreshToken of the last answer"
+                 *       "refreshToken": "the newest refreshToken"
                  *     }
                  */
                 "application/json": components["schemas"]["Refresh"];
@@ -4894,7 +4894,7 @@ export interface operations {
     startProviderSignIn: {
         parameters: {
             query?: {
-                /** @description The token of an invitation, which signing in accepts; see `POST /api/users/invitations`. */
+                /** @description The token of an invitation, which the sign-in accepts. See `POST /api/users/invitations`. */
                 invitation?: string;
             };
             header?: {
@@ -4903,7 +4903,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Name of an identity provider.
+                 * @description The name of an identity provider.
                  * @example google
                  */
                 provider: string;
@@ -4912,7 +4912,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description To the provider. */
+            /** @description Redirect to the provider. */
             302: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4941,7 +4941,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Name of an identity provider.
+                 * @description The name of an identity provider.
                  * @example google
                  */
                 provider: string;

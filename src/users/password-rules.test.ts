@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { refuseGuessablePassword } from './guessable-passwords.ts';
+import { refuseGuessablePassword } from './password-rules.ts';
 
 const owner = { email: 'jo@sunlight.example', firstName: 'Jo', lastName: 'Müller' };
 const check =
@@ -7,29 +7,29 @@ const check =
   () =>
     refuseGuessablePassword(password, 'password', owner, production);
 
-describe('a password in production', () => {
+describe('refuseGuessablePassword', () => {
   it.each(['PASSWORD', 'ｐａｓｓｗｏｒｄ', 'pass word', 'password\u00a0\u200b', 'p\u00adassword', '\u3000'])(
-    'is refused as common: %j',
+    'refuses a common password in production: %j',
     (password) => {
       expect(check(password)).toThrow('most common');
     },
   );
 
   it.each(['jo@sunlight.example', 'Sunlight2026', 'müller-MÜLLER', 'Mu\u0308ller 123', 'sunlight müller 1'])(
-    'is refused as the owner’s own: %j',
+    'refuses a password from the owner’s names and e-mail in production: %j',
     (password) => {
       expect(check(password)).toThrow('at least 8 letters and digits besides');
     },
   );
 
   it.each(['a long enough password', 'Müller hat 3 Ziegen', 'jojojojo', '??!!##&&//'])(
-    'may be %j',
+    'accepts %j in production',
     (password) => {
       expect(check(password)).not.toThrow();
     },
   );
-});
 
-it('outside production any password is taken', () => {
-  expect(check('password', false)).not.toThrow();
+  it('accepts any password outside production', () => {
+    expect(check('password', false)).not.toThrow();
+  });
 });

@@ -9,19 +9,24 @@ import { hashToken } from '../core/values/secret.ts';
 import { holdUser, type UserRow } from '../users/store.ts';
 import type { AuthParts } from './commands.ts';
 import { newSignInSecrets, type ProvenIdentity } from './identity-providers.ts';
-import { findInvitation, takeInvited } from './invitations.ts';
-import { admitNewcomer, refuseWhereClosed } from './registration.ts';
+import {
+  createUninvitedUser,
+  findInvitation,
+  findOrCreateInvitedUser,
+  refuseIfClosed,
+} from './registration-commands.ts';
 import { isOfDomain, profileOf } from './rules.ts';
-import { startSession } from './sessions.ts';
+import { startSession } from './session-commands.ts';
 import * as store from './store.ts';
 
 export const SIGN_IN_SECONDS = 10 * 60;
 
 /**
- * Begins a sign-in: keeps what the callback will be held against, and says where the browser goes and
- * what it must bring back.
+ * Starts a sign-in and stores the state that the callback must match.
+ *
+ * @returns the provider's address for the browser, and the secret for the cookie that binds the sign-in to it.
  */
-export async function startIdentitySignIn(
+export async function startProviderSignIn(
   { db }: Context,
   { providers }: AuthParts,
   provider: IdentityProvider,
@@ -47,36 +52,33 @@ export async function startIdentitySignIn(
 
 interface Callback {
   state: string | undefined;
-  /** From the cookie of the browser that comes back. */
+  /** From the sign-in cookie. */
   browserSecret: string | undefined;
-  /** The whole query, which the library reads itself. */
+  /** The complete query string, which the OpenID Connect library parses. */
   query: string;
 }
 
-/**
- * Ends a sign-in: signs the identity's user in, or makes a user of an identity that is new. One that began with an
- * invitation accepts it.
- */
-export async function finishIdentitySignIn(
+/** Signs the identity's user in, creates a user for a new identity, or accepts the invitation of the sign-in. */
+export async function finishProviderSignIn(
   context: Context,
   parts: AuthParts,
   provider: IdentityProvider,
   callback: Callback,
   requestId: string,
 ) {
-  const begun = await takeState(context, provider, callback);
-  const address = new URL(begun.redirectUri);
+  const started = await takeState(context, provider, callback);
+  const address = new URL(started.redirectUri);
   address.search = callback.query;
-  const identity = await parts.providers.identify(provider, address, begun);
-  if (begun.invitationId !== null) {
-    return acceptThroughProvider(context, parts, begun.invitationId, identity, requestId);
+  const identity = await parts.providers.identify(provider, address, started);
+  if (started.invitationId !== null) {
+    return acceptThroughProvider(context, parts, started.invitationId, identity, requestId);
   }
   const known = await store.findUserByIdentity(context.db, identity);
   if (known) return inTransaction(context.db, (tx) => signIn(tx, context, parts, known));
-  return admit(context, parts, provider, identity, requestId);
+  return signInNewIdentity(context, parts, provider, identity, requestId);
 }
 
-/** A state serves once, even when the rest fails, and only in the browser that began. */
+/** A state can be used once, even when the sign-in fails, and only in the browser that started it. */
 async function takeState({ db }: Context, { name }: IdentityProvider, { state, browserSecret }: Callback) {
   const hashes = state &&
     browserSecret && { stateHash: hashToken(state), browserHash: hashToken(browserSecret) };
@@ -84,7 +86,7 @@ async function takeState({ db }: Context, { name }: IdentityProvider, { state, b
   if (!state || !taken) {
     throw new AppError(
       'AUTH_FAILED',
-      `This sign-in did not begin in this browser, was used already or is older than ${SIGN_IN_SECONDS / 60} minutes. Start again.`,
+      `This sign-in was not started in this browser, was used already or is older than ${SIGN_IN_SECONDS / 60} minutes. Start again.`,
     );
   }
   return {
@@ -102,32 +104,31 @@ async function signIn(tx: Tx, context: Context, parts: AuthParts, known: UserRow
   return startSession(tx, context, parts, user);
 }
 
-async function admit(
+async function signInNewIdentity(
   context: Context,
   parts: AuthParts,
   { newcomers }: IdentityProvider,
   identity: ProvenIdentity,
   requestId: string,
 ) {
-  if (!newcomers) refuseWhereClosed(context.config);
+  if (!newcomers) refuseIfClosed(context.config);
   const claims = await identity.readClaims();
   const profile = profileOf(claims);
   if (!profile) {
-    throw new AppError('AUTH_FAILED', 'The identity provider gives no verified e-mail, which a user needs.');
+    throw new AppError('AUTH_FAILED', 'The identity provider sent no verified e-mail, which a user needs.');
   }
   return inTransaction(context.db, async (tx) => {
     await store.lockRegistration(tx);
-    // Two callbacks of one new identity at once: the second finds what the first made.
+    // A concurrent callback may have created the user of this identity.
     const known = await store.findUserByIdentity(tx, identity);
     if (known) return signIn(tx, context, parts, known);
     const role = newcomers && isOfDomain(claims, newcomers.domains) ? newcomers.role : undefined;
-    const user = await admitNewcomer(tx, context, { ...profile, passwordHash: null }, requestId, role);
+    const user = await createUninvitedUser(tx, context, { ...profile, passwordHash: null }, requestId, role);
     await linkIdentity(tx, user.id, identity, requestId);
     return startSession(tx, context, parts, user);
   });
 }
 
-/** Creates the invited user, or links the identity to the invited one, and signs them in. */
 async function acceptThroughProvider(
   context: Context,
   parts: AuthParts,
@@ -139,7 +140,7 @@ async function acceptThroughProvider(
   return inTransaction(context.db, async (tx) => {
     await store.lockRegistration(tx);
     const known = await store.findUserByIdentity(tx, identity);
-    const invited = await takeInvited(tx, invitationId, claims, requestId);
+    const invited = await findOrCreateInvitedUser(tx, invitationId, claims, requestId);
     if (known && known.id !== invited.id) throw identityTaken();
     if (!known) await linkIdentity(tx, invited.id, identity, requestId);
     return signIn(tx, context, parts, invited);
@@ -154,43 +155,30 @@ async function linkIdentity(
 ): Promise<void> {
   const { issuer, subject } = identity;
   await store.insertIdentity(tx, userId, { issuer, subject });
-  await audit(
-    tx,
-    { ...SYSTEM, requestId },
-    {
-      action: 'user.link_identity',
-      resource: 'user',
-      resourceId: userId,
-      after: { issuer, subject },
-    },
-  );
+  const entry = { action: 'user.link_identity', resource: 'user', resourceId: userId } as const;
+  await audit(tx, { ...SYSTEM, requestId }, { ...entry, after: { issuer, subject } });
 }
 
 function identityTaken(): AppError {
-  return new AppError('DUPLICATE_ENTRY', 'Another user signs in with this identity already.', {
+  return new AppError('DUPLICATE_ENTRY', 'Another user already signs in with this identity.', {
     details: { resource: 'identity', field: 'subject' },
   });
 }
 
-/** @throws AppError NOT_FOUND that says which variables would make a provider of that name. */
+/** @throws AppError NOT_FOUND naming the settings that would add the provider. */
 export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: string): IdentityProvider {
   const name = text.toLowerCase();
   const provider = config.identityProviders.get(name);
   if (provider) return provider;
   const details = { resource: 'identity_provider', field: 'provider', id: text } as const;
   if (!canNameProvider(name)) {
-    throw new AppError(
-      'NOT_FOUND',
-      'There is no GET at this address, nor can an identity provider have this name.',
-      {
-        details,
-      },
-    );
+    const message = 'There is no GET at this address, and this is no possible name of an identity provider.';
+    throw new AppError('NOT_FOUND', message, { details });
   }
   const missing = PROVIDER_PARTS.map((part) => providerVariable(name, part));
   throw new AppError(
     'NOT_FOUND',
-    `There is no identity provider "${name}" here. To add it, set ${missing.join(', ')}.`,
+    `There is no identity provider "${name}". To add it, set ${missing.join(', ')}.`,
     { details: { ...details, missing } },
   );
 }

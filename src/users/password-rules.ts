@@ -3,11 +3,11 @@ import { invalidField } from '../core/http/errors.ts';
 import { PASSWORD_MIN } from '../core/http/fields.ts';
 import { foldVisible } from '../core/values/fold.ts';
 
-const REFUSED = 3_000;
-/** Shorter parts of a name or an address occur in too many other words. */
+const REFUSED_COUNT = 3_000;
+/** Shorter parts of a name or an e-mail occur in too many other words. */
 const MIN_WORD_LENGTH = 3;
 
-/** The owner's names and address, which an attacker tries first. */
+/** The owner's names and e-mail, which an attacker tries first. */
 export interface PasswordOwner {
   email: string;
   firstName: string;
@@ -16,7 +16,12 @@ export interface PasswordOwner {
 
 let common: Set<string> | undefined;
 
-/** @throws AppError VALIDATION_ERROR at the path; outside production any password is taken. */
+/**
+ * Refuses passwords as NIST SP 800-63B asks: by a list of common ones and by the owner's names, with no rules of
+ * composition. Outside production it accepts any password.
+ *
+ * @throws AppError VALIDATION_ERROR at the path.
+ */
 export function refuseGuessablePassword(
   password: string,
   path: string,
@@ -33,16 +38,16 @@ export function refuseGuessablePassword(
   }
 }
 
-/** Whether a password, however it is spelled, is among the 3,000 most common of the leaked ones. */
+/** Whether the password is among the 3,000 most common leaked passwords, ignoring case and invisible characters. */
 function isCommon(password: string): boolean {
   common ??= new Set(
-    dictionary['passwords-common'].slice(0, REFUSED).map((word) => foldVisible(String(word))),
+    dictionary['passwords-common'].slice(0, REFUSED_COUNT).map((word) => foldVisible(String(word))),
   );
   const folded = foldVisible(password);
   return folded === '' || common.has(folded);
 }
 
-/** Whether a password has too little besides the words of its owner's address and names. */
+/** Whether the password is little more than words of the owner's names and e-mail. */
 function isOwn(password: string, { email, firstName, lastName }: PasswordOwner): boolean {
   const whole = lettersAndDigits(password);
   const rest = [email, firstName, lastName]

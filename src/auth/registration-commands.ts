@@ -1,0 +1,128 @@
+import type { Config } from '../config.ts';
+import { type Context, SYSTEM } from '../core/context.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import type { UserRole } from '../core/database/tables.ts';
+import { AppError, invalidField } from '../core/http/errors.ts';
+import { emailKey } from '../core/values/email.ts';
+import { hashToken } from '../core/values/secret.ts';
+import { addUser } from '../users/commands.ts';
+import { acceptInvitation } from '../users/invitation-commands.ts';
+import { findOpenInvitation, lockOpenInvitation, type OpenInvitation } from '../users/invitation-store.ts';
+import { getUser, hasUsers, type NewUser, type UserRow } from '../users/store.ts';
+import { type Claims, profileWith } from './rules.ts';
+import { lockRegistration } from './store.ts';
+
+/** Creating users who register themselves: with or without an invitation, by password or by identity provider. */
+
+type Registrant = Omit<NewUser, 'role'>;
+
+/**
+ * Creates a user who has no invitation. The first user of a new service becomes admin, except in production,
+ * where the CLI creates the first admin. Others get REGISTRATION_ROLE.
+ *
+ * @param grantedRole the role of a person whom the settings admit even when registration is closed.
+ * @throws AppError FORBIDDEN when registration is closed, DUPLICATE_ENTRY when the e-mail is taken.
+ */
+export async function createUninvitedUser(
+  tx: Tx,
+  { config }: Pick<Context, 'config'>,
+  registrant: Registrant,
+  requestId: string,
+  grantedRole?: UserRole,
+): Promise<UserRow> {
+  await lockRegistration(tx);
+  const isFirst = !config.production && !(await hasUsers(tx));
+  if (!isFirst && !grantedRole && !config.registration.open) throw registrationClosed();
+  const role = isFirst ? 'admin' : (grantedRole ?? config.registration.role);
+  return addUser(tx, { ...SYSTEM, requestId }, { ...registrant, role });
+}
+
+/** Refuses early in production, where not even the first user may register. */
+export function refuseIfClosed({ production, registration }: Config): void {
+  if (production && !registration.open) throw registrationClosed();
+}
+
+/** @throws AppError VALIDATION_ERROR for a token that is unknown, used, revoked or expired. */
+export async function findInvitation(db: Db, token: string): Promise<OpenInvitation> {
+  return requireOpen(await findOpenInvitation(db, hashToken(token), new Date()));
+}
+
+/**
+ * Finds the invitation for a registration with a password.
+ *
+ * @throws AppError VALIDATION_ERROR as findInvitation, for another e-mail than the invited one, and for link_identity.
+ */
+export async function findSignUpInvitation(
+  db: Db,
+  token: string,
+  { email }: { email: string },
+): Promise<OpenInvitation> {
+  const invitation = await findInvitation(db, token);
+  if (invitation.purpose !== 'sign_up') {
+    throw invalidField(
+      'invitation',
+      'is for signing in through an identity provider: GET /api/auth/{provider}',
+    );
+  }
+  if (invitation.email_key !== emailKey(email))
+    throw invalidField('email', 'must be the e-mail that was invited');
+  return invitation;
+}
+
+/** Accepts an invitation with a password: creates the invited user. */
+export async function createInvitedUser(
+  tx: Tx,
+  invitationId: number,
+  registrant: Registrant,
+  requestId: string,
+): Promise<UserRow> {
+  return signUp(tx, await lockOpen(tx, invitationId), registrant, requestId);
+}
+
+/**
+ * Accepts an invitation through an identity provider: returns its user, whom a sign_up invitation creates. The token
+ * proves who was invited, so a new user gets the invited e-mail, not the provider's.
+ */
+export async function findOrCreateInvitedUser(
+  tx: Tx,
+  invitationId: number,
+  claims: Claims,
+  requestId: string,
+): Promise<UserRow> {
+  const invitation = await lockOpen(tx, invitationId);
+  if (invitation.user_id === null) {
+    const registrant = { ...profileWith(invitation.email, claims), passwordHash: null };
+    return signUp(tx, invitation, registrant, requestId);
+  }
+  await acceptInvitation(tx, { ...SYSTEM, requestId }, invitation.id, invitation.user_id);
+  return getUser(tx, invitation.user_id);
+}
+
+async function signUp(
+  tx: Tx,
+  { id, role, employee_id: employeeId }: OpenInvitation,
+  registrant: Registrant,
+  requestId: string,
+): Promise<UserRow> {
+  if (role === null) throw new Error('A sign_up invitation has a role.');
+  const actor = { ...SYSTEM, requestId };
+  const user = await addUser(tx, actor, { ...registrant, role, employeeId });
+  await acceptInvitation(tx, actor, id, user.id);
+  return user;
+}
+
+async function lockOpen(tx: Tx, id: number): Promise<OpenInvitation> {
+  return requireOpen(await lockOpenInvitation(tx, id, new Date()));
+}
+
+function requireOpen(invitation: OpenInvitation | undefined): OpenInvitation {
+  if (invitation) return invitation;
+  throw invalidField(
+    'invitation',
+    'is not valid: it was used or revoked, or has expired. Ask an administrator for a new one',
+  );
+}
+
+function registrationClosed(): AppError {
+  return new AppError('FORBIDDEN', 'Registration is closed. Ask an administrator for an invitation.');
+}
