@@ -2,8 +2,8 @@ import type { Tx } from './core/database/db.ts';
 import type { Frequency } from './core/database/tables.ts';
 
 /**
- * A small catalogue for a new database, so that the first account can be opened at once.
- * @param decimals of the books' currency; prices below are in whole units.
+ * Adds a small catalogue to a new database, so that an account can be opened immediately. Prices are in whole units.
+ * @param decimals of the currency.
  */
 export async function addDemoCatalogue(tx: Tx, decimals: number): Promise<void> {
   const units = (amount: number) => BigInt(amount) * 10n ** BigInt(decimals);
@@ -85,11 +85,11 @@ export async function addDemoCatalogue(tx: Tx, decimals: number): Promise<void> 
 interface DemoConfiguration {
   name: string;
   attributes: Record<string, string | number | boolean>;
-  /** In whole units of the currency; without it, the price of the product. */
+  /** In whole units of the currency. Default: the price of the product. */
   price?: number;
 }
 
-/** By the product's sku; the first one is the default. The lamps are sold in one form. */
+/** By the product's sku. The first configuration is the default. The lamps have none. */
 const CONFIGURATIONS: Record<string, DemoConfiguration[]> = {
   'SHS-40': [
     { name: 'Three lamps', attributes: { panelWatts: 40, batteryWattHours: 150, lamps: 3, usbPorts: 2 } },

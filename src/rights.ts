@@ -4,8 +4,8 @@ import type { UserRole } from './core/database/tables.ts';
 export const USER_ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const satisfies UserRole[];
 
 /**
- * The rights table: what each role may do. A route names one of these permissions, or `public`
- * (no token) or `signed-in` (any role); a route that names none does not start.
+ * The permissions and the roles that have them. Every route declares one of these permissions, `signed-in` (any role)
+ * or `public` (no token); the service does not start with a route that declares none.
  */
 export const RIGHTS = {
   'customers:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
@@ -28,7 +28,7 @@ export const RIGHTS = {
   'reconciliations:read': ['admin', 'manager', 'finance', 'viewer'],
   'reconciliations:create': ['admin', 'manager', 'finance'],
   'commissions:read': ['admin', 'manager', 'finance', 'viewer'],
-  // Roles without commissions:read see only those of the user's own employee.
+  // Users without commissions:read see only the commissions of their own employee.
   'commissions:read-own': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'commissions:calculate': ['admin', 'manager', 'finance'],
   'commissions:approve': ['admin', 'manager', 'finance'],
@@ -52,7 +52,7 @@ declare module 'fastify' {
   }
 }
 
-/** None where a route asks for no permission. */
+/** @returns no role for a route that requires no permission. */
 export function rolesWith(access: Access): readonly UserRole[] {
   return access === 'public' || access === 'signed-in' ? [] : RIGHTS[access];
 }

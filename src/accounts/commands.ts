@@ -206,7 +206,7 @@ async function followPayments(
 }
 
 async function termsFor(context: Context, body: NewAccount, day: PlainDate): Promise<Terms> {
-  const product = await findProduct(context.db, context.currency, body.productId);
+  const product = await findProduct(context.db, body.productId);
   if (!product) throw notFound('product', body.productId, 'productId');
   const plan = await findPayPlanRow(context.db, body.payplanId);
   if (!plan) throw notFound('payplan', body.payplanId, 'payplanId');

@@ -12,8 +12,8 @@ export function auditRoutes(api: Api, context: Context): void {
       schema: {
         tags: ['Audit'],
         operationId: 'listAuditEntries',
-        summary: 'List changes: who changed what, when',
-        description: 'Who changed what, from what to what, and in which request.',
+        summary: 'List changes with their users and times',
+        description: 'Each entry names the user, the change from and to, and the request.',
         querystring: auditList.query,
         response: { 200: ListEnvelope(AuditEntry, 'Audit entries found.') },
       },

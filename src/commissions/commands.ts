@@ -4,17 +4,11 @@ import { inTransaction, type Tx } from '../core/database/db.ts';
 import type { CommissionStatus } from '../core/database/tables.ts';
 import { AppError, invalidField, notFound } from '../core/http/errors.ts';
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
-import { type Minor, maxAmountMinor } from '../core/values/money.ts';
+import { MAX_AMOUNT_TEXT, type Minor, maxAmountMinor } from '../core/values/money.ts';
 import { findEmployee } from '../employees/store.ts';
-import {
-  type CurrentRule,
-  checkCommissionMove,
-  checkSales,
-  checkSoldAccounts,
-  commissionOf,
-  ruleFor,
-} from './rules.ts';
+import { type CurrentRule, checkSales, checkSoldAccounts, commissionOf, ruleFor } from './rules.ts';
 import { type CalculateBody, MAX_LINES, type NewRule, type Sale, WHOLE_SALE } from './schema.ts';
+import { canRecalculate, checkCommissionMove } from './status-rules.ts';
 import {
   type CommissionRow,
   findAccountsForSales,
@@ -33,7 +27,7 @@ import {
   withLines,
 } from './store.ts';
 
-/** A sale with all that its commission follows from. */
+/** A sale with everything that determines its commission. */
 interface PricedSale {
   accountId: number | null;
   productId: number | null;
@@ -45,10 +39,10 @@ interface PricedSale {
 }
 
 /**
- * Calculates what an employee earned in a period: one line per sale. Calculating again replaces the lines and asks for
- * another approval; a paid commission is never changed.
+ * Calculates an employee's commission for a period, one line per sale. A new calculation replaces the lines and needs a
+ * new approval. A paid commission never changes.
  *
- * @throws AppError DUPLICATE_ENTRY for a paid commission, and for an account whose sale other commissions have.
+ * @throws AppError DUPLICATE_ENTRY for a paid commission, and for an account whose sale is in other commissions.
  */
 export async function calculateCommission(context: Context, actor: Actor, body: CalculateBody) {
   const { employeeId, period } = body;
@@ -57,7 +51,7 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
   return inTransaction(context.db, async (tx) => {
     if (!(await findEmployee(tx, employeeId))) throw notFound('employee', employeeId, 'employeeId');
     const commission = await lockOrInsertCommission(tx, employeeId, period);
-    if (commission.status === 'paid') throw alreadyPaid(commission);
+    if (!canRecalculate(commission.status)) throw alreadyPaid(commission);
     const priced =
       sales.length > 0
         ? await checkShares(tx, commission.id, await priceSales(tx, context, sales, period))
@@ -66,7 +60,7 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
     const lines = priced.map((sale) => lineOf(sale, ruleFor(rules, sale.category)));
     const totalMinor = lines.reduce((sum, line) => sum + line.amountMinor, 0n);
     if (totalMinor > maxAmountMinor(context.currency.decimals)) {
-      throw invalidField('salesData', 'makes a total beyond the largest amount that the books hold');
+      throw invalidField('salesData', `must make a total of at most ${MAX_AMOUNT_TEXT}`);
     }
     const calculated = await replaceLines(tx, commission.id, lines, totalMinor);
     await audit(tx, actor, {
@@ -76,22 +70,21 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
       before: { status: commission.status, totalMinor: commission.total_minor },
       after: { employeeId, period, lines: lines.length, status: calculated.status, totalMinor },
     });
-    return withLines(tx, context.currency, calculated);
+    return withLines(tx, calculated);
   });
 }
 
-/** calculated → approved → paid. */
 export async function changeCommission(context: Context, actor: Actor, id: number, status: CommissionStatus) {
   return inTransaction(context.db, async (tx) => {
     const commission = await lockCommission(tx, id);
     if (!commission) throw notFound('commission', id);
     const moved =
       commission.status === status ? commission : await move(tx, actor, id, commission.status, status);
-    return withLines(tx, context.currency, moved);
+    return withLines(tx, moved);
   });
 }
 
-/** Adds the next version of a category's rule, or of the default. */
+/** Adds the next version of the rule of a category, or of the default rule. */
 export async function addRule(context: Context, actor: Actor, body: NewRule) {
   return inTransaction(context.db, async (tx) => {
     const rule = await insertRule(tx, body.category ?? '', body.rateBasisPoints, actor.userId);
@@ -120,7 +113,7 @@ async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promis
   const first = `${period}-01` as PlainDate;
   const accounts = await findSoldAccounts(tx, employeeId, first, lastOfMonth(first), MAX_LINES + 1);
   if (accounts.length > MAX_LINES) {
-    throw invalidField('period', `has more than ${MAX_LINES} sales, the most that one commission holds`);
+    throw invalidField('period', `must have at most ${MAX_LINES} sales`);
   }
   return accounts.map((account) => ({
     accountId: account.id,
@@ -134,8 +127,8 @@ async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promis
 }
 
 /**
- * Sales that were named: each has the share that was asked for, or the commission is refused.
- * @throws AppError DUPLICATE_ENTRY naming the first sale of which other commissions have too much.
+ * Checks that the requested shares are free.
+ * @throws AppError DUPLICATE_ENTRY naming the first sale whose share other commissions have.
  */
 async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
@@ -148,7 +141,7 @@ async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): P
   return sales;
 }
 
-/** Sales that were looked up: each with what other commissions have left of it, if anything. */
+/** Reduces each sale to the share that other commissions leave, and drops sales without one. */
 async function keepFreeShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
   return sales.flatMap((sale) => {
@@ -165,7 +158,7 @@ function sharesOfOthers(tx: Tx, commissionId: number, sales: readonly PricedSale
   );
 }
 
-/** Fills in what the caller left out: the account's total, or the product's price times the quantity. */
+/** The default amount of a sale is the account's total, or the product's price times the quantity. */
 async function priceSales(
   tx: Tx,
   { currency }: Context,
@@ -199,10 +192,7 @@ async function priceSales(
     if (product) {
       const baseMinor = given ?? BigInt(product.price_minor) * BigInt(quantity);
       if (baseMinor > maxAmountMinor(currency.decimals)) {
-        throw invalidField(
-          `salesData[${index}].quantity`,
-          'makes a sale beyond the largest amount that the books hold',
-        );
+        throw invalidField(`salesData[${index}].quantity`, `must make a sale of at most ${MAX_AMOUNT_TEXT}`);
       }
       return {
         accountId: null,
@@ -234,7 +224,7 @@ function lineOf(sale: PricedSale, rule: CurrentRule | undefined): NewLine {
 function alreadyPaid({ id, employee_id: employeeId, period }: CommissionRow): AppError {
   return new AppError(
     'DUPLICATE_ENTRY',
-    `The commission of employee ${employeeId} for ${period} is paid already.`,
+    `The commission of employee ${employeeId} for ${period} is already paid.`,
     { details: { resource: 'commission', field: 'period', id } },
   );
 }
@@ -243,15 +233,15 @@ function alreadySold(field: string, accountId: number | null, given: GivenShare)
   const { shareBasisPoints, commissionId: id } = given;
   return new AppError(
     'DUPLICATE_ENTRY',
-    `${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId} are in another commission already.`,
+    `${shareBasisPoints} of ${WHOLE_SALE} basis points of the sale of account ${accountId} are already in another commission.`,
     { details: { resource: 'commission', field, id } },
   );
 }
 
 function cancelledAccounts(accountIds: readonly number[], to: CommissionStatus): AppError {
-  const [named, more] = [accountIds.slice(0, 10).join(', '), accountIds.length > 10 ? ', …' : ''];
+  const [first, more] = [accountIds.slice(0, 10).join(', '), accountIds.length > 10 ? ', …' : ''];
   return invalidField(
     'status',
-    `cannot become ${to} because accounts were cancelled (${named}${more}). Calculate the commission again.`,
+    `cannot become ${to} because accounts were cancelled (${first}${more}). Calculate the commission again.`,
   );
 }

@@ -18,6 +18,7 @@ import {
   ruleList,
 } from './schema.ts';
 import { findCommission, listCommissions, listRules, type Visible } from './store.ts';
+import { toCommission, toCommissionSummary } from './view.ts';
 
 const OWN_ONLY = 'Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).';
 
@@ -34,15 +35,16 @@ export function commissionRoutes(api: Api, context: Context): void {
         operationId: 'calculateCommission',
         summary: 'Calculate an employee’s commission for a month',
         description:
-          'One line a sale with rule, base, rate and amount. Calculating again replaces the lines; a commission that is paid answers DUPLICATE_ENTRY.',
+          'One line per sale with rule, base, rate and amount. A new calculation replaces the lines. A paid commission answers DUPLICATE_ENTRY.',
         body: CalculateBody,
         response: { 200: Envelope(Commission, 'Commission calculated.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) =>
-        ok(await calculateCommission(once, actorOf(request), request.body), 'Commission calculated.'),
-      ),
+      repeatable(context, request, reply, async (once) => {
+        const calculated = await calculateCommission(once, actorOf(request), request.body);
+        return ok(toCommission(calculated, currency), 'Commission calculated.');
+      }),
   );
 
   api.get(
@@ -53,7 +55,7 @@ export function commissionRoutes(api: Api, context: Context): void {
         tags,
         operationId: 'listCommissions',
         summary: 'List commissions',
-        description: `Rows have all of a commission but its lines, which \`GET /commissions/payments/{id}\` has. ${OWN_ONLY}`,
+        description: `Rows do not include the lines of a commission; \`GET /commissions/payments/{id}\` does. ${OWN_ONLY}`,
         querystring: commissionList.query,
         response: { 200: ListEnvelope(CommissionSummary, 'Commissions found.') },
       },
@@ -61,7 +63,9 @@ export function commissionRoutes(api: Api, context: Context): void {
     async (request) => {
       const plan = commissionList.read(request.query, context);
       const visible = visibleTo(actorOf(request));
-      return okList(await listCommissions(db, currency, plan, visible, request.query), 'Commissions found.');
+      const page = await listCommissions(db, plan, visible, request.query);
+      const rows = page.rows.map((row) => toCommissionSummary(row, currency));
+      return okList({ ...page, rows }, 'Commissions found.');
     },
   );
 
@@ -80,9 +84,9 @@ export function commissionRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const { id } = request.params;
-      const commission = await findCommission(db, currency, visibleTo(actorOf(request)), id);
+      const commission = await findCommission(db, visibleTo(actorOf(request)), id);
       if (!commission) throw notFound('commission', id);
-      return ok(commission, 'Commission found.');
+      return ok(toCommission(commission, currency), 'Commission found.');
     },
   );
 
@@ -94,7 +98,7 @@ export function commissionRoutes(api: Api, context: Context): void {
         tags,
         operationId: 'changeCommissionStatus',
         summary: 'Approve a commission or mark it paid',
-        description: 'Approve a calculated commission, or mark an approved one as paid.',
+        description: 'Approves a calculated commission, or marks an approved one as paid.',
         params: IdParams,
         body: CommissionChanges,
         response: { 200: Envelope(Commission, 'Commission changed.') },
@@ -102,10 +106,8 @@ export function commissionRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const { status } = request.body;
-      return ok(
-        await changeCommission(context, actorOf(request), request.params.id, status),
-        'Commission changed.',
-      );
+      const changed = await changeCommission(context, actorOf(request), request.params.id, status);
+      return ok(toCommission(changed, currency), 'Commission changed.');
     },
   );
 
@@ -116,7 +118,7 @@ export function commissionRoutes(api: Api, context: Context): void {
       schema: {
         tags,
         operationId: 'listCommissionRules',
-        summary: 'List commission rules in all versions',
+        summary: 'List all versions of commission rules',
         querystring: ruleList.query,
         response: { 200: ListEnvelope(Rule, 'Commission rules found.') },
       },
@@ -133,7 +135,7 @@ export function commissionRoutes(api: Api, context: Context): void {
         tags,
         operationId: 'setCommissionRule',
         summary: 'Set a commission rate',
-        description: 'Adds a version; earlier calculations keep the version that they were made with.',
+        description: 'Adds a version. Earlier calculations keep the version that they used.',
         body: NewRule,
         response: { 201: Envelope(Rule, 'Commission rule added.') },
       },

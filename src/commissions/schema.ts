@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
-import type { CommissionStatus } from '../core/database/tables.ts';
 import {
   AmountFromZero,
   CalendarDate,
@@ -13,16 +12,16 @@ import {
   Timestamp,
 } from '../core/http/fields.ts';
 import { column, defineList } from '../core/lists/query.ts';
+import { COMMISSION_STATUSES } from './status-rules.ts';
 
 const MAX_SALES = 1_000;
-/** The share of an employee who earns a sale alone, in basis points. */
+/** The whole commission of a sale, in basis points. */
 export const WHOLE_SALE = 10_000;
-/** The most lines of one commission; a whole one is calculated, stored and answered at once. */
+/** For one commission, because it is calculated, stored and answered in one piece. */
 export const MAX_LINES = 10_000;
 
 const Period = Type.String({ format: 'calendar-month', description: 'YYYY-MM' });
-const COMMISSION_STATUSES = ['calculated', 'approved', 'paid'] as const satisfies CommissionStatus[];
-const Status = Type.Enum([...COMMISSION_STATUSES]);
+const Status = Type.Enum(COMMISSION_STATUSES);
 
 const Sale = Type.Object({
   accountId: Type.Optional(Id),
@@ -32,7 +31,7 @@ const Sale = Type.Object({
   saleDate: Type.Optional(
     CalendarDate({
       format: 'calendar-date',
-      description: 'Must lie in the period. Default for an account: its activation date.',
+      description: 'Must be in the period. Default for an account: its activation date.',
     }),
   ),
   shareBasisPoints: Type.Optional(
@@ -40,7 +39,7 @@ const Sale = Type.Object({
       minimum: 1,
       maximum: WHOLE_SALE,
       description:
-        'For an account: the part of the sale that this employee earns. 5000 is half; the shares of one sale add up to at most 10000, the default.',
+        'For an account: this employee’s share of the commission. 5000 is half. The shares of one sale add up to at most 10000, the default.',
     }),
   ),
 });
@@ -54,9 +53,9 @@ export const CalculateBody = Type.Object(
       Type.Array(Sale, {
         maxItems: MAX_SALES,
         description:
-          'Each names an account or a product. An account earns commission once, for one employee or in shares. ' +
+          'Each sale has an account or a product. An account earns commission once, for one employee or in shares. ' +
           'Empty or missing: the accounts that the employee sold in the period, at most ' +
-          `${MAX_LINES}, each with the share that no other commission has.`,
+          `${MAX_LINES}, each with the share that other commissions leave.`,
       }),
     ),
   },
@@ -92,10 +91,10 @@ const COMMISSION = {
   updatedAt: '2026-11-02T08:15:30.000Z',
 };
 
-/** A commission in a list. Its lines, of which there may be thousands, are in the single answer. */
+/** A commission in a list, without its up to 10,000 lines. */
 export const CommissionSummary = Type.Object(commissionProperties, {
   title: 'CommissionSummary',
-  description: 'A commission without its lines, which `GET /commissions/payments/{id}` has.',
+  description: 'A commission without its lines, which `GET /commissions/payments/{id}` returns.',
   examples: [COMMISSION],
 });
 
@@ -106,15 +105,15 @@ export const Commission = Type.Object(
       Type.Object({
         accountId: Nullable(Type.Integer()),
         accountStatus: Nullable(
-          Type.Enum([...ACCOUNT_STATUSES], { description: 'The status that the account has now.' }),
+          Type.Enum([...ACCOUNT_STATUSES], { description: 'The current status of the account.' }),
         ),
         productId: Nullable(Type.Integer()),
         saleDate: Nullable(DateText),
         quantity: Type.Integer(),
         base: Money,
-        ruleId: Nullable(Type.Integer({ description: 'null: the built-in default of 0.' })),
+        ruleId: Nullable(Type.Integer({ description: 'null: no rule, so the rate is 0.' })),
         rateBasisPoints: Type.Integer(),
-        shareBasisPoints: Type.Integer({ description: 'The part of the sale that is this employee’s.' }),
+        shareBasisPoints: Type.Integer({ description: 'This employee’s share of the commission.' }),
         amount: Money,
       }),
     ),

@@ -1,10 +1,8 @@
 import { type Selectable, sql } from 'kysely';
-import { amountOf, type Currency } from '../core/context.ts';
 import { type Db, LostRace, type Tx, violatedCheck, violatedUnique } from '../core/database/db.ts';
 import type {
   AccountStatus,
   CommissionLines,
-  CommissionRules,
   CommissionStatus,
   Commissions,
 } from '../core/database/tables.ts';
@@ -15,8 +13,26 @@ import type { Minor } from '../core/values/money.ts';
 import { type CurrentRule, UNSOLD_STATUSES } from './rules.ts';
 
 export type CommissionRow = Selectable<Commissions>;
-type LineRow = Selectable<CommissionLines> & { account_status: AccountStatus | null };
-type RuleRow = Selectable<CommissionRules>;
+export type LineRow = Selectable<CommissionLines> & { account_status: AccountStatus | null };
+
+export interface CommissionWithLines {
+  commission: CommissionRow;
+  lines: LineRow[];
+}
+
+interface RuleRow {
+  id: number;
+  /** null: the default rule, which the table stores with an empty category. */
+  category: string | null;
+  version: number;
+  rateBasisPoints: number;
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** A rule never changes, so it was last updated when it was created. */
+const RULE = sql`r.id, nullif(r.category, '') as category, r.version, r.rate_basis_points as "rateBasisPoints",
+  r.created_at as "createdAt", r.created_at as "updatedAt"`;
 
 export interface NewLine {
   accountId: number | null;
@@ -30,7 +46,7 @@ export interface NewLine {
   amountMinor: Minor;
 }
 
-/** The employee's commission of the period, made if there was none, and locked. */
+/** Locks the employee's commission of the period, which it inserts if there is none. */
 export async function lockOrInsertCommission(
   tx: Tx,
   employeeId: number,
@@ -50,7 +66,7 @@ export async function lockOrInsertCommission(
     .executeTakeFirstOrThrow();
 }
 
-/** @throws LostRace when another commission took a share of one of the sales at the same moment. */
+/** @throws LostRace when a concurrent transaction gave a share of one of the sales to another commission. */
 export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[], totalMinor: Minor) {
   await tx.deleteFrom('commission_lines').where('commission_id', '=', id).execute();
   await sql`
@@ -73,7 +89,7 @@ export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[]
     .execute(tx)
     .catch((error: unknown) => {
       const isTaken = violatedCheck(error) === 'commission_sales_shared_once';
-      throw isTaken ? new LostRace('another commission took the sale meanwhile', { cause: error }) : error;
+      throw isTaken ? new LostRace('another commission took the sale', { cause: error }) : error;
     });
   return tx
     .updateTable('commissions')
@@ -100,13 +116,13 @@ export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus
     .executeTakeFirstOrThrow();
 }
 
-/** How much of a sale's commission is given away, in basis points, and to which commission the first of it. */
+/** The share of a sale that other commissions have, and the first of them. */
 export interface GivenShare {
   shareBasisPoints: number;
   commissionId: number;
 }
 
-/** What other commissions have of the sales of these accounts, by account. */
+/** Returns the shares that other commissions have of the sales of these accounts, by account. */
 export async function findSharesOfOthers(
   db: Db,
   commissionId: number,
@@ -121,7 +137,7 @@ export async function findSharesOfOthers(
   return new Map(rows.map(({ accountId, ...given }) => [accountId, given]));
 }
 
-/** The accounts of a commission whose sale was undone, in the order of its lines. */
+/** Returns the cancelled accounts of a commission in the order of its lines. */
 export async function findCancelledAccounts(db: Db, commissionId: number): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select a.id from commission_lines l join accounts a on a.id = l.account_id
@@ -138,7 +154,7 @@ interface SoldAccount {
   category: string;
 }
 
-/** The accounts that an employee sold, at most so many: activated from..to, neither pending nor cancelled. */
+/** Returns at most `limit` sold accounts of an employee that were activated from..to. */
 export async function findSoldAccounts(
   db: Db,
   employeeId: number,
@@ -155,7 +171,6 @@ export async function findSoldAccounts(
   return rows;
 }
 
-/** Accounts by id, with the category of what was sold. */
 export async function findAccountsForSales(
   db: Db,
   ids: readonly number[],
@@ -181,48 +196,49 @@ export async function findProductsForSales(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** The newest rule of each category; the empty category is the default. */
+/** Returns the newest rule of each category; the empty category is the default. */
 export async function findCurrentRules(db: Db): Promise<Map<string, CurrentRule>> {
-  const { rows } = await sql<RuleRow>`
-    select distinct on (category) * from commission_rules order by category, version desc`.execute(db);
-  return new Map(rows.map((row) => [row.category, { id: row.id, rateBasisPoints: row.rate_basis_points }]));
+  const { rows } = await sql<CurrentRule & { category: string }>`
+    select distinct on (category) category, id, rate_basis_points as "rateBasisPoints"
+    from commission_rules order by category, version desc`.execute(db);
+  return new Map(rows.map(({ category, ...rule }) => [category, rule]));
 }
 
-/** @throws LostRace when another version was added at the same moment. */
+/** @throws LostRace when a concurrent transaction inserted the same version. */
 export async function insertRule(
   tx: Tx,
   category: string,
   rateBasisPoints: number,
   createdBy: number | null,
-) {
+): Promise<RuleRow> {
   const { rows } = await sql<RuleRow>`
-    insert into commission_rules (category, version, rate_basis_points, created_by)
+    insert into commission_rules as r (category, version, rate_basis_points, created_by)
     select ${category}, coalesce(max(version), 0) + 1, ${rateBasisPoints}, ${createdBy}::bigint
     from commission_rules where category = ${category}
-    returning *`
+    returning ${RULE}`
     .execute(tx)
     .catch((error: unknown) => {
-      throw violatedUnique(error) ? new LostRace('another version of the rule was faster') : error;
+      throw violatedUnique(error)
+        ? new LostRace('another transaction added this version of the rule')
+        : error;
     });
   const [row] = rows;
-  if (!row) throw new Error('insert … returning gives a row');
-  return toRule(row);
+  if (!row) throw new Error('inserting a commission rule returned no row');
+  return row;
 }
 
-export async function listRules(db: Db, plan: ListPlan) {
-  const page = await fetchPage<RuleRow>(db, plan, {
-    select: sql`select r.* from commission_rules r`,
+export function listRules(db: Db, plan: ListPlan) {
+  return fetchPage<RuleRow>(db, plan, {
+    select: sql`select ${RULE} from commission_rules r`,
     from: sql`from commission_rules r`,
   });
-  return { ...page, rows: page.rows.map(toRule) };
 }
 
-/** Whose commissions are visible: all, or one employee's; null: none. */
+/** The commissions that a user may see: all, or one employee's; null: none. */
 export type Visible = 'all' | { employeeId: number | null };
 
-export async function listCommissions(
+export function listCommissions(
   db: Db,
-  currency: Currency,
   plan: ListPlan,
   visible: Visible,
   { employeeId, period }: { employeeId?: number; period?: string },
@@ -232,72 +248,33 @@ export async function listCommissions(
     ...(employeeId === undefined ? [] : [sql<boolean>`c.employee_id = ${employeeId}`]),
     ...(period === undefined ? [] : [sql<boolean>`c.period = ${period}`]),
   ];
-  const page = await fetchPage<CommissionRow>(db, plan, {
+  return fetchPage<CommissionRow>(db, plan, {
     select: sql`select c.* from commissions c`,
     from: sql`from commissions c`,
     where,
   });
-  return { ...page, rows: page.rows.map((row) => toCommissionSummary(row, currency)) };
 }
 
 /** @returns undefined also for a commission that is not visible. */
-export async function findCommission(db: Db, currency: Currency, visible: Visible, id: number) {
+export async function findCommission(
+  db: Db,
+  visible: Visible,
+  id: number,
+): Promise<CommissionWithLines | undefined> {
   const { rows } = await sql<CommissionRow>`
     select c.* from commissions c
     where ${sql.join([sql`c.id = ${id}`, ...visibleRows(visible)], sql` and `)}`.execute(db);
-  return rows[0] && withLines(db, currency, rows[0]);
+  return rows[0] && withLines(db, rows[0]);
 }
 
 function visibleRows(visible: Visible) {
   return visible === 'all' ? [] : [sql<boolean>`c.employee_id = ${visible.employeeId}::bigint`];
 }
 
-/** A commission as it is answered, with its lines. */
-export async function withLines(db: Db, currency: Currency, row: CommissionRow) {
+export async function withLines(db: Db, commission: CommissionRow): Promise<CommissionWithLines> {
   const { rows: lines } = await sql<LineRow>`
     select l.*, a.status as account_status from commission_lines l left join accounts a on a.id = l.account_id
-    where l.commission_id = ${row.id}
+    where l.commission_id = ${commission.id}
     order by l.line_number`.execute(db);
-  return { ...toCommissionSummary(row, currency), lines: lines.map((line) => toLine(line, currency)) };
-}
-
-function toCommissionSummary(row: CommissionRow, currency: Currency) {
-  return {
-    id: row.id,
-    employeeId: row.employee_id,
-    period: row.period,
-    status: row.status,
-    total: amountOf(row.total_minor, currency),
-    currency: currency.code,
-    paidAt: row.paid_at,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
-
-function toLine(line: LineRow, currency: Currency) {
-  return {
-    accountId: line.account_id,
-    accountStatus: line.account_status,
-    productId: line.product_id,
-    saleDate: line.sale_date,
-    quantity: line.quantity,
-    base: amountOf(line.base_minor, currency),
-    ruleId: line.rule_id,
-    rateBasisPoints: line.rate_basis_points,
-    shareBasisPoints: line.share_basis_points,
-    amount: amountOf(line.amount_minor, currency),
-  };
-}
-
-/** A rule is never changed, so that it was last updated when it was made. */
-function toRule(row: RuleRow) {
-  return {
-    id: row.id,
-    category: row.category === '' ? null : row.category,
-    version: row.version,
-    rateBasisPoints: row.rate_basis_points,
-    createdAt: row.created_at,
-    updatedAt: row.created_at,
-  };
+  return { commission, lines };
 }

@@ -24,7 +24,6 @@ export async function createEmployee(context: Context, actor: Actor, body: NewEm
   });
 }
 
-/** Changes only the fields sent; null takes the phone number away. */
 export async function changeEmployee(context: Context, actor: Actor, id: number, body: EmployeeChanges) {
   const changes = { ...body, ...(body.phone !== undefined && { phone: phoneOf(body.phone, context) }) };
   return inTransaction(context.db, async (tx) => {

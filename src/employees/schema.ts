@@ -25,7 +25,7 @@ export const EmployeeChanges = Type.Partial(Type.Object(fields), {
 });
 export type EmployeeChanges = Static<typeof EmployeeChanges>;
 
-/** Who earns commission; not necessarily someone who signs in. */
+/** A person who earns commission. An employee need not be a user. */
 export const Employee = Type.Object(
   {
     id: Id,

@@ -1,10 +1,17 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
-import type { Employees } from '../core/database/tables.ts';
-import { fetchPage } from '../core/lists/page.ts';
+import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 
-type EmployeeRow = Selectable<Employees>;
+const EMPLOYEE = [
+  'id',
+  'name',
+  'phone',
+  'active',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const;
+type EmployeeRow = Awaited<ReturnType<typeof insertEmployee>>;
 
 interface EmployeeFields {
   name: string;
@@ -12,51 +19,30 @@ interface EmployeeFields {
   active: boolean;
 }
 
-export async function insertEmployee(tx: Tx, fields: EmployeeFields) {
-  const row = await tx.insertInto('employees').values(fields).returningAll().executeTakeFirstOrThrow();
-  return toEmployee(row);
+export function insertEmployee(tx: Tx, fields: EmployeeFields) {
+  return tx.insertInto('employees').values(fields).returning(EMPLOYEE).executeTakeFirstOrThrow();
 }
 
-export async function updateEmployee(tx: Tx, id: number, changes: Partial<EmployeeFields>) {
-  const row = await tx
+export function updateEmployee(tx: Tx, id: number, changes: Partial<EmployeeFields>): Promise<EmployeeRow> {
+  return tx
     .updateTable('employees')
     .set({ ...changes, updated_at: sql`business_now()` })
     .where('id', '=', id)
-    .returningAll()
+    .returning(EMPLOYEE)
     .executeTakeFirstOrThrow();
-  return toEmployee(row);
 }
 
-export async function findEmployee(db: Db, id: number) {
-  const row = await db.selectFrom('employees').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && toEmployee(row);
+export function findEmployee(db: Db, id: number): Promise<EmployeeRow | undefined> {
+  return db.selectFrom('employees').select(EMPLOYEE).where('id', '=', id).executeTakeFirst();
 }
 
-export async function lockEmployee(tx: Tx, id: number) {
-  const row = await tx
-    .selectFrom('employees')
-    .selectAll()
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst();
-  return row && toEmployee(row);
+export function lockEmployee(tx: Tx, id: number): Promise<EmployeeRow | undefined> {
+  return tx.selectFrom('employees').select(EMPLOYEE).where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
-export async function listEmployees(db: Db, plan: ListPlan) {
-  const page = await fetchPage<EmployeeRow>(db, plan, {
-    select: sql`select e.* from employees e`,
+export function listEmployees(db: Db, plan: ListPlan) {
+  return fetchPage<EmployeeRow>(db, plan, {
+    select: sql`select ${columnList(EMPLOYEE)} from employees e`,
     from: sql`from employees e`,
   });
-  return { ...page, rows: page.rows.map(toEmployee) };
-}
-
-function toEmployee(row: EmployeeRow) {
-  return {
-    id: row.id,
-    name: row.name,
-    phone: row.phone,
-    active: row.active,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

@@ -1,16 +1,16 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import { inTransaction } from '../core/database/db.ts';
-import { illegalMove, invalidField, notFound } from '../core/http/errors.ts';
+import { invalidField, notFound } from '../core/http/errors.ts';
 import { compareDates } from '../core/values/dates.ts';
 import { MAX_AMOUNT_TEXT } from '../core/values/money.ts';
-import { lineOf, readQuantity, totalOf } from './rules.ts';
+import { illegalInvoiceMove, lineOf, readQuantity, totalOf } from './rules.ts';
 import type { NewInvoice } from './schema.ts';
 import { findInvoice, findRecipient, type InvoiceWithItems, insertInvoice, setVoid } from './store.ts';
 
 /**
- * Issues an invoice for an account in any status. It is a document: it posts nothing to the ledger and is
- * no part of the balance.
+ * Issues an invoice for an account in any status. An invoice is only a document: it posts nothing to the ledger and does
+ * not change the balance.
  */
 export async function issueInvoice(
   context: Context,
@@ -55,7 +55,7 @@ export async function issueInvoice(
   });
 }
 
-/** Declares an invoice void. It keeps its number and all that stands in it. */
+/** A void invoice keeps its number and its contents. */
 export async function voidInvoice(
   context: Context,
   actor: Actor,
@@ -66,7 +66,7 @@ export async function voidInvoice(
     const voided = await setVoid(tx, id, reason);
     const found = await findInvoice(tx, id);
     if (!found) throw notFound('invoice', id);
-    if (!voided) throw illegalMove('An invoice', found.invoice.status, 'void', []);
+    if (!voided) throw illegalInvoiceMove(found.invoice.status, 'void');
     await audit(tx, actor, {
       action: 'invoice.void',
       resource: 'invoice',

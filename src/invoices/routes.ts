@@ -9,9 +9,10 @@ import { repeatable } from '../core/http/idempotency.ts';
 import { matchesEtag } from '../core/http/negotiation.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../platform/printing/printer.ts';
 import { issueInvoice, voidInvoice } from './commands.ts';
-import { invoiceDocument } from './document.ts';
+import { toInvoiceDocument } from './document-view.ts';
 import { Invoice, InvoiceSummary, invoiceList, NewInvoice, Voiding } from './schema.ts';
-import { findInvoice, listInvoices, toInvoice } from './store.ts';
+import { findInvoice, listInvoices } from './store.ts';
+import { toInvoice, toInvoiceSummary } from './view.ts';
 
 export function invoiceRoutes(api: Api, context: Context, printer: Printer): void {
   const { db, currency } = context;
@@ -24,14 +25,15 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         tags: ['Invoices'],
         operationId: 'listInvoices',
         summary: 'List invoices',
-        description: 'Rows have all of an invoice but its lines (`items`), which `GET /invoices/{id}` has.',
+        description: 'Rows do not include the lines (`items`) of an invoice; `GET /invoices/{id}` does.',
         querystring: invoiceList.query,
         response: { 200: ListEnvelope(InvoiceSummary, 'Invoices found.') },
       },
     },
     async (request) => {
-      const plan = invoiceList.read(request.query, context);
-      return okList(await listInvoices(db, currency, plan), 'Invoices found.');
+      const page = await listInvoices(db, invoiceList.read(request.query, context));
+      const rows = page.rows.map((row) => toInvoiceSummary(row, currency));
+      return okList({ ...page, rows }, 'Invoices found.');
     },
   );
 
@@ -44,7 +46,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         operationId: 'issueInvoice',
         summary: 'Issue an invoice for an account',
         description:
-          'Takes the next number of the year and freezes the invoice. Each line is quantity × unitPrice, rounded half up. An invoice is no part of the account’s balance.',
+          'Takes the next number of the year. An issued invoice never changes. Each line is quantity × unitPrice, rounded half up. An invoice does not change the account’s balance.',
         body: NewInvoice,
         response: { 201: Envelope(Invoice, 'Invoice issued.') },
       },
@@ -89,7 +91,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         operationId: 'getInvoicePdf',
         summary: 'Get an invoice as PDF',
         description:
-          'Sends an ETag; with If-None-Match, a document that has not changed is answered with 304 and no body.',
+          'Sends an ETag. A request with If-None-Match for an unchanged document gets 304 without a body.',
         params: IdParams,
         response: {
           200: {
@@ -100,7 +102,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
           },
           304: Type.Unsafe<undefined>({
             type: 'null',
-            description: 'The document is the one that the caller has.',
+            description: 'The document has not changed.',
           }),
         },
       },
@@ -108,7 +110,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
     async (request, reply) => {
       const found = await findInvoice(db, request.params.id);
       if (!found) throw notFound('invoice', request.params.id);
-      const document = invoiceDocument(context, printer, found);
+      const document = toInvoiceDocument(context, printer, found);
       const etag = printer.etagOf('invoice.typ', document);
       reply.header('etag', etag);
       if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
@@ -128,16 +130,16 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         tags: ['Invoices'],
         operationId: 'voidInvoice',
         summary: 'Void an invoice',
-        description: 'The invoice keeps its number and all that stands in it. Void is final.',
+        description: 'The invoice keeps its number and its contents. Void is final.',
         params: IdParams,
         body: Voiding,
-        response: { 200: Envelope(Invoice, 'Invoice is void.') },
+        response: { 200: Envelope(Invoice, 'Invoice voided.') },
       },
     },
     async (request, reply) =>
       repeatable(context, request, reply, async (once) => {
         const voided = await voidInvoice(once, actorOf(request), request.params.id, request.body.reason);
-        return ok(toInvoice(voided, currency), 'Invoice is void.');
+        return ok(toInvoice(voided, currency), 'Invoice voided.');
       }),
   );
 }

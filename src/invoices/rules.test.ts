@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { maxAmountMinor } from '../core/values/money.ts';
 import { lineOf, printedQuantity, readQuantity, totalOf } from './rules.ts';
 
-describe('a line', () => {
+describe('lineOf', () => {
   it('rounds half up', () => {
     const total = (milli: bigint, price: bigint) => lineOf('', milli, price).lineTotalMinor;
     expect(total(500n, 1n)).toBe(1n); // half a cent
@@ -13,7 +13,7 @@ describe('a line', () => {
     expect(total(1n, 0n)).toBe(0n);
   });
 
-  it('is within half a minor unit of the exact product', () => {
+  it('stays within half a minor unit of the exact product', () => {
     fc.assert(
       fc.property(fc.bigInt(1n, 10n ** 12n), fc.bigInt(0n, 10n ** 14n), (milli, price) => {
         const twiceError = 2n * (lineOf('', milli, price).lineTotalMinor * 1_000n - milli * price);
@@ -23,8 +23,8 @@ describe('a line', () => {
   });
 });
 
-describe('a quantity', () => {
-  it('is read from its shortest decimal text', () => {
+describe('readQuantity and printedQuantity', () => {
+  it('read a number by its shortest decimal text', () => {
     expect(readQuantity(0.001)).toBe(1n);
     expect(readQuantity(1.1)).toBe(1_100n);
     expect(readQuantity(999_999_998.999)).toBe(999_999_998_999n);
@@ -32,7 +32,7 @@ describe('a quantity', () => {
     expect(() => readQuantity(1e-7)).toThrow(RangeError);
   });
 
-  it('prints what was read, without needless zeros', () => {
+  it('print what was read, without trailing zeros', () => {
     fc.assert(
       fc.property(fc.bigInt(1n, 999_999_999_000n), (milli) => {
         const text = printedQuantity(milli);
@@ -45,8 +45,8 @@ describe('a quantity', () => {
   });
 });
 
-describe('a total', () => {
-  it('is the sum of the lines up to the largest amount of an invoice', () => {
+describe('totalOf', () => {
+  it('adds the lines up to the largest amount of an invoice', () => {
     const lines = [lineOf('a', 1_000n, maxAmountMinor(2) - 1n), lineOf('b', 1_000n, 1n)];
     expect(totalOf(lines, 2)).toBe(maxAmountMinor(2));
     expect(totalOf([...lines, lineOf('c', 500n, 1n)], 2)).toBeUndefined();

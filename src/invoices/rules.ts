@@ -1,3 +1,5 @@
+import type { InvoiceStatus } from '../core/database/tables.ts';
+import { type AppError, illegalMove } from '../core/http/errors.ts';
 import {
   divideHalfUp,
   grouped,
@@ -7,7 +9,22 @@ import {
   minorToText,
 } from '../core/values/money.ts';
 
-/** Quantities are counted in thousandths, a `bigint` like money: no float arithmetic on them either. */
+/** The statuses of an invoice with their allowed moves. A void invoice needs a reason, which the body requires. */
+const MOVES: Record<InvoiceStatus, readonly InvoiceStatus[]> = {
+  issued: ['void'],
+  void: [],
+};
+export const INVOICE_STATUSES = Object.keys(MOVES) as InvoiceStatus[];
+
+export function statusesBefore(to: InvoiceStatus): InvoiceStatus[] {
+  return INVOICE_STATUSES.filter((from) => MOVES[from].includes(to));
+}
+
+export function illegalInvoiceMove(from: InvoiceStatus, to: InvoiceStatus): AppError {
+  return illegalMove('An invoice', from, to, MOVES[from]);
+}
+
+/** Quantities are thousandths as `bigint`, to avoid float arithmetic. */
 export const QUANTITY_DECIMALS = 3;
 const THOUSAND = 1_000n;
 
@@ -18,26 +35,26 @@ export interface Line {
   lineTotalMinor: Minor;
 }
 
-/** @throws RangeError for a quantity that the keyword `x-decimals` would not have let through. */
+/** @throws RangeError for a quantity that the keyword `x-decimals` refuses. */
 export function readQuantity(quantity: number): bigint {
   const milli = minorFromNumber(quantity, QUANTITY_DECIMALS);
-  if (milli === undefined) throw new RangeError(`${quantity} is no quantity with 3 decimals`);
+  if (milli === undefined) throw new RangeError(`${quantity} is not a quantity with at most 3 decimals`);
   return milli;
 }
 
-/** A line's total, quantity × unit price, is rounded half up to minor units. */
+/** The total is quantity × unit price, rounded half up to minor units. */
 export function lineOf(description: string, quantityMilli: bigint, unitPriceMinor: Minor): Line {
   const lineTotalMinor = divideHalfUp(quantityMilli * unitPriceMinor, THOUSAND);
   return { description, quantityMilli, unitPriceMinor, lineTotalMinor };
 }
 
-/** @returns undefined for a total beyond the largest amount of one invoice. */
+/** @returns undefined for a total above the largest amount. */
 export function totalOf(lines: Line[], currencyDecimals: number): Minor | undefined {
   const total = lines.reduce((sum, { lineTotalMinor }) => sum + lineTotalMinor, 0n);
   return total <= maxAmountMinor(currencyDecimals) ? total : undefined;
 }
 
-/** For a reader: 2500 thousandths are 2.5, a million units are 1,000,000. */
+/** For example '2.5' for 2500n and '1,000,000' for a million units. */
 export function printedQuantity(milli: bigint): string {
   return grouped(minorToText(milli, QUANTITY_DECIMALS).replace(/\.?0+$/, ''));
 }

@@ -1,5 +1,4 @@
 import { type Static, Type } from 'typebox';
-import type { InvoiceStatus } from '../core/database/tables.ts';
 import {
   AmountFromZero,
   CalendarDate,
@@ -12,11 +11,9 @@ import {
   Timestamp,
 } from '../core/http/fields.ts';
 import { column, defineList } from '../core/lists/query.ts';
-import { QUANTITY_DECIMALS } from './rules.ts';
+import { INVOICE_STATUSES, QUANTITY_DECIMALS } from './rules.ts';
 
-const INVOICE_STATUSES = ['issued', 'void'] as const satisfies InvoiceStatus[];
-
-/** With its three decimals it has twelve digits, so every quantity is an exact JSON number. */
+/** Twelve digits with the three decimals, so every quantity is an exact JSON number. */
 const MAX_QUANTITY = 999_999_999;
 
 const itemProperties = {
@@ -34,7 +31,7 @@ export const NewInvoice = Type.Object(
     dueDate: Type.Optional(
       CalendarDate({
         format: 'calendar-date',
-        description: 'Printed on the invoice; not before the day of issue. Default: none.',
+        description: 'Printed on the invoice. Must not be before the day of issue. Default: none.',
       }),
     ),
   },
@@ -47,7 +44,7 @@ export const NewInvoice = Type.Object(
           { description: 'Deposit, home system 40 W', quantity: 1, unitPrice: 2000 },
           { description: 'Cable, metres', quantity: 2.5, unitPrice: 80 },
         ],
-        // Without a dueDate, which would be refused after its day.
+        // No dueDate: the example would be invalid after that day.
       },
     ],
   },
@@ -61,13 +58,13 @@ export const Voiding = Type.Object(
 
 const invoiceProperties = {
   id: Id,
-  number: Type.String({ description: 'Without gap within a year.', example: 'INV-2026-000001' }),
+  number: Type.String({ description: 'Without gaps within a year.', example: 'INV-2026-000001' }),
   accountId: Id,
   accountNumber: Type.String(),
-  customerName: Type.String({ description: 'As it was on the day of issue.' }),
+  customerName: Type.String({ description: 'The name on the day of issue.' }),
   total: Money,
   currency: Type.String(),
-  status: Type.Enum([...INVOICE_STATUSES]),
+  status: Type.Enum(INVOICE_STATUSES),
   issuedOn: DateText,
   dueDate: Nullable(DateText),
   voidedAt: Nullable(Timestamp),
@@ -92,10 +89,10 @@ const INVOICE = {
   updatedAt: '2026-11-02T08:15:30.000Z',
 };
 
-/** An invoice in a list. Its lines, of which there may be 200, are in the single answer. */
+/** An invoice in a list, without its up to 200 lines. */
 export const InvoiceSummary = Type.Object(invoiceProperties, {
   title: 'InvoiceSummary',
-  description: 'An invoice without its lines (`items`), which `GET /invoices/{id}` has.',
+  description: 'An invoice without its lines (`items`), which `GET /invoices/{id}` returns.',
   examples: [INVOICE],
 });
 

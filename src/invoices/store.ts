@@ -1,15 +1,13 @@
 import { type Selectable, sql } from 'kysely';
-import { formatAccountNumber } from '../accounts/account-number.ts';
-import { amountOf, type Currency } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import type { InvoiceItems, Invoices } from '../core/database/tables.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { type Minor, minorToNumber } from '../core/values/money.ts';
-import { type Line, QUANTITY_DECIMALS } from './rules.ts';
+import type { Minor } from '../core/values/money.ts';
+import { type Line, statusesBefore } from './rules.ts';
 
-type InvoiceRow = Selectable<Invoices>;
+export type InvoiceRow = Selectable<Invoices>;
 type ItemRow = Selectable<InvoiceItems>;
 
 export interface InvoiceWithItems {
@@ -28,8 +26,8 @@ interface NewInvoiceRow {
 }
 
 /**
- * Who the invoice goes to. The account's row is held against a change of its key, so that no lock of it
- * has to be waited for once the year's counter is locked.
+ * Returns the customer of the account. It takes the lock that the invoice's foreign key needs, so that the insert does
+ * not wait for the account while it holds the lock of the year's counter.
  */
 export function findRecipient(tx: Tx, accountId: number) {
   return tx
@@ -42,9 +40,8 @@ export function findRecipient(tx: Tx, accountId: number) {
 }
 
 /**
- * Takes the year's next number and issues the invoice in one statement: the counter's row, which all
- * invoices of a year wait for, is locked last and for as short as possible. A transaction that fails
- * gives its number back.
+ * Takes the year's next number and inserts the invoice in one statement, because all invoices of a year wait for the
+ * lock of its counter. A transaction that fails does not use up its number.
  */
 export async function insertInvoice(
   tx: Tx,
@@ -78,7 +75,7 @@ export async function insertInvoice(
     )
     select * from issued`.execute(tx);
   const [issued] = rows;
-  if (!issued) throw new Error('issuing an invoice returned no row');
+  if (!issued) throw new Error('inserting an invoice returned no row');
   return { invoice: issued, items: await findItems(tx, issued.id) };
 }
 
@@ -87,7 +84,7 @@ export async function findInvoice(db: Db, id: number): Promise<InvoiceWithItems 
   return invoice && { invoice, items: await findItems(db, id) };
 }
 
-/** @returns undefined when the invoice is not there or is void already. */
+/** @returns undefined when the invoice does not exist or its status forbids the move. */
 export function setVoid(tx: Tx, id: number, reason: string): Promise<InvoiceRow | undefined> {
   return tx
     .updateTable('invoices')
@@ -98,17 +95,16 @@ export function setVoid(tx: Tx, id: number, reason: string): Promise<InvoiceRow 
       updated_at: sql`business_now()`,
     })
     .where('id', '=', id)
-    .where('status', '=', 'issued')
+    .where('status', 'in', statusesBefore('void'))
     .returningAll()
     .executeTakeFirst();
 }
 
-export async function listInvoices(db: Db, currency: Currency, plan: ListPlan) {
-  const page = await fetchPage<InvoiceRow>(db, plan, {
+export function listInvoices(db: Db, plan: ListPlan) {
+  return fetchPage<InvoiceRow>(db, plan, {
     select: sql`select i.* from invoices i`,
     from: sql`from invoices i`,
   });
-  return { ...page, rows: page.rows.map((invoice) => toInvoiceSummary(invoice, currency)) };
 }
 
 function findItems(db: Db, invoiceId: number): Promise<ItemRow[]> {
@@ -118,35 +114,4 @@ function findItems(db: Db, invoiceId: number): Promise<ItemRow[]> {
     .where('invoice_id', '=', invoiceId)
     .orderBy('position')
     .execute();
-}
-
-export function toInvoice({ invoice, items }: InvoiceWithItems, currency: Currency) {
-  return {
-    ...toInvoiceSummary(invoice, currency),
-    items: items.map((item) => ({
-      description: item.description,
-      quantity: minorToNumber(BigInt(item.quantity_milli), QUANTITY_DECIMALS),
-      unitPrice: amountOf(item.unit_price_minor, currency),
-      lineTotal: amountOf(item.line_total_minor, currency),
-    })),
-  };
-}
-
-function toInvoiceSummary(invoice: InvoiceRow, currency: Currency) {
-  return {
-    id: invoice.id,
-    number: invoice.number,
-    accountId: invoice.account_id,
-    accountNumber: formatAccountNumber(invoice.account_id),
-    customerName: invoice.customer_name,
-    total: amountOf(invoice.total_minor, currency),
-    currency: currency.code,
-    status: invoice.status,
-    issuedOn: invoice.issued_on,
-    dueDate: invoice.due_on,
-    voidedAt: invoice.voided_at,
-    voidReason: invoice.void_reason,
-    createdAt: invoice.created_at,
-    updatedAt: invoice.updated_at,
-  };
 }

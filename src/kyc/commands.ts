@@ -4,18 +4,18 @@ import { inTransaction } from '../core/database/db.ts';
 import { AppError, notFound } from '../core/http/errors.ts';
 import { lockCustomer, setKycStatus } from '../customers/store.ts';
 import { mayDo } from '../rights.ts';
-import { checkDocuments, shownStatus } from './rules.ts';
+import { checkDocuments, customerStatus, isDecision } from './rules.ts';
 import type { KycUpdate } from './schema.ts';
 import { insertKycRecord } from './store.ts';
 
 /**
- * Adds a record to the customer's KYC history. Without the permission to decide, it is a submission: always pending.
+ * Adds a record to the customer's KYC history.
  *
- * @throws AppError FORBIDDEN for another status without that permission, NOT_FOUND for an unknown customer.
+ * @throws AppError FORBIDDEN for a decision without the permission, NOT_FOUND for an unknown customer.
  */
 export async function updateKyc(context: Context, actor: Actor, customerId: number, body: KycUpdate) {
   const mayDecide = mayDo(actor.role, 'kyc:decide');
-  if (body.verificationStatus !== 'pending' && !mayDecide) {
+  if (isDecision(body.verificationStatus) && !mayDecide) {
     throw new AppError('FORBIDDEN', `Your role (${actor.role}) may submit KYC as pending only.`, {
       details: { permission: 'kyc:decide' },
     });
@@ -26,12 +26,12 @@ export async function updateKyc(context: Context, actor: Actor, customerId: numb
     const { verificationType, verificationStatus } = body;
     const customer = await lockCustomer(tx, customerId);
     if (!customer) throw notFound('customer', customerId);
-    const kycStatus = shownStatus(customer.kycStatus, verificationStatus, mayDecide);
+    const kycStatus = customerStatus(customer.kycStatus, verificationStatus, mayDecide);
     const kycReviewPending = verificationStatus === 'pending';
     await setKycStatus(tx, customerId, { kycStatus, kycReviewPending });
     const record = { customerId, verificationType, verificationStatus, documents, createdBy: actor.userId };
-    const inserted = await insertKycRecord(tx, record, actor.name);
-    // The documents hold personal data: the record keeps them, the audit trail says that there is one.
+    const inserted = await insertKycRecord(tx, record);
+    // The audit trail does not repeat the documents, because they contain personal data.
     await audit(tx, actor, {
       action: 'customer.kyc',
       resource: 'customer',

@@ -3,27 +3,38 @@ import { type FieldProblem, invalid } from '../core/http/errors.ts';
 import type { KycDocument } from './schema.ts';
 
 const MAX_DOCUMENT_BYTES = 2048;
-/** Of one record: a page of the history has a hundred. */
+/** For one record, because a page of the history contains up to a hundred. */
 const MAX_DOCUMENTS_BYTES = 16 * 1024;
 
-/**
- * The status that a customer shows after a new record. A decision always shows. A submission shows only while there is
- * no decision, because it must not hide a rejection or undo a verification.
- *
- * @param shown the customer's status so far; null without any record.
- * @param mayDecide whether the record's author may decide.
- */
-export function shownStatus(
-  shown: VerificationStatus | null,
-  recorded: VerificationStatus,
-  mayDecide: boolean,
-): VerificationStatus {
-  return mayDecide ? recorded : (shown ?? recorded);
+/** The statuses of a KYC record. A user without the permission kyc:decide may record only the others. */
+const STATUSES: Record<VerificationStatus, { isDecision: boolean }> = {
+  pending: { isDecision: false },
+  verified: { isDecision: true },
+  rejected: { isDecision: true },
+  expired: { isDecision: true },
+};
+
+export function isDecision(status: VerificationStatus): boolean {
+  return STATUSES[status].isDecision;
 }
 
 /**
- * @throws AppError VALIDATION_ERROR naming each document that is too large or expires before it was issued, and all of
- *   them where they are too large together.
+ * Returns the customer's status after a new record. A submission by a user who may not decide does not replace a
+ * status, because it must not hide a rejection or undo a verification.
+ *
+ * @param current null for a customer without records.
+ */
+export function customerStatus(
+  current: VerificationStatus | null,
+  recorded: VerificationStatus,
+  mayDecide: boolean,
+): VerificationStatus {
+  return mayDecide ? recorded : (current ?? recorded);
+}
+
+/**
+ * @throws AppError VALIDATION_ERROR naming each document that is too large or expires before it was issued, and
+ *   `documents` if their total is too large.
  */
 export function checkDocuments(documents: readonly KycDocument[]): void {
   const problems: FieldProblem[] = [];
@@ -39,7 +50,7 @@ export function checkDocuments(documents: readonly KycDocument[]): void {
     }
   });
   if (Buffer.byteLength(JSON.stringify(documents)) > MAX_DOCUMENTS_BYTES) {
-    problems.push({ path: 'documents', message: `must have at most ${MAX_DOCUMENTS_BYTES} bytes together` });
+    problems.push({ path: 'documents', message: `must have at most ${MAX_DOCUMENTS_BYTES} bytes in total` });
   }
   if (problems.length > 0) throw invalid(problems);
 }

@@ -21,10 +21,11 @@ const MAX_KEY_LENGTH = 50;
 type Scalar = string | number | boolean | null;
 export type KycDocument = string | { [key: string]: Scalar };
 
-/** A text, or an object whose known keys are checked and whose others may hold any scalar. */
+/** A text, or an object: known keys are checked, others may have any scalar. */
 const KycDocument = Type.Unsafe<KycDocument>({
   type: ['string', 'object'],
-  description: 'A text, or an object; known keys: type, number, url, issuedAt, expiresAt. At most 2 KB.',
+  description:
+    'A text, or an object with the known keys type, number, url, issuedAt and expiresAt. At most 2 KB.',
   minLength: 1,
   maxLength: 500,
   format: 'text',
@@ -33,7 +34,7 @@ const KycDocument = Type.Unsafe<KycDocument>({
   propertyNames: {
     maxLength: MAX_KEY_LENGTH,
     pattern: '^[A-Za-z][A-Za-z0-9_.-]*$',
-    description: `must begin with a letter and have at most ${MAX_KEY_LENGTH} letters, digits, _, . and -`,
+    description: `must start with a letter and have at most ${MAX_KEY_LENGTH} letters, digits, _, . and -`,
   },
   properties: {
     type: { type: 'string', minLength: 1, maxLength: 50, format: 'text' },
@@ -44,7 +45,7 @@ const KycDocument = Type.Unsafe<KycDocument>({
   },
   additionalProperties: {
     type: ['string', 'number', 'boolean', 'null'],
-    // A number beyond this would be stored as another one.
+    // JSON cannot store a larger integer exactly.
     minimum: -Number.MAX_SAFE_INTEGER,
     maximum: Number.MAX_SAFE_INTEGER,
     maxLength: 1000,
@@ -57,7 +58,7 @@ export const KycUpdate = Type.Object(
     verificationType: Type.Enum([...VERIFICATION_TYPES]),
     verificationStatus: Type.Enum([...VERIFICATION_STATUSES]),
     documents: Type.Optional(
-      Type.Array(KycDocument, { maxItems: MAX_DOCUMENTS, description: 'Together at most 16 KB.' }),
+      Type.Array(KycDocument, { maxItems: MAX_DOCUMENTS, description: 'At most 16 KB in total.' }),
     ),
   },
   {
@@ -80,7 +81,7 @@ export const KycRecord = Type.Object(
     verificationType: Type.Enum([...VERIFICATION_TYPES]),
     verificationStatus: Type.Enum([...VERIFICATION_STATUSES]),
     documents: Type.Array(Type.Any()),
-    actor: Type.String({ description: 'The e-mail of the user who submitted it.' }),
+    actor: Type.String({ description: 'The e-mail of the user who submitted the record.' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },

@@ -2,7 +2,7 @@ import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
 import { inTransaction } from '../core/database/db.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
-import { maxAmountMinor } from '../core/values/money.ts';
+import { MAX_AMOUNT_TEXT, maxAmountMinor } from '../core/values/money.ts';
 import type { NewPayPlan, PayPlanChanges } from './schema.ts';
 import { insertPayPlan, lockPayPlan, updatePayPlan } from './store.ts';
 
@@ -21,7 +21,7 @@ export async function createPayPlan(context: Context, actor: Actor, body: NewPay
   };
   const totalMinor = fields.depositMinor + fields.instalmentMinor * BigInt(fields.instalmentCount);
   if (totalMinor > maxAmountMinor(currency.decimals)) {
-    throw invalidField('instalmentAmount', 'makes a total beyond the largest amount that the books hold');
+    throw invalidField('instalmentAmount', `must make a total of at most ${MAX_AMOUNT_TEXT}`);
   }
   return inTransaction(context.db, async (tx) => {
     const plan = await insertPayPlan(tx, fields);
@@ -35,7 +35,6 @@ export async function createPayPlan(context: Context, actor: Actor, body: NewPay
   });
 }
 
-/** Changes the name and the switches; the terms stay as accounts were promised them. */
 export async function changePayPlan(context: Context, actor: Actor, id: number, body: PayPlanChanges) {
   return inTransaction(context.db, async (tx) => {
     const row = await lockPayPlan(tx, id);

@@ -7,7 +7,8 @@ import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { changePayPlan, createPayPlan } from './commands.ts';
 import { NewPayPlan, PayPlan, PayPlanChanges, payPlanList } from './schema.ts';
-import { findPayPlanRow, listPayPlans, toPayPlan } from './store.ts';
+import { findPayPlanRow, listPayPlans } from './store.ts';
+import { toPayPlan } from './view.ts';
 
 export function payPlanRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
@@ -25,8 +26,10 @@ export function payPlanRoutes(api: Api, context: Context): void {
         response: { 200: ListEnvelope(PayPlan, 'Pay plans found.') },
       },
     },
-    async (request) =>
-      okList(await listPayPlans(db, currency, payPlanList.read(request.query, context)), 'Pay plans found.'),
+    async (request) => {
+      const page = await listPayPlans(db, payPlanList.read(request.query, context));
+      return okList({ ...page, rows: page.rows.map((row) => toPayPlan(row, currency)) }, 'Pay plans found.');
+    },
   );
 
   api.post(
@@ -77,7 +80,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
         operationId: 'updatePayPlan',
         summary: 'Change a pay plan',
         description:
-          'The terms of a plan never change; open accounts carry their own copy. Add a new plan instead.',
+          'The terms of a plan never change, because accounts were opened with them. Add a new plan instead.',
         params: IdParams,
         body: PayPlanChanges,
         response: { 200: Envelope(PayPlan, 'Pay plan changed.') },

@@ -44,7 +44,7 @@ export const NewPayPlan = Type.Object(
 );
 export type NewPayPlan = Static<typeof NewPayPlan>;
 
-/** The terms of a plan never change: accounts were promised them. */
+/** Without the terms of the plan, which never change, because accounts were opened with them. */
 export const PayPlanChanges = Type.Object(
   {
     name: Type.Optional(Text(200)),
@@ -63,7 +63,9 @@ export const PayPlan = Type.Object(
   {
     id: Id,
     name: Type.String(),
-    productId: Nullable(Type.Integer({ description: 'The one product that the plan is for; null: any.' })),
+    productId: Nullable(
+      Type.Integer({ description: 'The product that the plan is for; null: any product.' }),
+    ),
     deposit: Money,
     instalmentAmount: Money,
     instalmentCount: Type.Integer(),

@@ -1,5 +1,4 @@
 import { type Selectable, sql } from 'kysely';
-import { amountOf, type Currency } from '../core/context.ts';
 import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/database/db.ts';
 import type { Frequency, PayPlans } from '../core/database/tables.ts';
 import { type AppError, duplicate, notFound } from '../core/http/errors.ts';
@@ -7,7 +6,7 @@ import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { Minor } from '../core/values/money.ts';
 
-type PayPlanRow = Selectable<PayPlans>;
+export type PayPlanRow = Selectable<PayPlans>;
 
 interface PayPlanFields {
   name: string;
@@ -76,7 +75,7 @@ function nameTaken(name: string): AppError {
   return duplicate('payplan', 'name', sql`select id from pay_plans where name = ${name}`);
 }
 
-/** The plans whose late accounts are suspended. */
+/** Returns the plans that suspend late accounts. */
 export async function findSuspendingPlans(db: Db): Promise<number[]> {
   const rows = await db
     .selectFrom('pay_plans')
@@ -87,31 +86,13 @@ export async function findSuspendingPlans(db: Db): Promise<number[]> {
   return rows.map(({ id }) => id);
 }
 
-export async function listPayPlans(db: Db, currency: Currency, plan: ListPlan) {
-  const page = await fetchPage<PayPlanRow>(db, plan, {
+export function listPayPlans(db: Db, plan: ListPlan) {
+  return fetchPage<PayPlanRow>(db, plan, {
     select: sql`select p.* from pay_plans p`,
     from: sql`from pay_plans p`,
   });
-  return { ...page, rows: page.rows.map((row) => toPayPlan(row, currency)) };
 }
 
 export function findPayPlanRow(db: Db, id: number): Promise<PayPlanRow | undefined> {
   return db.selectFrom('pay_plans').selectAll().where('id', '=', id).executeTakeFirst();
-}
-
-export function toPayPlan(row: PayPlanRow, currency: Currency) {
-  return {
-    id: row.id,
-    name: row.name,
-    productId: row.product_id,
-    deposit: amountOf(row.deposit_minor, currency),
-    instalmentAmount: amountOf(row.instalment_minor, currency),
-    instalmentCount: row.instalment_count,
-    frequency: row.frequency,
-    graceDays: row.grace_days,
-    autoSuspend: row.auto_suspend,
-    active: row.active,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

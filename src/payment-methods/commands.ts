@@ -19,7 +19,7 @@ export async function createPaymentMethod(context: Context, actor: Actor, body: 
   });
 }
 
-/** Changes only the fields sent. The code stays: it is what other programs know the method by. */
+/** The code never changes, because other programs identify the method by it. */
 export async function changePaymentMethod(
   context: Context,
   actor: Actor,

@@ -56,7 +56,7 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
         operationId: 'updatePaymentMethod',
         summary: 'Change a payment method',
         description:
-          'What the provider notifies is booked under mobile money, also while that is not active.',
+          'Payments that a provider notifies are posted even while the mobile-money method is inactive.',
         params: IdParams,
         body: PaymentMethodChanges,
         response: { 200: Envelope(PaymentMethod, 'Payment method changed.') },

@@ -3,9 +3,9 @@ import { type Actor, type Context, type Currency, readAmount } from '../core/con
 import { inTransaction } from '../core/database/db.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import type { NewConfiguration, NewProduct, ProductChanges } from './schema.ts';
-import { clearDefault, insertConfiguration, insertProduct, lockProductRow, updateProduct } from './store.ts';
+import { clearDefault, insertConfiguration, insertProduct, lockProduct, updateProduct } from './store.ts';
 
-/** Of one configuration: a page of them has a hundred. */
+/** For one configuration, because a page contains up to a hundred. */
 const MAX_ATTRIBUTES_BYTES = 16 * 1024;
 
 export async function createProduct(context: Context, actor: Actor, body: NewProduct) {
@@ -20,7 +20,7 @@ export async function createProduct(context: Context, actor: Actor, body: NewPro
     active: body.active ?? true,
   };
   return inTransaction(context.db, async (tx) => {
-    const product = await insertProduct(tx, currency, fields);
+    const product = await insertProduct(tx, fields);
     await audit(tx, actor, {
       action: 'product.create',
       resource: 'product',
@@ -31,12 +31,12 @@ export async function createProduct(context: Context, actor: Actor, body: NewPro
   });
 }
 
-/** Changes only the fields sent. Accounts keep what they were opened with. */
+/** Open accounts keep their terms. */
 export async function changeProduct(context: Context, actor: Actor, id: number, body: ProductChanges) {
   const { currency } = context;
   checkCurrency(body.currency, currency);
   return inTransaction(context.db, async (tx) => {
-    const row = await lockProductRow(tx, id);
+    const row = await lockProduct(tx, id);
     if (!row) throw notFound('product', id);
     const before = {
       sku: row.sku,
@@ -48,7 +48,7 @@ export async function changeProduct(context: Context, actor: Actor, id: number, 
     };
     const { price, currency: _checked, ...others } = body;
     const changes = { ...others, ...(price !== undefined && { priceMinor: readAmount(price, currency) }) };
-    const product = await updateProduct(tx, currency, id, { ...before, ...changes });
+    const product = await updateProduct(tx, id, { ...before, ...changes });
     await audit(tx, actor, {
       action: 'product.change',
       resource: 'product',
@@ -77,7 +77,7 @@ export async function createConfiguration(
   };
   return inTransaction(context.db, async (tx) => {
     const formerDefault = fields.isDefault ? await clearDefault(tx, productId) : undefined;
-    const configuration = await insertConfiguration(tx, currency, fields);
+    const configuration = await insertConfiguration(tx, fields);
     const entry = { action: 'product.configuration', resource: 'product', resourceId: productId } as const;
     if (formerDefault !== undefined) {
       const configurationId = formerDefault;
@@ -91,7 +91,7 @@ export async function createConfiguration(
 
 function checkAttributes(attributes: object): void {
   if (Buffer.byteLength(JSON.stringify(attributes)) > MAX_ATTRIBUTES_BYTES)
-    throw invalidField('attributes', `must have at most ${MAX_ATTRIBUTES_BYTES} bytes together`);
+    throw invalidField('attributes', `must have at most ${MAX_ATTRIBUTES_BYTES} bytes in total`);
 }
 
 function checkCurrency(given: string | undefined, { code }: Currency): void {

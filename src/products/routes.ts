@@ -16,6 +16,7 @@ import {
   productList,
 } from './schema.ts';
 import { findProduct, listConfigurations, listProducts } from './store.ts';
+import { toConfiguration, toProduct } from './view.ts';
 
 export function productRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
@@ -35,7 +36,8 @@ export function productRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const plan = productList.read(request.query, context);
-      return okList(await listProducts(db, currency, plan, request.query), 'Products found.');
+      const page = await listProducts(db, plan, request.query);
+      return okList({ ...page, rows: page.rows.map((row) => toProduct(row, currency)) }, 'Products found.');
     },
   );
 
@@ -55,7 +57,7 @@ export function productRoutes(api: Api, context: Context): void {
       repeatable(context, request, reply, async (once) => {
         const product = await createProduct(once, actorOf(request), request.body);
         reply.status(201);
-        return ok(product, 'Product created.');
+        return ok(toProduct(product, currency), 'Product created.');
       }),
   );
 
@@ -72,9 +74,9 @@ export function productRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const product = await findProduct(db, currency, request.params.id);
+      const product = await findProduct(db, request.params.id);
       if (!product) throw notFound('product', request.params.id);
-      return ok(product, 'Product found.');
+      return ok(toProduct(product, currency), 'Product found.');
     },
   );
 
@@ -91,8 +93,10 @@ export function productRoutes(api: Api, context: Context): void {
         response: { 200: Envelope(Product, 'Product changed.') },
       },
     },
-    async (request) =>
-      ok(await changeProduct(context, actorOf(request), request.params.id, request.body), 'Product changed.'),
+    async (request) => {
+      const product = await changeProduct(context, actorOf(request), request.params.id, request.body);
+      return ok(toProduct(product, currency), 'Product changed.');
+    },
   );
 
   api.get(
@@ -111,8 +115,10 @@ export function productRoutes(api: Api, context: Context): void {
     async (request) => {
       const { id } = request.params;
       const plan = configurationList.read(request.query, context);
-      if (!(await findProduct(db, currency, id))) throw notFound('product', id);
-      return okList(await listConfigurations(db, currency, plan, id), 'Configurations found.');
+      if (!(await findProduct(db, id))) throw notFound('product', id);
+      const page = await listConfigurations(db, plan, id);
+      const rows = page.rows.map((row) => toConfiguration(row, currency));
+      return okList({ ...page, rows }, 'Configurations found.');
     },
   );
 
@@ -124,7 +130,7 @@ export function productRoutes(api: Api, context: Context): void {
         tags,
         operationId: 'createProductConfiguration',
         summary: 'Add a configuration to a product',
-        description: 'A new default takes the place of the present one.',
+        description: 'A new default configuration replaces the current one.',
         params: IdParams,
         body: NewConfiguration,
         response: { 201: Envelope(Configuration, 'Configuration created.') },
@@ -139,7 +145,7 @@ export function productRoutes(api: Api, context: Context): void {
           request.body,
         );
         reply.status(201);
-        return ok(configuration, 'Configuration created.');
+        return ok(toConfiguration(configuration, currency), 'Configuration created.');
       }),
   );
 }

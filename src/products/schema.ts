@@ -45,7 +45,7 @@ export type ProductChanges = Static<typeof ProductChanges>;
 
 const Attribute = Type.Unsafe<string | number | boolean | null>({
   type: ['string', 'number', 'boolean', 'null'],
-  // A number beyond this would be stored as another one.
+  // JSON cannot store a larger integer exactly.
   minimum: -Number.MAX_SAFE_INTEGER,
   maximum: Number.MAX_SAFE_INTEGER,
   maxLength: 500,
@@ -58,7 +58,7 @@ export const NewConfiguration = Type.Object(
     attributes: Type.Optional(
       Type.Unsafe<Record<string, string | number | boolean | null>>({
         type: 'object',
-        description: 'Together at most 16 KB.',
+        description: 'At most 16 KB in total.',
         maxProperties: 50,
         propertyNames: { maxLength: 50, pattern: '^[A-Za-z][A-Za-z0-9_.-]*$' },
         additionalProperties: Attribute,

@@ -1,5 +1,4 @@
 import { type Selectable, sql } from 'kysely';
-import { amountOf, type Currency } from '../core/context.ts';
 import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/database/db.ts';
 import type { ProductConfigurations, Products } from '../core/database/tables.ts';
 import { type AppError, duplicate, notFound } from '../core/http/errors.ts';
@@ -7,8 +6,8 @@ import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { Minor } from '../core/values/money.ts';
 
-type ProductRow = Selectable<Products>;
-type ConfigurationRow = Selectable<ProductConfigurations>;
+export type ProductRow = Selectable<Products>;
+export type ConfigurationRow = Selectable<ProductConfigurations>;
 
 interface ProductFields {
   sku: string;
@@ -20,8 +19,8 @@ interface ProductFields {
 }
 
 /** @throws AppError DUPLICATE_ENTRY when the sku is taken. */
-export async function insertProduct(tx: Tx, currency: Currency, fields: ProductFields) {
-  const row = await tx
+export function insertProduct(tx: Tx, fields: ProductFields): Promise<ProductRow> {
+  return tx
     .insertInto('products')
     .values(columnsOf(fields))
     .returningAll()
@@ -29,12 +28,11 @@ export async function insertProduct(tx: Tx, currency: Currency, fields: ProductF
     .catch((error: unknown) => {
       throw violatedUnique(error) === 'products_sku_unique' ? skuTaken(fields.sku) : error;
     });
-  return toProduct(row, currency);
 }
 
 /** @throws AppError DUPLICATE_ENTRY when the sku is taken. */
-export async function updateProduct(tx: Tx, currency: Currency, id: number, fields: ProductFields) {
-  const row = await tx
+export function updateProduct(tx: Tx, id: number, fields: ProductFields): Promise<ProductRow> {
+  return tx
     .updateTable('products')
     .set({ ...columnsOf(fields), updated_at: sql`business_now()` })
     .where('id', '=', id)
@@ -43,12 +41,10 @@ export async function updateProduct(tx: Tx, currency: Currency, id: number, fiel
     .catch((error: unknown) => {
       throw violatedUnique(error) === 'products_sku_unique' ? skuTaken(fields.sku) : error;
     });
-  return toProduct(row, currency);
 }
 
-export async function listProducts(
+export function listProducts(
   db: Db,
-  currency: Currency,
   plan: ListPlan,
   { category, active }: { category?: string; active?: boolean },
 ) {
@@ -56,17 +52,15 @@ export async function listProducts(
     ...(category === undefined ? [] : [sql<boolean>`p.category = ${category}`]),
     ...(active === undefined ? [] : [sql<boolean>`p.active = ${active}`]),
   ];
-  const page = await fetchPage<ProductRow>(db, plan, {
+  return fetchPage<ProductRow>(db, plan, {
     select: sql`select p.* from products p`,
     from: sql`from products p`,
     where,
   });
-  return { ...page, rows: page.rows.map((row) => toProduct(row, currency)) };
 }
 
-export async function findProduct(db: Db, currency: Currency, id: number) {
-  const row = await db.selectFrom('products').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && toProduct(row, currency);
+export function findProduct(db: Db, id: number): Promise<ProductRow | undefined> {
+  return db.selectFrom('products').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
 export async function hasProducts(db: Db): Promise<boolean> {
@@ -74,7 +68,7 @@ export async function hasProducts(db: Db): Promise<boolean> {
   return row !== undefined;
 }
 
-export function lockProductRow(tx: Tx, id: number): Promise<ProductRow | undefined> {
+export function lockProduct(tx: Tx, id: number): Promise<ProductRow | undefined> {
   return tx.selectFrom('products').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
@@ -86,10 +80,10 @@ interface ConfigurationFields {
   isDefault: boolean;
 }
 
-/** @throws AppError DUPLICATE_ENTRY for a second configuration of this name, NOT_FOUND for an unknown product. */
-export async function insertConfiguration(tx: Tx, currency: Currency, fields: ConfigurationFields) {
+/** @throws AppError DUPLICATE_ENTRY when the product has a configuration of this name, NOT_FOUND for an unknown product. */
+export async function insertConfiguration(tx: Tx, fields: ConfigurationFields): Promise<ConfigurationRow> {
   try {
-    const row = await tx
+    return await tx
       .insertInto('product_configurations')
       .values({
         product_id: fields.productId,
@@ -100,7 +94,6 @@ export async function insertConfiguration(tx: Tx, currency: Currency, fields: Co
       })
       .returningAll()
       .executeTakeFirstOrThrow();
-    return toConfiguration(row, currency);
   } catch (error) {
     if (violatedUnique(error)) throw configurationTaken(fields);
     if (violatedForeignKey(error)) throw notFound('product', fields.productId);
@@ -115,11 +108,11 @@ function configurationTaken({ productId, name }: ConfigurationFields): AppError 
 }
 
 /**
- * Makes room for another default; the id of the configuration that was it.
- * The product's row lock lets one new default at a time through.
+ * Clears the default configuration of a product and returns its id. The lock of the product serializes changes of
+ * its default.
  */
 export async function clearDefault(tx: Tx, productId: number): Promise<number | undefined> {
-  await lockProductRow(tx, productId);
+  await lockProduct(tx, productId);
   const cleared = await tx
     .updateTable('product_configurations')
     .set({ is_default: false, updated_at: sql`business_now()` })
@@ -130,13 +123,12 @@ export async function clearDefault(tx: Tx, productId: number): Promise<number | 
   return cleared?.id;
 }
 
-export async function listConfigurations(db: Db, currency: Currency, plan: ListPlan, productId: number) {
-  const page = await fetchPage<ConfigurationRow>(db, plan, {
+export function listConfigurations(db: Db, plan: ListPlan, productId: number) {
+  return fetchPage<ConfigurationRow>(db, plan, {
     select: sql`select c.* from product_configurations c`,
     from: sql`from product_configurations c`,
     where: [sql<boolean>`c.product_id = ${productId}`],
   });
-  return { ...page, rows: page.rows.map((row) => toConfiguration(row, currency)) };
 }
 
 function columnsOf(fields: ProductFields) {
@@ -152,33 +144,4 @@ function columnsOf(fields: ProductFields) {
 
 function skuTaken(sku: string): AppError {
   return duplicate('product', 'sku', sql`select id from products where sku = ${sku}`);
-}
-
-function toProduct(row: ProductRow, currency: Currency) {
-  return {
-    id: row.id,
-    sku: row.sku,
-    name: row.name,
-    category: row.category,
-    description: row.description,
-    price: amountOf(row.price_minor, currency),
-    currency: currency.code,
-    active: row.active,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
-
-function toConfiguration(row: ConfigurationRow, currency: Currency) {
-  return {
-    id: row.id,
-    productId: row.product_id,
-    name: row.name,
-    attributes: row.attributes as Record<string, unknown>,
-    price: row.price_minor === null ? null : amountOf(row.price_minor, currency),
-    currency: currency.code,
-    isDefault: row.is_default,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

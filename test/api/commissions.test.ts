@@ -109,7 +109,7 @@ describe('POST /commissions/calculate', () => {
     await copyAccount(id, 1);
     const refused = await calculate({ employeeId, period: '2026-02' });
     expect(wrongFields(refused)).toEqual(['period']);
-    expect(refused.body.error.message).toContain('more than 10000 sales');
+    expect(refused.body.error.message).toContain('at most 10000 sales');
   });
 
   it.each(['0000-01', '1899-12', '3000-01'])('refuses the period %s', async (period) => {

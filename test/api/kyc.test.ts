@@ -127,7 +127,7 @@ describe('PUT /customers/:id/kyc', () => {
       const { id } = await newCustomer(service);
       const documents = [{ type: 'front' }, { type: 'back', [key]: 'x' }];
       const { body } = await service.call('PUT', `/customers/${id}/kyc`, { ...submission, documents });
-      const rule = 'must begin with a letter and have at most 50 letters, digits, _, . and -';
+      const rule = 'must start with a letter and have at most 50 letters, digits, _, . and -';
       expect(body.error.details.fields).toEqual([
         { path: `documents[1].${key}`, message: `the key "${key}" ${rule}` },
       ]);

@@ -215,7 +215,7 @@ describe('the sums by day of a payment report', () => {
 });
 
 describe('what a row holds is bounded when it is written', () => {
-  it('documents of a customer have at most 16 KB together', async () => {
+  it('documents of a customer have at most 16 KB in total', async () => {
     const documents = Array.from({ length: 9 }, () => ({ a: long(500) }));
     const answer = await service.call('PUT', `/customers/${ids.customer}/kyc`, {
       verificationType: 'passport',
@@ -224,11 +224,11 @@ describe('what a row holds is bounded when it is written', () => {
     });
     expect(answer.status).toBe(400);
     expect(answer.body.error.details.fields).toEqual([
-      { path: 'documents', message: 'must have at most 16384 bytes together' },
+      { path: 'documents', message: 'must have at most 16384 bytes in total' },
     ]);
   });
 
-  it('attributes of a configuration have at most 16 KB together', async () => {
+  it('attributes of a configuration have at most 16 KB in total', async () => {
     const attributes = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`key${n}`, long(500)]));
     const answer = await service.call('POST', `/products/${ids.product}/configurations`, {
       name: 'B',
@@ -236,7 +236,7 @@ describe('what a row holds is bounded when it is written', () => {
     });
     expect(answer.status).toBe(400);
     expect(answer.body.error.details.fields).toEqual([
-      { path: 'attributes', message: 'must have at most 16384 bytes together' },
+      { path: 'attributes', message: 'must have at most 16384 bytes in total' },
     ]);
   });
 });

@@ -436,7 +436,7 @@ export interface paths {
         get: operations["listKycHistory"];
         /**
          * Submit or decide a customer’s verification
-         * @description Each call adds a record to the history. The newest decision shows on the customer as `kycStatus`: agents submit as pending only, and what they submit hides no decision. `kycReviewPending` is true while the newest record is pending.
+         * @description Each call adds a record to the history. The newest decision becomes the customer’s `kycStatus`. Agents may submit `pending` only, which does not replace a decision. `kycReviewPending` is true while the newest record is pending.
          *
          *     Needs the permission `kyc:submit`: admin, manager, agent.
          */
@@ -1083,7 +1083,7 @@ export interface paths {
         };
         /**
          * List invoices
-         * @description Rows have all of an invoice but its lines (`items`), which `GET /invoices/{id}` has.
+         * @description Rows do not include the lines (`items`) of an invoice; `GET /invoices/{id}` does.
          *
          *     Needs the permission `invoices:read`: admin, manager, finance, agent, viewer.
          */
@@ -1091,7 +1091,7 @@ export interface paths {
         put?: never;
         /**
          * Issue an invoice for an account
-         * @description Takes the next number of the year and freezes the invoice. Each line is quantity × unitPrice, rounded half up. An invoice is no part of the account’s balance.
+         * @description Takes the next number of the year. An issued invoice never changes. Each line is quantity × unitPrice, rounded half up. An invoice does not change the account’s balance.
          *
          *     Needs the permission `invoices:create`: admin, manager, finance, agent.
          */
@@ -1131,7 +1131,7 @@ export interface paths {
         };
         /**
          * Get an invoice as PDF
-         * @description Sends an ETag; with If-None-Match, a document that has not changed is answered with 304 and no body.
+         * @description Sends an ETag. A request with If-None-Match for an unchanged document gets 304 without a body.
          *
          *     Needs the permission `invoices:read`: admin, manager, finance, agent, viewer.
          */
@@ -1155,7 +1155,7 @@ export interface paths {
         put?: never;
         /**
          * Void an invoice
-         * @description The invoice keeps its number and all that stands in it. Void is final.
+         * @description The invoice keeps its number and its contents. Void is final.
          *
          *     Needs the permission `invoices:void`: admin, manager, finance.
          */
@@ -1229,7 +1229,7 @@ export interface paths {
         put?: never;
         /**
          * Add a configuration to a product
-         * @description A new default takes the place of the present one.
+         * @description A new default configuration replaces the current one.
          *
          *     Needs the permission `catalogue:write`: admin, manager.
          */
@@ -1278,7 +1278,7 @@ export interface paths {
         get: operations["getPayPlan"];
         /**
          * Change a pay plan
-         * @description The terms of a plan never change; open accounts carry their own copy. Add a new plan instead.
+         * @description The terms of a plan never change, because accounts were opened with them. Add a new plan instead.
          *
          *     Needs the permission `catalogue:write`: admin, manager.
          */
@@ -1324,7 +1324,7 @@ export interface paths {
         get?: never;
         /**
          * Change a payment method
-         * @description What the provider notifies is booked under mobile money, also while that is not active.
+         * @description Payments that a provider notifies are posted even while the mobile-money method is inactive.
          *
          *     Needs the permission `catalogue:write`: admin, manager.
          */
@@ -1395,7 +1395,7 @@ export interface paths {
         put?: never;
         /**
          * Calculate an employee’s commission for a month
-         * @description One line a sale with rule, base, rate and amount. Calculating again replaces the lines; a commission that is paid answers DUPLICATE_ENTRY.
+         * @description One line per sale with rule, base, rate and amount. A new calculation replaces the lines. A paid commission answers DUPLICATE_ENTRY.
          *
          *     Needs the permission `commissions:calculate`: admin, manager, finance.
          */
@@ -1415,7 +1415,7 @@ export interface paths {
         };
         /**
          * List commissions
-         * @description Rows have all of a commission but its lines, which `GET /commissions/payments/{id}` has. Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).
+         * @description Rows do not include the lines of a commission; `GET /commissions/payments/{id}` does. Agents see only the commissions of their own employee (`employeeId` of `GET /auth/me`).
          *
          *     Needs the permission `commissions:read-own`: admin, manager, finance, agent, viewer.
          */
@@ -1444,7 +1444,7 @@ export interface paths {
         get: operations["getCommission"];
         /**
          * Approve a commission or mark it paid
-         * @description Approve a calculated commission, or mark an approved one as paid.
+         * @description Approves a calculated commission, or marks an approved one as paid.
          *
          *     Needs the permission `commissions:approve`: admin, manager, finance.
          */
@@ -1464,14 +1464,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List commission rules in all versions
+         * List all versions of commission rules
          * @description Needs the permission `commissions:read`: admin, manager, finance, viewer.
          */
         get: operations["listCommissionRules"];
         put?: never;
         /**
          * Set a commission rate
-         * @description Adds a version; earlier calculations keep the version that they were made with.
+         * @description Adds a version. Earlier calculations keep the version that they used.
          *
          *     Needs the permission `commission-rules:write`: admin, manager.
          */
@@ -1556,8 +1556,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List changes: who changed what, when
-         * @description Who changed what, from what to what, and in which request.
+         * List changes with their users and times
+         * @description Each entry names the user, the change from and to, and the request.
          *
          *     Needs the permission `audit:read`: admin.
          */
@@ -2293,9 +2293,9 @@ export interface components {
             action: string;
             resource: string;
             resourceId: number | null;
-            /** @description The same fields as they were; null for what is new. */
+            /** @description The same fields before the change; null for a new resource. */
             before: unknown;
-            /** @description The fields as they were set; amounts in minor units. */
+            /** @description The fields after the change. Amounts are in minor units. */
             after: unknown;
             requestId: string | null;
             /** Format: date-time */
@@ -2357,7 +2357,7 @@ export interface components {
                 base: number;
                 ruleId: number | null;
                 rateBasisPoints: number;
-                /** @description The part of the sale that is this employee’s. */
+                /** @description This employee’s share of the commission. */
                 shareBasisPoints: number;
                 /** @description In units of the currency. */
                 amount: number;
@@ -2388,7 +2388,7 @@ export interface components {
             updatedAt: string;
         };
         /**
-         * @description A commission without its lines, which `GET /commissions/payments/{id}` has.
+         * @description A commission without its lines, which `GET /commissions/payments/{id}` returns.
          * @example {
          *       "id": 1,
          *       "employeeId": 1,
@@ -2685,13 +2685,13 @@ export interface components {
         Invoice: {
             id: number;
             /**
-             * @description Without gap within a year.
+             * @description Without gaps within a year.
              * @example INV-2026-000001
              */
             number: string;
             accountId: number;
             accountNumber: string;
-            /** @description As it was on the day of issue. */
+            /** @description The name on the day of issue. */
             customerName: string;
             /** @description In units of the currency. */
             total: number;
@@ -2720,7 +2720,7 @@ export interface components {
             }[];
         };
         /**
-         * @description An invoice without its lines (`items`), which `GET /invoices/{id}` has.
+         * @description An invoice without its lines (`items`), which `GET /invoices/{id}` returns.
          * @example {
          *       "id": 1,
          *       "number": "INV-2026-000001",
@@ -2741,13 +2741,13 @@ export interface components {
         InvoiceSummary: {
             id: number;
             /**
-             * @description Without gap within a year.
+             * @description Without gaps within a year.
              * @example INV-2026-000001
              */
             number: string;
             accountId: number;
             accountNumber: string;
-            /** @description As it was on the day of issue. */
+            /** @description The name on the day of issue. */
             customerName: string;
             /** @description In units of the currency. */
             total: number;
@@ -2837,7 +2837,7 @@ export interface components {
             /** @enum {string} */
             verificationStatus: "pending" | "verified" | "rejected" | "expired";
             documents: unknown[];
-            /** @description The e-mail of the user who submitted it. */
+            /** @description The e-mail of the user who submitted the record. */
             actor: string;
             /** Format: date-time */
             createdAt: string;
@@ -2849,7 +2849,7 @@ export interface components {
             verificationType: "national_id" | "passport" | "alien_id" | "driving_licence" | "voter_id" | "tax_pin" | "business_registration";
             /** @enum {string} */
             verificationStatus: "pending" | "verified" | "rejected" | "expired";
-            /** @description Together at most 16 KB. */
+            /** @description At most 16 KB in total. */
             documents?: (string | ({
                 /** @description Must be text with at least one visible character and no control characters. */
                 type?: string;
@@ -2884,7 +2884,7 @@ export interface components {
             employeeId: number;
             /** @description YYYY-MM */
             period: string;
-            /** @description Each names an account or a product. An account earns commission once, for one employee or in shares. Empty or missing: the accounts that the employee sold in the period, at most 10000, each with the share that no other commission has. */
+            /** @description Each sale has an account or a product. An account earns commission once, for one employee or in shares. Empty or missing: the accounts that the employee sold in the period, at most 10000, each with the share that other commissions leave. */
             salesData?: {
                 accountId?: number;
                 productId?: number;
@@ -2893,17 +2893,17 @@ export interface components {
                 quantity?: number;
                 /**
                  * Format: date
-                 * @description Must lie in the period. Default for an account: its activation date.
+                 * @description Must be in the period. Default for an account: its activation date.
                  */
                 saleDate?: string;
-                /** @description For an account: the part of the sale that this employee earns. 5000 is half; the shares of one sale add up to at most 10000, the default. */
+                /** @description For an account: this employee’s share of the commission. 5000 is half. The shares of one sale add up to at most 10000, the default. */
                 shareBasisPoints?: number;
             }[];
         };
         NewConfiguration: {
             /** @description Must be text with at least one visible character and no control characters. */
             name: string;
-            /** @description Together at most 16 KB. */
+            /** @description At most 16 KB in total. */
             attributes?: {
                 [key: string]: string | number | boolean | null;
             };
@@ -2954,7 +2954,7 @@ export interface components {
             }[];
             /**
              * Format: date
-             * @description Printed on the invoice; not before the day of issue. Default: none.
+             * @description Printed on the invoice. Must not be before the day of issue. Default: none.
              */
             dueDate?: string;
         };
@@ -10002,7 +10002,7 @@ export interface operations {
                     "application/pdf": string;
                 };
             };
-            /** @description The document is the one that the caller has. */
+            /** @description The document has not changed. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10045,7 +10045,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Invoice is void. */
+            /** @description Invoice voided. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -10086,7 +10086,7 @@ export interface operations {
                      *           }
                      *         ]
                      *       },
-                     *       "message": "Invoice is void."
+                     *       "message": "Invoice voided."
                      *     }
                      */
                     "application/json": {

@@ -22,6 +22,16 @@ export interface ListSource<Row> {
   inOrderOfIndex?: boolean;
 }
 
+/** The columns of a Kysely `select`, such as 'created_at as createdAt', for the SQL of a list. */
+export function columnList(columns: readonly string[]): RawBuilder<unknown> {
+  return sql.join(
+    columns.map((column) => {
+      const [name = '', alias = name] = column.split(' as ');
+      return sql`${sql.ref(name)} as ${sql.ref(alias)}`;
+    }),
+  );
+}
+
 /** Reading so many rows of an index, past them or to count them, is as good as a look-up. */
 const MOST_READ_QUICKLY = 500;
 /** For a limit that may be any PostgreSQL plans a page anew each time, longer than it runs: usual ones are written out. */

@@ -6,12 +6,12 @@ import type { PrintedDocument, Printer } from '../platform/printing/printer.ts';
 import { printedQuantity } from './rules.ts';
 import type { InvoiceWithItems } from './store.ts';
 
-/** All that stands in a printed invoice, as text. */
+/** The contents of a printed invoice, as text. */
 interface InvoiceDocument extends PrintedDocument {
   number: string;
-  /** YYYY-MM-DD: the date of the PDF. */
+  /** YYYY-MM-DD, also the date of the PDF. */
   issuedOn: string;
-  /** What its issuer named, if anything: an invoice is no part of the account's schedule. */
+  /** Chosen by the issuer; it is not part of the account's schedule. */
   dueOn: string | null;
   voidedOn: string | null;
   customer: { name: string; phone: string };
@@ -22,7 +22,7 @@ interface InvoiceDocument extends PrintedDocument {
   paybill: string | null;
 }
 
-export function invoiceDocument(
+export function toInvoiceDocument(
   { config, currency }: Pick<Context, 'config' | 'currency'>,
   { company, paybill }: Pick<Printer, 'company' | 'paybill'>,
   { invoice, items }: InvoiceWithItems,

@@ -1,0 +1,26 @@
+import type { CommissionStatus } from '../core/database/tables.ts';
+import { illegalMove } from '../core/http/errors.ts';
+
+interface StatusRules {
+  /** The moves that staff may make. */
+  moves: readonly CommissionStatus[];
+  /** Whether a new calculation may replace the lines, which sets the status to `calculated`. */
+  canRecalculate: boolean;
+}
+
+const STATUSES: Record<CommissionStatus, StatusRules> = {
+  calculated: { moves: ['approved'], canRecalculate: true },
+  approved: { moves: ['paid'], canRecalculate: true },
+  paid: { moves: [], canRecalculate: false },
+};
+export const COMMISSION_STATUSES = Object.keys(STATUSES) as CommissionStatus[];
+
+export function canRecalculate(status: CommissionStatus): boolean {
+  return STATUSES[status].canRecalculate;
+}
+
+/** @throws AppError VALIDATION_ERROR with `{from, to, allowed}`. */
+export function checkCommissionMove(from: CommissionStatus, to: CommissionStatus): void {
+  const allowed = STATUSES[from].moves;
+  if (!allowed.includes(to)) throw illegalMove('A commission', from, to, allowed);
+}

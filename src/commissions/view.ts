@@ -1,0 +1,35 @@
+import { amountOf, type Currency } from '../core/context.ts';
+import type { CommissionRow, CommissionWithLines, LineRow } from './store.ts';
+
+export function toCommission({ commission, lines }: CommissionWithLines, currency: Currency) {
+  return { ...toCommissionSummary(commission, currency), lines: lines.map((line) => toLine(line, currency)) };
+}
+
+export function toCommissionSummary(row: CommissionRow, currency: Currency) {
+  return {
+    id: row.id,
+    employeeId: row.employee_id,
+    period: row.period,
+    status: row.status,
+    total: amountOf(row.total_minor, currency),
+    currency: currency.code,
+    paidAt: row.paid_at,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
+
+function toLine(line: LineRow, currency: Currency) {
+  return {
+    accountId: line.account_id,
+    accountStatus: line.account_status,
+    productId: line.product_id,
+    saleDate: line.sale_date,
+    quantity: line.quantity,
+    base: amountOf(line.base_minor, currency),
+    ruleId: line.rule_id,
+    rateBasisPoints: line.rate_basis_points,
+    shareBasisPoints: line.share_basis_points,
+    amount: amountOf(line.amount_minor, currency),
+  };
+}
