@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { Id, Nullable, Timestamp } from '../core/http/fields.ts';
 import { column, defineList } from '../core/lists/query.ts';
 
@@ -33,6 +33,7 @@ export const AuditEntry = Type.Object(
     ],
   },
 );
+export type AuditEntry = Static<typeof AuditEntry>;
 
 export const auditList = defineList(
   {

@@ -4,7 +4,7 @@ import { inTransaction, type Tx } from '../core/database/db.ts';
 import type { CommissionStatus } from '../core/database/tables.ts';
 import { AppError, invalidField, notFound } from '../core/http/errors.ts';
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
-import { MAX_AMOUNT_TEXT, type Minor, maxAmountMinor } from '../core/values/money.ts';
+import { MAX_AMOUNT_TEXT, maxAmountMinor } from '../core/values/money.ts';
 import { findEmployee } from '../employees/store.ts';
 import { type CurrentRule, checkSales, checkSoldAccounts, commissionOf, ruleFor } from './rules.ts';
 import { type CalculateBody, MAX_LINES, type NewRule, type Sale, WHOLE_SALE } from './schema.ts';
@@ -28,13 +28,7 @@ import {
 } from './store.ts';
 
 /** A sale with everything that determines its commission. */
-interface PricedSale {
-  accountId: number | null;
-  productId: number | null;
-  saleDate: PlainDate | null;
-  quantity: number;
-  baseMinor: Minor;
-  shareBasisPoints: number;
+interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'amount_minor'> {
   category: string;
 }
 
@@ -58,7 +52,7 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
         : await keepFreeShares(tx, commission.id, await salesOfPeriod(tx, employeeId, period));
     const rules = await findCurrentRules(tx);
     const lines = priced.map((sale) => lineOf(sale, ruleFor(rules, sale.category)));
-    const totalMinor = lines.reduce((sum, line) => sum + line.amountMinor, 0n);
+    const totalMinor = lines.reduce((sum, line) => sum + line.amount_minor, 0n);
     if (totalMinor > maxAmountMinor(context.currency.decimals)) {
       throw invalidField('salesData', `must make a total of at most ${MAX_AMOUNT_TEXT}`);
     }
@@ -116,12 +110,12 @@ async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promis
     throw invalidField('period', `must have at most ${MAX_LINES} sales`);
   }
   return accounts.map((account) => ({
-    accountId: account.id,
-    productId: account.product_id,
-    saleDate: account.activation_date,
+    account_id: account.id,
+    product_id: account.product_id,
+    sale_date: account.activation_date,
     quantity: 1,
-    baseMinor: BigInt(account.total_minor),
-    shareBasisPoints: WHOLE_SALE,
+    base_minor: BigInt(account.total_minor),
+    share_basis_points: WHOLE_SALE,
     category: account.category,
   }));
 }
@@ -132,9 +126,9 @@ async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promis
  */
 async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
-  sales.forEach(({ accountId, shareBasisPoints }, index) => {
-    const given = accountId === null ? undefined : others.get(accountId);
-    if (given && given.shareBasisPoints + shareBasisPoints > WHOLE_SALE) {
+  sales.forEach(({ account_id: accountId, share_basis_points: share }, index) => {
+    const given = others.get(accountId ?? 0);
+    if (given && given.shareBasisPoints + share > WHOLE_SALE) {
       throw alreadySold(`salesData[${index}].accountId`, accountId, given);
     }
   });
@@ -145,8 +139,8 @@ async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): P
 async function keepFreeShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
   return sales.flatMap((sale) => {
-    const given = others.get(sale.accountId ?? 0)?.shareBasisPoints ?? 0;
-    return given < WHOLE_SALE ? [{ ...sale, shareBasisPoints: WHOLE_SALE - given }] : [];
+    const given = others.get(sale.account_id ?? 0)?.shareBasisPoints ?? 0;
+    return given < WHOLE_SALE ? [{ ...sale, share_basis_points: WHOLE_SALE - given }] : [];
   });
 }
 
@@ -154,7 +148,7 @@ function sharesOfOthers(tx: Tx, commissionId: number, sales: readonly PricedSale
   return findSharesOfOthers(
     tx,
     commissionId,
-    sales.flatMap(({ accountId }) => accountId ?? []),
+    sales.flatMap((sale) => sale.account_id ?? []),
   );
 }
 
@@ -176,33 +170,24 @@ async function priceSales(
   checkSoldAccounts(sales, accounts, period);
   return sales.map((sale, index) => {
     const quantity = sale.quantity ?? 1;
-    const saleDate = sale.saleDate ?? null;
-    const shareBasisPoints = sale.shareBasisPoints ?? WHOLE_SALE;
+    const share_basis_points = sale.shareBasisPoints ?? WHOLE_SALE;
     const given = sale.amount === undefined ? undefined : readAmount(sale.amount, currency);
     const account = sale.accountId === undefined ? undefined : accounts.get(sale.accountId);
     if (account) {
-      const { id: accountId, product_id: productId, category } = account;
-      return {
-        ...{ accountId, productId, quantity, shareBasisPoints, category },
-        saleDate: saleDate ?? account.activation_date,
-        baseMinor: given ?? BigInt(account.total_minor),
-      };
+      const { id: account_id, product_id, category } = account;
+      const sale_date = sale.saleDate ?? account.activation_date;
+      const base_minor = given ?? BigInt(account.total_minor);
+      return { account_id, product_id, sale_date, quantity, base_minor, share_basis_points, category };
     }
     const product = sale.productId === undefined ? undefined : products.get(sale.productId);
     if (product) {
-      const baseMinor = given ?? BigInt(product.price_minor) * BigInt(quantity);
-      if (baseMinor > maxAmountMinor(currency.decimals)) {
+      const base_minor = given ?? BigInt(product.price_minor) * BigInt(quantity);
+      if (base_minor > maxAmountMinor(currency.decimals)) {
         throw invalidField(`salesData[${index}].quantity`, `must make a sale of at most ${MAX_AMOUNT_TEXT}`);
       }
-      return {
-        accountId: null,
-        productId: product.id,
-        saleDate,
-        quantity,
-        baseMinor,
-        shareBasisPoints,
-        category: product.category,
-      };
+      const { id: product_id, category } = product;
+      const sale_date = sale.saleDate ?? null;
+      return { account_id: null, product_id, sale_date, quantity, base_minor, share_basis_points, category };
     }
     throw sale.accountId === undefined
       ? notFound('product', sale.productId, `salesData[${index}].productId`)
@@ -211,14 +196,10 @@ async function priceSales(
 }
 
 function lineOf(sale: PricedSale, rule: CurrentRule | undefined): NewLine {
-  const rateBasisPoints = rule?.rateBasisPoints ?? 0;
   const { category: _usedForTheRule, ...line } = sale;
-  return {
-    ...line,
-    ruleId: rule?.id ?? null,
-    rateBasisPoints,
-    amountMinor: commissionOf(sale.baseMinor, rateBasisPoints, sale.shareBasisPoints),
-  };
+  const rate = rule?.rateBasisPoints ?? 0;
+  const amount_minor = commissionOf(sale.base_minor, rate, sale.share_basis_points);
+  return { ...line, rule_id: rule?.id ?? null, rate_basis_points: rate, amount_minor };
 }
 
 function alreadyPaid({ id, employee_id: employeeId, period }: CommissionRow): AppError {

@@ -174,6 +174,7 @@ export const Rule = Type.Object(
     ],
   },
 );
+export type Rule = Static<typeof Rule>;
 
 export const commissionList = defineList(
   {

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
-import { type Db, LostRace, type Tx, violatedCheck, violatedUnique } from '../core/database/db.ts';
+import { type Db, LostRace, run, type Tx, violatedCheck, violatedUnique } from '../core/database/db.ts';
+import { insertRows, rowsAsJson } from '../core/database/rows.ts';
 import type {
   AccountStatus,
   CommissionLines,
@@ -11,6 +12,7 @@ import type { ListPlan } from '../core/lists/query.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
 import { type CurrentRule, UNSOLD_STATUSES } from './rules.ts';
+import type { Rule } from './schema.ts';
 
 export type CommissionRow = Selectable<Commissions>;
 export type LineRow = Selectable<CommissionLines> & { account_status: AccountStatus | null };
@@ -20,30 +22,15 @@ export interface CommissionWithLines {
   lines: LineRow[];
 }
 
-interface RuleRow {
-  id: number;
-  /** null: the default rule, which the table stores with an empty category. */
-  category: string | null;
-  version: number;
-  rateBasisPoints: number;
-  createdAt: string;
-  updatedAt: string;
-}
-
 /** A rule never changes, so it was last updated when it was created. */
 const RULE = sql`r.id, nullif(r.category, '') as category, r.version, r.rate_basis_points as "rateBasisPoints",
   r.created_at as "createdAt", r.created_at as "updatedAt"`;
 
-export interface NewLine {
-  accountId: number | null;
-  productId: number | null;
-  saleDate: PlainDate | null;
-  quantity: number;
-  baseMinor: Minor;
-  ruleId: number | null;
-  rateBasisPoints: number;
-  shareBasisPoints: number;
-  amountMinor: Minor;
+/** A line to insert; its commission and number are added. */
+export interface NewLine
+  extends Omit<Selectable<CommissionLines>, 'commission_id' | 'line_number' | 'base_minor' | 'amount_minor'> {
+  base_minor: Minor;
+  amount_minor: Minor;
 }
 
 /** Locks the employee's commission of the period, which it inserts if there is none. */
@@ -66,31 +53,23 @@ export async function lockOrInsertCommission(
     .executeTakeFirstOrThrow();
 }
 
+const INSERT_LINES = insertRows(
+  'commission_lines',
+  [
+    ...['commission_id', 'line_number', 'account_id', 'product_id', 'sale_date', 'quantity', 'base_minor'],
+    ...['rule_id', 'rate_basis_points', 'share_basis_points', 'amount_minor'],
+  ],
+  '$1',
+);
+
 /** @throws LostRace when a concurrent transaction gave a share of one of the sales to another commission. */
 export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[], totalMinor: Minor) {
   await tx.deleteFrom('commission_lines').where('commission_id', '=', id).execute();
-  await sql`
-    insert into commission_lines (commission_id, line_number, account_id, product_id, sale_date, quantity,
-      base_minor, rule_id, rate_basis_points, share_basis_points, amount_minor)
-    select ${id}::bigint, position, account_id, product_id, sale_date, quantity, base_minor, rule_id,
-      rate_basis_points, share_basis_points, amount_minor
-    from unnest(
-      ${lines.map((line) => line.accountId)}::bigint[],
-      ${lines.map((line) => line.productId)}::bigint[],
-      ${lines.map((line) => line.saleDate)}::date[],
-      ${lines.map((line) => line.quantity)}::integer[],
-      ${lines.map((line) => line.baseMinor)}::bigint[],
-      ${lines.map((line) => line.ruleId)}::bigint[],
-      ${lines.map((line) => line.rateBasisPoints)}::integer[],
-      ${lines.map((line) => line.shareBasisPoints)}::integer[],
-      ${lines.map((line) => line.amountMinor)}::bigint[]
-    ) with ordinality as line (account_id, product_id, sale_date, quantity, base_minor, rule_id,
-      rate_basis_points, share_basis_points, amount_minor, position)`
-    .execute(tx)
-    .catch((error: unknown) => {
-      const isTaken = violatedCheck(error) === 'commission_sales_shared_once';
-      throw isTaken ? new LostRace('another commission took the sale', { cause: error }) : error;
-    });
+  const rows = lines.map((line, index) => ({ ...line, commission_id: id, line_number: index + 1 }));
+  await run(tx, INSERT_LINES, [rowsAsJson(rows)]).catch((error: unknown) => {
+    const isTaken = violatedCheck(error) === 'commission_sales_shared_once';
+    throw isTaken ? new LostRace('another commission took the sale', { cause: error }) : error;
+  });
   return tx
     .updateTable('commissions')
     .set({ status: 'calculated', total_minor: totalMinor, updated_at: sql`business_now()` })
@@ -210,8 +189,8 @@ export async function insertRule(
   category: string,
   rateBasisPoints: number,
   createdBy: number | null,
-): Promise<RuleRow> {
-  const { rows } = await sql<RuleRow>`
+): Promise<Rule> {
+  const { rows } = await sql<Rule>`
     insert into commission_rules as r (category, version, rate_basis_points, created_by)
     select ${category}, coalesce(max(version), 0) + 1, ${rateBasisPoints}, ${createdBy}::bigint
     from commission_rules where category = ${category}
@@ -228,7 +207,7 @@ export async function insertRule(
 }
 
 export function listRules(db: Db, plan: ListPlan) {
-  return fetchPage<RuleRow>(db, plan, {
+  return fetchPage<Rule>(db, plan, {
     select: sql`select ${RULE} from commission_rules r`,
     from: sql`from commission_rules r`,
   });

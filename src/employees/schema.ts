@@ -49,6 +49,7 @@ export const Employee = Type.Object(
     ],
   },
 );
+export type Employee = Static<typeof Employee>;
 
 export const employeeList = defineList(
   {

@@ -101,6 +101,7 @@ export const KycRecord = Type.Object(
     ],
   },
 );
+export type KycRecord = Static<typeof KycRecord>;
 
 export const kycList = defineList(
   {

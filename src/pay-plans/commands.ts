@@ -39,13 +39,12 @@ export async function changePayPlan(context: Context, actor: Actor, id: number, 
   return inTransaction(context.db, async (tx) => {
     const row = await lockPayPlan(tx, id);
     if (!row) throw notFound('payplan', id);
-    const before = { name: row.name, active: row.active, autoSuspend: row.auto_suspend };
     const plan = await updatePayPlan(tx, id, body);
     await audit(tx, actor, {
       action: 'payplan.change',
       resource: 'payplan',
       resourceId: id,
-      before,
+      before: { ...row, autoSuspend: row.auto_suspend },
       after: body,
     });
     return plan;

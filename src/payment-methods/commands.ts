@@ -27,14 +27,14 @@ export async function changePaymentMethod(
   body: PaymentMethodChanges,
 ) {
   return inTransaction(context.db, async (tx) => {
-    const row = await lockPaymentMethod(tx, id);
-    if (!row) throw notFound('payment_method', id);
+    const before = await lockPaymentMethod(tx, id);
+    if (!before) throw notFound('payment_method', id);
     const method = await updatePaymentMethod(tx, id, body);
     await audit(tx, actor, {
       action: 'payment_method.change',
       resource: 'payment_method',
       resourceId: id,
-      before: { name: row.name, active: row.active },
+      before,
       after: body,
     });
     return method;

@@ -48,6 +48,7 @@ export const PaymentMethod = Type.Object(
     ],
   },
 );
+export type PaymentMethod = Static<typeof PaymentMethod>;
 
 export const paymentMethodList = defineList(
   {

@@ -3,6 +3,7 @@ import { type Db, type Tx, violatedUnique } from '../core/database/db.ts';
 import { duplicate } from '../core/http/errors.ts';
 import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
+import type { PaymentMethod } from './schema.ts';
 
 /** The code of the method under which notifications of the provider are posted. */
 export const MOBILE_MONEY = 'mobile_money';
@@ -15,7 +16,6 @@ const METHOD = [
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const;
-export type PaymentMethodRow = Awaited<ReturnType<typeof insertPaymentMethod>>;
 
 /** @throws AppError DUPLICATE_ENTRY when the code is taken. */
 export function insertPaymentMethod(tx: Tx, fields: { code: string; name: string; active: boolean }) {
@@ -34,7 +34,7 @@ export function updatePaymentMethod(
   tx: Tx,
   id: number,
   changes: { name?: string; active?: boolean },
-): Promise<PaymentMethodRow> {
+): Promise<PaymentMethod> {
   return tx
     .updateTable('payment_methods')
     .set({ ...changes, updated_at: sql`business_now()` })
@@ -43,18 +43,18 @@ export function updatePaymentMethod(
     .executeTakeFirstOrThrow();
 }
 
-export function lockPaymentMethod(tx: Tx, id: number): Promise<PaymentMethodRow | undefined> {
+export function lockPaymentMethod(tx: Tx, id: number): Promise<PaymentMethod | undefined> {
   return tx.selectFrom('payment_methods').select(METHOD).where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
 export function listPaymentMethods(db: Db, plan: ListPlan) {
-  return fetchPage<PaymentMethodRow>(db, plan, {
+  return fetchPage<PaymentMethod>(db, plan, {
     select: sql`select ${columnList(METHOD)} from payment_methods m`,
     from: sql`from payment_methods m`,
   });
 }
 
-export function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethodRow | undefined> {
+export function findPaymentMethodRow(db: Db, id: number): Promise<PaymentMethod | undefined> {
   return db.selectFrom('payment_methods').select(METHOD).where('id', '=', id).executeTakeFirst();
 }
 

@@ -34,26 +34,18 @@ export async function createProduct(context: Context, actor: Actor, body: NewPro
 /** Open accounts keep their terms. */
 export async function changeProduct(context: Context, actor: Actor, id: number, body: ProductChanges) {
   const { currency } = context;
-  checkCurrency(body.currency, currency);
+  const { price, currency: given, ...others } = body;
+  checkCurrency(given, currency);
+  const changes = { ...others, ...(price !== undefined && { priceMinor: readAmount(price, currency) }) };
   return inTransaction(context.db, async (tx) => {
     const row = await lockProduct(tx, id);
     if (!row) throw notFound('product', id);
-    const before = {
-      sku: row.sku,
-      name: row.name,
-      category: row.category,
-      description: row.description,
-      priceMinor: BigInt(row.price_minor),
-      active: row.active,
-    };
-    const { price, currency: _checked, ...others } = body;
-    const changes = { ...others, ...(price !== undefined && { priceMinor: readAmount(price, currency) }) };
-    const product = await updateProduct(tx, id, { ...before, ...changes });
+    const product = await updateProduct(tx, id, changes);
     await audit(tx, actor, {
       action: 'product.change',
       resource: 'product',
       resourceId: id,
-      before,
+      before: { ...row, priceMinor: row.price_minor },
       after: changes,
     });
     return product;

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/database/db.ts';
 import type { ProductConfigurations, Products } from '../core/database/tables.ts';
-import { type AppError, duplicate, notFound } from '../core/http/errors.ts';
+import { duplicate, notFound } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { Minor } from '../core/values/money.ts';
@@ -19,28 +19,28 @@ interface ProductFields {
 }
 
 /** @throws AppError DUPLICATE_ENTRY when the sku is taken. */
-export function insertProduct(tx: Tx, fields: ProductFields): Promise<ProductRow> {
+export function insertProduct(tx: Tx, { priceMinor, ...fields }: ProductFields): Promise<ProductRow> {
   return tx
     .insertInto('products')
-    .values(columnsOf(fields))
+    .values({ ...fields, price_minor: priceMinor })
     .returningAll()
     .executeTakeFirstOrThrow()
-    .catch((error: unknown) => {
-      throw violatedUnique(error) === 'products_sku_unique' ? skuTaken(fields.sku) : error;
-    });
+    .catch(refuseTakenSku(fields.sku));
 }
 
 /** @throws AppError DUPLICATE_ENTRY when the sku is taken. */
-export function updateProduct(tx: Tx, id: number, fields: ProductFields): Promise<ProductRow> {
+export function updateProduct(
+  tx: Tx,
+  id: number,
+  { priceMinor, ...changes }: Partial<ProductFields>,
+): Promise<ProductRow> {
   return tx
     .updateTable('products')
-    .set({ ...columnsOf(fields), updated_at: sql`business_now()` })
+    .set({ ...changes, price_minor: priceMinor, updated_at: sql`business_now()` })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
-    .catch((error: unknown) => {
-      throw violatedUnique(error) === 'products_sku_unique' ? skuTaken(fields.sku) : error;
-    });
+    .catch(refuseTakenSku(changes.sku));
 }
 
 export function listProducts(
@@ -95,16 +95,13 @@ export async function insertConfiguration(tx: Tx, fields: ConfigurationFields): 
       .returningAll()
       .executeTakeFirstOrThrow();
   } catch (error) {
-    if (violatedUnique(error)) throw configurationTaken(fields);
-    if (violatedForeignKey(error)) throw notFound('product', fields.productId);
+    const { productId, name } = fields;
+    const existing = sql<{ id: number }>`
+      select id from product_configurations where product_id = ${productId} and name = ${name}`;
+    if (violatedUnique(error)) throw duplicate('configuration', 'name', existing);
+    if (violatedForeignKey(error)) throw notFound('product', productId);
     throw error;
   }
-}
-
-function configurationTaken({ productId, name }: ConfigurationFields): AppError {
-  const existing = sql<{ id: number }>`
-    select id from product_configurations where product_id = ${productId} and name = ${name}`;
-  return duplicate('configuration', 'name', existing);
 }
 
 /**
@@ -131,17 +128,9 @@ export function listConfigurations(db: Db, plan: ListPlan, productId: number) {
   });
 }
 
-function columnsOf(fields: ProductFields) {
-  return {
-    sku: fields.sku,
-    name: fields.name,
-    category: fields.category,
-    description: fields.description,
-    price_minor: fields.priceMinor,
-    active: fields.active,
+function refuseTakenSku(sku: string | undefined) {
+  return (error: unknown): never => {
+    const existing = sql<{ id: number }>`select id from products where sku = ${sku}`;
+    throw violatedUnique(error) === 'products_sku_unique' ? duplicate('product', 'sku', existing) : error;
   };
-}
-
-function skuTaken(sku: string): AppError {
-  return duplicate('product', 'sku', sql`select id from products where sku = ${sku}`);
 }

@@ -67,6 +67,7 @@ const example = {
 };
 
 export const Invitation = Type.Object(invitationProperties, { title: 'Invitation', examples: [example] });
+export type Invitation = Static<typeof Invitation>;
 
 export const IssuedInvitation = Type.Object(
   {

@@ -5,15 +5,14 @@ import { notFound } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
-import type { InvitationStatus } from './invitation-rules.ts';
-import { STATUS_NOW } from './invitation-schema.ts';
+import { type Invitation, STATUS_NOW } from './invitation-schema.ts';
 
 export type OpenInvitation = Pick<
   Selectable<Invitations>,
   'id' | 'purpose' | 'email' | 'email_key' | 'role' | 'employee_id' | 'user_id'
 >;
 
-interface NewInvitationRow {
+interface NewInvitation {
   purpose: InvitationPurpose;
   email: string;
   role: UserRole | null;
@@ -30,7 +29,7 @@ export async function lockInvitations(tx: Tx, email: string): Promise<void> {
 }
 
 /** @throws AppError NOT_FOUND for an unknown employee. */
-export async function insertInvitation(tx: Tx, invitation: NewInvitationRow, now: Date): Promise<number> {
+export async function insertInvitation(tx: Tx, invitation: NewInvitation, now: Date): Promise<number> {
   const { id } = await tx
     .insertInto('invitations')
     .values({
@@ -59,7 +58,7 @@ export async function insertInvitation(tx: Tx, invitation: NewInvitationRow, now
 /** Revokes the pending or expired invitation of an e-mail and returns its id. */
 export async function revokeReplacedInvitation(
   tx: Tx,
-  { email, purpose }: Pick<NewInvitationRow, 'email' | 'purpose'>,
+  { email, purpose }: Pick<NewInvitation, 'email' | 'purpose'>,
   now: Date,
 ): Promise<number | undefined> {
   const revoked = await tx
@@ -121,23 +120,7 @@ export async function setAccepted(tx: Tx, id: number, userId: number, now: Date)
     .execute();
 }
 
-interface InvitationRow {
-  id: number;
-  purpose: InvitationPurpose;
-  email: string;
-  role: UserRole | null;
-  employeeId: number | null;
-  userId: number | null;
-  status: InvitationStatus;
-  expiresAt: string;
-  acceptedAt: string | null;
-  revokedAt: string | null;
-  createdBy: number | null;
-  createdAt: string;
-  updatedAt: string;
-}
-
-const SELECT = sql<InvitationRow>`
+const SELECT = sql<Invitation>`
   select i.id, i.purpose, i.email, i.role, i.employee_id as "employeeId", i.user_id as "userId",
     ${STATUS_NOW} as status, i.expires_at as "expiresAt", i.accepted_at as "acceptedAt", i.revoked_at as "revokedAt",
     i.created_by as "createdBy", i.created_at as "createdAt", i.updated_at as "updatedAt"
@@ -148,8 +131,8 @@ export function listInvitations(db: Db, plan: ListPlan) {
 }
 
 /** @throws AppError NOT_FOUND */
-export async function getInvitation(db: Db, id: number): Promise<InvitationRow> {
-  const { rows } = await sql<InvitationRow>`${SELECT} where i.id = ${id}`.execute(db);
+export async function getInvitation(db: Db, id: number): Promise<Invitation> {
+  const { rows } = await sql<Invitation>`${SELECT} where i.id = ${id}`.execute(db);
   const [row] = rows;
   if (!row) throw notFound('invitation', id);
   return row;
