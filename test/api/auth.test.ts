@@ -14,7 +14,7 @@ import {
 } from '../harness.ts';
 
 const service = useService();
-/** Sign-out, disabling and a change of role or password hold on every instance within this. */
+/** A sign-out, disabling and a change of role or password take effect on every instance within this time. */
 const HOLDS_WITHIN = { timeout: 5_000, interval: 250 };
 
 let newcomers = 0;
@@ -45,7 +45,7 @@ function expectRefusal(answer: Answer, status: number, code: string): void {
 }
 
 describe('registration', () => {
-  it('signs the newcomer in, and repeats the fields but the password', async () => {
+  it('signs the new user in, and returns every field except the password', async () => {
     const body = registration({ email: 'Amina.W@Example.com', firstName: 'Amina', lastName: 'ወልደ' });
     const answer = await post('/auth/register', body);
     expect(answer.status).toBe(201);
@@ -71,13 +71,13 @@ describe('registration', () => {
     expect(me.body.data).toEqual(answer.body.data.user);
   });
 
-  it('makes the first user the admin, and the next ones managers', async () => {
+  it('makes the first user an admin and later users managers', async () => {
     const me = await service.call('GET', '/auth/me');
     expect(me.body.data).toMatchObject({ email: 'admin@example.com', role: 'admin' });
     expect((await newUser()).user.role).toBe('manager');
   });
 
-  it('makes one admin of five who come first at once', async () => {
+  it('makes one admin when five first users register concurrently', async () => {
     const { service: empty, close } = await startTestService();
     try {
       await sql`delete from sessions`.execute(empty.context.db);
@@ -92,7 +92,7 @@ describe('registration', () => {
     }
   });
 
-  it('refuses an e-mail that is taken, in whatever letter case', async () => {
+  it('refuses an e-mail that is taken, in any letter case', async () => {
     const { user } = await newUser({ email: 'Taken@Example.com' });
     const answer = await post('/auth/register', registration({ email: 'tAKEN@example.COM' }));
     expectRefusal(answer, 409, 'DUPLICATE_ENTRY');
@@ -100,7 +100,7 @@ describe('registration', () => {
     expect((await login('taken@example.com')).body.data.user).toEqual(user);
   });
 
-  it('names what is missing or wrong, and lets nobody choose a role', async () => {
+  it('names missing and wrong fields, and refuses a role', async () => {
     expect(wrongFields(await post('/auth/register', {}))).toEqual([
       'email',
       'firstName',
@@ -122,7 +122,7 @@ describe('registration', () => {
   });
 
   it.each(['p'.repeat(8), 'ö'.repeat(128), '  spaces count ', 'emoji 👍👍', 'password'])(
-    'takes the password "%s" as it is',
+    'accepts the password "%s" unchanged',
     async (password) => {
       const { user } = await newUser({ password });
       expect((await login(user.email, password)).status).toBe(200);
@@ -166,7 +166,7 @@ describe('registration', () => {
       REGISTRATION_ROLE: 'viewer',
     };
 
-    it('makes nobody admin for coming first', async () => {
+    it('does not make the first user an admin', async () => {
       const { service: empty, close } = await startTestService();
       const production = await startInstance(empty, PRODUCTION);
       try {
@@ -180,7 +180,7 @@ describe('registration', () => {
       }
     });
 
-    it('refuses a password that is common, or that the user gives away, wherever it is set', async () => {
+    it('refuses a common password, and one from the user’s names, on every route that sets one', async () => {
       const { call, close } = await startInstance(service, PRODUCTION);
       const [email, firstName, lastName] = ['amina.otieno@solar.example', 'Amina', 'Otieno'];
       const person = { email, firstName, lastName };
@@ -206,7 +206,7 @@ describe('registration', () => {
         const [currentPassword, newPassword] = ['Amina counts 7 goats', 'otieno.amina!'];
         const own = await call('PUT', '/auth/password', { currentPassword, newPassword }, { token });
         expect(wrongFields(own)).toEqual(['newPassword']);
-        // This instance has a secret of its own, so the admin signs in here.
+        // This instance has another secret, so the admin signs in here.
         const admin = await call('POST', '/auth/login', { email: 'admin@example.com', password: PASSWORD });
         const asAdmin = { token: admin.body.data.accessToken };
         const changed = await call('PUT', `/users/${user.id}`, { password: newPassword }, asAdmin);
@@ -223,7 +223,7 @@ describe('registration', () => {
 });
 
 describe('login', () => {
-  it('gives tokens that work, for the e-mail in any letter case', async () => {
+  it('returns working tokens for the e-mail in any letter case', async () => {
     const { user } = await newUser({ email: 'Mixed.Case@example.com' });
     const answer = await login('mIXED.cASE@EXAMPLE.com');
     expect(answer.status).toBe(200);
@@ -231,7 +231,7 @@ describe('login', () => {
     expect(await statusOf(answer.body.data.accessToken)).toBe(200);
   });
 
-  it('fails alike for an unknown e-mail, a wrong password and a disabled user', async () => {
+  it('answers an unknown e-mail, a wrong password and a disabled user alike', async () => {
     const { user } = await newUser();
     const { user: disabled } = await newUser();
     await service.context.db
@@ -266,10 +266,10 @@ describe('login', () => {
     };
     const wrong = await median(() => user.email);
     const unknown = await median(freshEmail);
-    expect(unknown).toBeGreaterThan(wrong / 3); // no hash at all would take a tenth
+    expect(unknown).toBeGreaterThan(wrong / 3); // Without a hash it would take a tenth.
   });
 
-  it('checks only that both are texts of bounded length', async () => {
+  it('checks only that both fields are texts of bounded length', async () => {
     expect(wrongFields(await post('/auth/login', {}))).toEqual(['email', 'password']);
     expect(wrongFields(await post('/auth/login', { email: 5, password: null }))).toEqual([
       'email',
@@ -278,7 +278,7 @@ describe('login', () => {
     expect(wrongFields(await login('x'.repeat(255), 'y'.repeat(1001)))).toEqual(['email', 'password']);
   });
 
-  it.each([true, false])('is locked after ten failures, for an e-mail that exists: %s', async (exists) => {
+  it.each([true, false])('is locked after ten failures (the e-mail exists: %s)', async (exists) => {
     const email = exists ? (await newUser()).user.email : freshEmail();
     const guesses = await Promise.all(Array.from({ length: 10 }, () => login(email, 'a wrong guess')));
     for (const guess of guesses) expectRefusal(guess, 401, 'AUTH_FAILED');
@@ -288,7 +288,7 @@ describe('login', () => {
     expect(Number(locked.headers.get('retry-after'))).toBeLessThanOrEqual(900);
   });
 
-  it('is looked at ten times or eleven, also of eighteen wrong passwords that come at once', async () => {
+  it('verifies ten or eleven of eighteen concurrent wrong passwords', async () => {
     const { user, accessToken: token } = await newUser();
     const guess = { currentPassword: 'a wrong guess', newPassword: 'an even longer password' };
     for (const send of [
@@ -303,13 +303,13 @@ describe('login', () => {
     }
   });
 
-  it('that is right is taken also when more of them come at once than wrong ones may', async () => {
+  it('accepts any number of concurrent right passwords', async () => {
     const { user } = await newUser();
     const signIns = await Promise.all(Array.from({ length: 18 }, () => login(user.email)));
     expect(signIns.map(({ status }) => status)).toEqual(Array(18).fill(200));
   });
 
-  it('locked out leaves living sessions alone', async () => {
+  it('does not end live sessions when it is locked', async () => {
     const { user, accessToken, refreshToken } = await newUser();
     for (let i = 0; i < 10; i++) await login(user.email, 'a wrong guess');
     expectRefusal(await login(user.email), 429, 'RATE_LIMITED');
@@ -317,7 +317,7 @@ describe('login', () => {
     expect((await post('/auth/refresh', { refreshToken })).status).toBe(200);
   });
 
-  it('that succeeds forgets the failures before', async () => {
+  it('resets the count of failures when it succeeds', async () => {
     const { user } = await newUser();
     for (let round = 0; round < 2; round++) {
       for (let i = 0; i < 9; i++) await login(user.email, 'a wrong guess');
@@ -333,7 +333,7 @@ describe('an access token', () => {
     claims?: Record<string, unknown>;
     secret?: Uint8Array;
   }
-  /** A token like a real one of the admin but for what is said. */
+  /** A forged token of the admin with the given changes. */
   async function forge({ header = {}, claims = {}, secret = key() }: Forgery): Promise<string> {
     const real = decodeJwt(service.adminToken);
     const merged = Object.fromEntries(
@@ -342,7 +342,7 @@ describe('an access token', () => {
     return new SignJWT(merged).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', ...header }).sign(secret);
   }
 
-  it('forged like a real one is taken, so that the refusals below mean something', async () => {
+  it('is accepted when the test forges it correctly, so that the refusals below have one cause each', async () => {
     expect(await statusOf(await forge({}))).toBe(200);
   });
 
@@ -368,7 +368,7 @@ describe('an access token', () => {
     expectRefusal(answer, 401, 'UNAUTHORIZED');
   });
 
-  it('without a signature is refused', async () => {
+  it('is refused without a signature', async () => {
     const [, claims = ''] = service.adminToken.split('.');
     const header = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url');
     for (const token of [
@@ -380,7 +380,7 @@ describe('an access token', () => {
     }
   });
 
-  it('that was changed in transit is refused', async () => {
+  it('is refused after a change', async () => {
     const [header = '', claims = '', signature = ''] = service.adminToken.split('.');
     const other = Buffer.from(JSON.stringify({ ...decodeJwt(service.adminToken), sub: '2' })).toString(
       'base64url',
@@ -393,7 +393,7 @@ describe('an access token', () => {
     }
   });
 
-  it('that is long, empty or of another scheme is refused', async () => {
+  it('is refused when it is too long, empty or of another scheme', async () => {
     const authorizations = ['', 'Bearer', 'Bearer ', `Basic ${service.adminToken}`, service.adminToken];
     for (const authorization of [
       ...authorizations,
@@ -408,12 +408,12 @@ describe('an access token', () => {
     }
   });
 
-  it('is taken with the scheme in any letter case', async () => {
+  it('is accepted with the scheme in any letter case', async () => {
     const headers = { authorization: `bearer ${service.adminToken}` };
     expect((await service.call('GET', '/auth/me', undefined, { token: null, headers })).status).toBe(200);
   });
 
-  it('says nothing of what its user may do', async () => {
+  it('contains no rights of its user', async () => {
     expect(Object.keys(decodeJwt(service.adminToken)).sort()).toEqual([
       'aud',
       'exp',
@@ -431,7 +431,7 @@ describe('an access token', () => {
     expect(me.body.data.role).toBe('manager');
   });
 
-  it('lives as long as the configuration says', async () => {
+  it('expires after the configured time', async () => {
     const { call, close } = await startInstance(service, { ACCESS_TOKEN_TTL: '60' });
     try {
       const { accessToken, expiresIn } = (await login('admin@example.com', PASSWORD, call)).body.data;
@@ -456,7 +456,7 @@ describe('a refresh token', () => {
     expect(await statusOf(answer.body.data.accessToken)).toBe(200);
   });
 
-  it('used a second time ends the whole family', async () => {
+  it('ends its session when it is used a second time', async () => {
     const first = await newUser();
     const second = (await refresh(first.refreshToken)).body.data;
     const third = (await refresh(second.refreshToken)).body.data;
@@ -468,7 +468,7 @@ describe('a refresh token', () => {
     expect((await login(first.user.email)).status).toBe(200);
   });
 
-  it('used five times at once works once at most, and ends the family', async () => {
+  it('works at most once in five concurrent uses, and ends its session', async () => {
     const { refreshToken } = await newUser();
     const answers = await Promise.all(Array.from({ length: 5 }, () => refresh(refreshToken)));
     const won = answers.filter(({ status }) => status === 200);
@@ -476,7 +476,7 @@ describe('a refresh token', () => {
     expectRefusal(await refresh(won[0]?.body.data.refreshToken), 401, 'UNAUTHORIZED');
   });
 
-  it('of another session is not touched by the end of one', async () => {
+  it('stays valid when another session ends', async () => {
     const one = await newUser();
     const other = (await login(one.user.email)).body.data;
     await refresh(one.refreshToken);
@@ -484,7 +484,7 @@ describe('a refresh token', () => {
     expect((await refresh(other.refreshToken)).status).toBe(200);
   });
 
-  it('that has expired, is unknown or is an access token is refused', async () => {
+  it('is refused when it has expired, is unknown or is an access token', async () => {
     const { refreshToken, accessToken, user } = await newUser();
     await sql`update refresh_tokens t set expires_at = now() - interval '1 second'
       from sessions s where s.id = t.session_id and s.user_id = ${user.id}`.execute(service.context.db);
@@ -494,7 +494,7 @@ describe('a refresh token', () => {
     expect(wrongFields(await refresh(''))).toEqual(['refreshToken']);
   });
 
-  it('is stored as a digest alone', async () => {
+  it('is stored only as a digest', async () => {
     const { refreshToken } = await newUser();
     const { rows } = await sql<{ found: number }>`
       select count(*) as found from refresh_tokens
@@ -503,8 +503,8 @@ describe('a refresh token', () => {
   });
 });
 
-describe('what ends a session', () => {
-  it('logout writes into the audit trail, once', async () => {
+describe('the end of a session', () => {
+  it('is audited once after a logout', async () => {
     const { accessToken, user } = await newUser();
     await service.call('POST', '/auth/logout', undefined, { token: accessToken });
     await service.call('POST', '/auth/logout', undefined, { token: accessToken });
@@ -513,7 +513,7 @@ describe('what ends a session', () => {
     ]);
   });
 
-  it('the re-use of a refresh token is in the audit trail and the log, once', async () => {
+  it('is audited and logged once after the re-use of a refresh token', async () => {
     const lines: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(line) });
     const app = buildApp({ ...service.parts, log });
@@ -532,7 +532,7 @@ describe('what ends a session', () => {
     expect(lines.join('')).not.toContain(refreshToken);
   });
 
-  it('logout does, for the access token at once and for the refresh token', async () => {
+  it('follows a logout, for the access token immediately and for the refresh token', async () => {
     const { accessToken, refreshToken } = await newUser();
     expect(await statusOf(accessToken)).toBe(200);
     const answer = await service.call('POST', '/auth/logout', undefined, { token: accessToken });
@@ -541,7 +541,7 @@ describe('what ends a session', () => {
     expectRefusal(await post('/auth/refresh', { refreshToken }), 401, 'UNAUTHORIZED');
   });
 
-  it('logout holds on another instance within five seconds, and spares the user’s other sessions', async () => {
+  it('follows a logout on other instances within five seconds, and spares the user’s other sessions', async () => {
     const { call, close } = await startInstance(service);
     try {
       const { accessToken, user } = await newUser();
@@ -555,7 +555,7 @@ describe('what ends a session', () => {
     }
   });
 
-  it('a change of the password does, for all sessions but the one that asked', async () => {
+  it('follows a change of the password, except for the session that made it', async () => {
     const { accessToken, user } = await newUser();
     const other = (await login(user.email)).body.data;
     expect(await statusOf(other.accessToken)).toBe(200);
@@ -568,7 +568,7 @@ describe('what ends a session', () => {
     expect((await login(user.email, 'an even longer password')).status).toBe(200);
   });
 
-  it('a change of the password with a wrong or a short one does not', async () => {
+  it('does not follow a refused change of the password', async () => {
     const { accessToken, user } = await newUser();
     const change = (currentPassword: string, newPassword: string) =>
       service.call('PUT', '/auth/password', { currentPassword, newPassword }, { token: accessToken });
@@ -578,7 +578,7 @@ describe('what ends a session', () => {
     expect(await statusOf(accessToken)).toBe(200);
   });
 
-  it('disabling the user does', async () => {
+  it('follows when the user is disabled', async () => {
     const { accessToken, refreshToken, user } = await newUser();
     expect(await statusOf(accessToken)).toBe(200);
     await service.context.db.updateTable('users').set({ active: false }).where('id', '=', user.id).execute();
@@ -609,7 +609,7 @@ describe('rights', () => {
     }
   });
 
-  it('follow a change of the role within five seconds, with the token that is there', async () => {
+  it('follow a change of the role within five seconds, with the same token', async () => {
     const { accessToken: token, user } = await newUser();
     expect((await service.call('POST', '/customers', customer, { token })).status).toBe(201);
     await service.context.db.updateTable('users').set({ role: 'viewer' }).where('id', '=', user.id).execute();
@@ -617,7 +617,7 @@ describe('rights', () => {
     await expect.poll(status, HOLDS_WITHIN).toBe(403);
   });
 
-  it('are checked before the body is looked at, and the token before the rights', async () => {
+  it('are checked after the token and before the body', async () => {
     const viewer = await service.signInAs('viewer');
     expectRefusal(await service.call('POST', '/customers', '{broken', { token: viewer }), 403, 'FORBIDDEN');
     expectRefusal(await service.call('POST', '/customers', '{broken', { token: null }), 401, 'UNAUTHORIZED');
@@ -625,7 +625,7 @@ describe('rights', () => {
   });
 });
 
-/** What the audit trail says of the ends of a user's sessions. */
+/** The audit entries for the ended sessions of a user. */
 async function sessionEnds(userId: number) {
   const { body } = await service.call(
     'GET',

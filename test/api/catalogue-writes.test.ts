@@ -12,7 +12,7 @@ describe('products', () => {
     description: 'Line\nbreaks stay',
   };
 
-  it('are added, changed and listed by category and activity', async () => {
+  it('are added, changed and listed by category and active', async () => {
     const created = await service.call('POST', '/products', product);
     expect(created.status, created.text).toBe(201);
     expect(created.body.data).toMatchObject({ ...product, currency: 'KES', active: true });
@@ -25,21 +25,21 @@ describe('products', () => {
     expect((await service.call('GET', '/products?active=yes')).status).toBe(400);
   });
 
-  it('have one sku each and the currency of the books', async () => {
+  it('have a unique sku and the currency of the books', async () => {
     const again = await service.call('POST', '/products', { ...product, sku: 'SHS-40' });
     expect(again.body.error).toMatchObject({ code: 'DUPLICATE_ENTRY', details: { field: 'sku' } });
     const foreign = await service.call('POST', '/products', { ...product, sku: 'NEW-2', currency: 'USD' });
     expect(foreign.body.error.details.fields[0].path).toBe('currency');
   });
 
-  it('are written by admins and managers alone', async () => {
+  it('are written only by admins and managers', async () => {
     for (const role of ['finance', 'agent', 'viewer']) {
       const token = await service.signInAs(role);
       expect((await service.call('POST', '/products', product, { token })).status).toBe(403);
     }
   });
 
-  it('have configurations, one of them the default', async () => {
+  it('have configurations with one default', async () => {
     const own = { sku: 'PUMP-CONFIGURED', name: 'Pump', category: 'pump', price: 98_000 };
     const { id } = (await service.call('POST', '/products', own)).body.data;
     const path = `/products/${id}/configurations`;
@@ -75,7 +75,7 @@ describe('pay plans', () => {
     graceDays: 2,
   };
 
-  it('are copied by accounts; later changes of the plan do not reach them', async () => {
+  it('do not change the terms of open accounts', async () => {
     const created = await service.call('POST', '/payplans', plan);
     expect(created.status, created.text).toBe(201);
     expect(created.body.data).toMatchObject({ ...plan, autoSuspend: false, active: true });
@@ -99,7 +99,7 @@ describe('pay plans', () => {
     expect(late.body.error.details.fields[0].path).toBe('payplanId');
   });
 
-  it('fit only their product', async () => {
+  it('are refused for another product than theirs', async () => {
     const { id } = (await service.call('POST', '/payplans', { ...plan, name: 'For product 2', productId: 2 }))
       .body.data;
     const customer = await newCustomer(service);
@@ -117,7 +117,7 @@ describe('pay plans', () => {
     });
   });
 
-  it('never promise more than the books can hold', async () => {
+  it('are refused above the largest amount', async () => {
     const huge = { ...plan, name: 'Huge', instalmentAmount: 999_999_999_999.99, instalmentCount: 2 };
     expect((await service.call('POST', '/payplans', huge)).status).toBe(400);
   });
@@ -141,7 +141,7 @@ describe('payment methods and employees', () => {
 });
 
 describe('a payment method', () => {
-  it('is renamed and taken out of use; the provider goes on with its own', async () => {
+  it('is renamed and deactivated, and notifications of the provider still use theirs', async () => {
     const created = await service.call('POST', '/payment-methods', { code: 'cheque', name: 'Cheque' });
     const path = `/payment-methods/${created.body.data.id}`;
     const renamed = await service.call('PUT', path, { name: 'Cheque by post' });
@@ -169,7 +169,7 @@ describe('a payment method', () => {
     await service.call('PUT', '/payment-methods/1', { active: true });
   });
 
-  it('keeps its code, and is not changed where there is none or nothing to change', async () => {
+  it('keeps its code, and refuses an unknown id and an empty change', async () => {
     expect(wrongFields(await service.call('PUT', '/payment-methods/2', { code: 'x' }))).toContain('code');
     expect((await service.call('PUT', '/payment-methods/2', {})).status).toBe(400);
     const { body } = await service.call('PUT', '/payment-methods/999', { name: 'x' });
@@ -178,7 +178,7 @@ describe('a payment method', () => {
 });
 
 describe('an employee who is not active', () => {
-  it('sells no account when named, and none by opening one', async () => {
+  it('cannot sell an account, whether named or as the user’s own employee', async () => {
     const employee = (await service.call('POST', '/employees', { name: 'Gone' })).body.data;
     const token = await service.signInAs('agent');
     const me = (await service.call('GET', '/auth/me', undefined, { token })).body.data;
@@ -189,10 +189,10 @@ describe('an employee who is not active', () => {
     const named = await service.call('POST', '/accounts', { ...sale, employeeId: employee.id });
     expect(wrongFields(named)).toEqual(['employeeId']);
     expect(named.body.error.message).toContain('active');
-    // Sessions are read again within seconds; a new one knows the employee at once.
+    // Cached sessions are read again after seconds; a new one has the employee immediately.
     const { body } = await service.call('POST', '/auth/login', { email: me.email, password: PASSWORD });
     const own = await service.call('POST', '/accounts', sale, { token: body.data.accessToken });
-    expect(own.body.data.employeeId).toBeNull(); // who was not named is not refused for it
+    expect(own.body.data.employeeId).toBeNull(); // Not refused, because the employee was not named.
     expect((await service.call('GET', `/accounts?customerId=${customerId}`)).body.pagination.total).toBe(1);
     await newAccount(service, { customerId, employeeId: 1 });
     const unknown = await service.call('POST', '/accounts', { ...sale, employeeId: 999 });
@@ -201,7 +201,7 @@ describe('an employee who is not active', () => {
 });
 
 describe('GET /audit', () => {
-  it('tells admins who changed what, in which request', async () => {
+  it('shows admins who changed what, in which request', async () => {
     const { id } = await newCustomer(service);
     const headers = { 'x-request-id': 'the-request' };
     await service.call('PUT', `/customers/${id}`, { lastName: 'Changed' }, { headers });
@@ -221,7 +221,7 @@ describe('GET /audit', () => {
     expect((await service.call('GET', '/audit', undefined, { token })).status).toBe(403);
   });
 
-  it('tells of the configuration that is no default any more', async () => {
+  it('shows which configuration stopped being the default', async () => {
     const product = { sku: 'AUDITED', name: 'Audited', category: 'lamp', price: 100 };
     const { id } = (await service.call('POST', '/products', product)).body.data;
     const path = `/products/${id}/configurations`;

@@ -6,7 +6,7 @@ const service = useService();
 const rows = async (path: string) => (await service.call('GET', path)).body.data;
 
 describe('a new database', () => {
-  it('has products from id 1, priced in the currency of the books', async () => {
+  it('has products from id 1 with prices in the currency of the books', async () => {
     const products = await rows('/products?sort=id:asc');
     expect(products.map(({ id }: { id: number }) => id)).toEqual([1, 2, 3, 4, 5]);
     expect(products[0]).toEqual({
@@ -24,7 +24,7 @@ describe('a new database', () => {
     expect((await service.call('GET', '/products/1')).body.data).toEqual(products[0]);
   });
 
-  it('has configurations of every product but the lamps, one of each product the default', async () => {
+  it('has configurations of every product except the lamps, with one default for each product', async () => {
     for (const { id, sku, price } of await rows('/products')) {
       const configurations = await rows(`/products/${id}/configurations?sort=id:asc`);
       expect(configurations.length, sku).toBe(sku === 'LAMP-2' ? 0 : 2);
@@ -59,7 +59,7 @@ describe('a new database', () => {
     });
   });
 
-  it('has the ways to pay', async () => {
+  it('has payment methods', async () => {
     const methods = await rows('/payment-methods?sort=id:asc');
     expect(methods.map(({ code }: { code: string }) => code)).toEqual([
       'mobile_money',
@@ -71,7 +71,7 @@ describe('a new database', () => {
 });
 
 describe('GET /products', () => {
-  it('filters by category, as free text, and by activity', async () => {
+  it('filters by category and by active', async () => {
     const skus = async (query: string) =>
       (await rows(`/products?sort=id:asc&${query}`)).map(({ sku }: { sku: string }) => sku);
     expect(await skus('category=pump')).toEqual(['PUMP-1', 'PUMP-3']);

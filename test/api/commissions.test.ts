@@ -8,7 +8,7 @@ async function newEmployee(): Promise<number> {
   return (await service.call('POST', '/employees', { name: 'Seller' })).body.data.id;
 }
 
-/** As many further accounts as an employee sells in no month; only their rows, which is what is counted here. */
+/** Inserts 10,000 accounts of one employee and month, without their ledger entries. */
 async function copyAccount(id: number, times: number): Promise<void> {
   const { rows } = await sql<{ columns: string }>`
     select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
@@ -42,7 +42,7 @@ describe('POST /commissions/calculate', () => {
     ]);
   });
 
-  it('takes given sales: amounts, or the account’s total, or price times quantity; rounds half up', async () => {
+  it('accepts sales with an amount, the account’s total, or price times quantity, and rounds half up', async () => {
     const employeeId = await newEmployee();
     const account = await newAccount(service, { activationDate: '2026-05-31' });
     const salesData = [
@@ -61,7 +61,7 @@ describe('POST /commissions/calculate', () => {
     ]);
   });
 
-  it('gives the same result for the same input and replaces what was calculated', async () => {
+  it('replaces the earlier calculation, with the same result for the same input', async () => {
     const employeeId = await newEmployee();
     const body = { employeeId, period: '2026-06', salesData: [{ productId: 1 }] };
     const first = (await calculate(body)).body.data;
@@ -72,7 +72,7 @@ describe('POST /commissions/calculate', () => {
     expect(other.lines).toHaveLength(1);
   });
 
-  it('pays an account once, and no sale that the books cannot hold', async () => {
+  it('counts an account once, and refuses a sale above the largest amount', async () => {
     const employeeId = await newEmployee();
     const { id: accountId } = await newAccount(service);
     const twice = await calculate({
@@ -97,7 +97,7 @@ describe('POST /commissions/calculate', () => {
     expect(huge.status).toBe(400);
   });
 
-  it('holds 10,000 sales of a period, and says so of more', async () => {
+  it('accepts 10,000 sales of a period, and refuses more', async () => {
     const employeeId = await newEmployee();
     const { id } = await newAccount(service, { employeeId, activationDate: '2026-02-28' });
     await copyAccount(id, 9_999);
@@ -116,7 +116,7 @@ describe('POST /commissions/calculate', () => {
     expect((await calculate({ employeeId: await newEmployee(), period })).status).toBe(400);
   });
 
-  it('never changes what is paid, and asks for a new approval of what was approved', async () => {
+  it('never changes a paid commission, and requires a new approval of an approved one', async () => {
     const employeeId = await newEmployee();
     const body = { employeeId, period: '2026-07', salesData: [{ productId: 1 }] };
     const { id } = (await calculate(body)).body.data;
@@ -135,7 +135,7 @@ describe('POST /commissions/calculate', () => {
     });
   });
 
-  it('names every sale that is wrong, and what does not exist', async () => {
+  it('names every wrong sale, and unknown ids', async () => {
     const employeeId = await newEmployee();
     const salesData = [
       { amount: 5 },
@@ -162,7 +162,7 @@ describe('POST /commissions/calculate', () => {
 });
 
 describe('the commission of an account', () => {
-  /** A commission whose calculation has to succeed. */
+  /** Calculates a commission and expects success. */
   async function calculated(body: object) {
     const { status, text, body: answer } = await calculate(body);
     expect(status, text).toBe(200);
@@ -179,7 +179,7 @@ describe('the commission of an account', () => {
   }) =>
     commission.lines.map(({ accountId, shareBasisPoints, amount }) => [accountId, shareBasisPoints, amount]);
 
-  it('is earned once, whatever month and employee it is asked for', async () => {
+  it('is earned once, for any month and employee', async () => {
     const [seller, other] = [await newEmployee(), await newEmployee()];
     const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
     const first = await calculated({ employeeId: seller, period: '2025-05', salesData: [{ accountId }] });
@@ -198,7 +198,7 @@ describe('the commission of an account', () => {
     expect(list.body.data).toEqual([]);
   });
 
-  it('needs a date in the period where the account was activated in another month', async () => {
+  it('requires a date in the period when the account was activated in another month', async () => {
     const employeeId = await newEmployee();
     const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
     const june = { employeeId, period: '2025-06' };
@@ -209,7 +209,7 @@ describe('the commission of an account', () => {
     expect(lines).toMatchObject([{ accountId, saleDate: '2025-06-02' }]);
   });
 
-  it('is nothing for an account that is pending or cancelled, also where it is named', async () => {
+  it('is refused for a pending or cancelled account, and not derived from one', async () => {
     const employeeId = await newEmployee();
     const cancelled = await newAccount(service, { activationDate: '2025-05-20' });
     await service.call('PUT', `/accounts/${cancelled.id}`, { status: 'cancelled', reason: 'returned' });
@@ -221,7 +221,7 @@ describe('the commission of an account', () => {
     expect(refused.text).toContain('must not be a pending account');
   });
 
-  it('is split in shares that are asked for, never above the whole and never above its amount', async () => {
+  it('is split in requested shares, never above the whole sale or its commission', async () => {
     const employees = [await newEmployee(), await newEmployee(), await newEmployee()];
     const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
     const share = (employeeId: number | undefined, shareBasisPoints: number) =>
@@ -248,7 +248,7 @@ describe('the commission of an account', () => {
     ]);
   });
 
-  it('goes to its seller as far as no other commission has it', async () => {
+  it('goes to its seller, except for shares of other commissions', async () => {
     const [seller, helper] = [await newEmployee(), await newEmployee()];
     const accounts = [];
     for (let n = 0; n < 3; n += 1)
@@ -264,14 +264,14 @@ describe('the commission of an account', () => {
       [alone, 10_000, 456],
       [shared, 7_000, 319.2],
     ]);
-    // What is not asked for any more is free again.
+    // A share that is no longer requested is free again.
     await calculated({ employeeId: helper, ...july, salesData: [{ productId: 1 }] });
     expect(sharesOf(await calculated({ employeeId: seller, ...july }))).toEqual(
       [alone, shared, given].map((id) => [id, 10_000, 456]),
     );
   });
 
-  it('is given to one of two employees who are calculated at the same moment', async () => {
+  it('goes to one of two employees in concurrent calculations', async () => {
     for (let round = 0; round < 5; round += 1) {
       const [one, two] = [await newEmployee(), await newEmployee()];
       const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
@@ -284,7 +284,7 @@ describe('the commission of an account', () => {
     }
   });
 
-  it('is held by the database: no row can take more than the whole of a sale', async () => {
+  it('is limited by the database to the whole sale', async () => {
     const [one, two] = [await newEmployee(), await newEmployee()];
     const { id: accountId } = await newAccount(service, { activationDate: '2025-05-20' });
     await calculated({ employeeId: one, period: '2025-05', salesData: [{ accountId }] });
@@ -301,7 +301,7 @@ describe('the commission of an account', () => {
     ).rejects.toThrow('added, never edited');
   });
 
-  it('is not paid when the account was cancelled meanwhile, until it is calculated again', async () => {
+  it('is not paid after the account was cancelled, until it is calculated again', async () => {
     const employeeId = await newEmployee();
     const kept = await newAccount(service, { employeeId, activationDate: '2025-08-01' });
     const undone = await newAccount(service, { employeeId, activationDate: '2025-08-01' });
@@ -317,7 +317,7 @@ describe('the commission of an account', () => {
     await paidOut(id);
   });
 
-  it('stays paid when the account is cancelled afterwards, and shows it', async () => {
+  it('stays paid when the account is cancelled afterwards, and shows the status', async () => {
     const [employeeId, other] = [await newEmployee(), await newEmployee()];
     const { id: accountId } = await newAccount(service, { employeeId, activationDate: '2025-09-01' });
     const { id, total } = await calculated({ employeeId, period: '2025-09' });
@@ -344,7 +344,7 @@ describe('GET /commissions/payments', () => {
     expect(one.body.data).toMatchObject([{ period: '2025-02', total: 0 }]);
   });
 
-  it('lists commissions without their lines, which the single answer has', async () => {
+  it('lists commissions without their lines', async () => {
     const employeeId = await newEmployee();
     const calculated = (await calculate({ employeeId, period: '2025-03', salesData: [{ productId: 5 }] }))
       .body.data;
@@ -367,7 +367,7 @@ describe('GET /commissions/payments', () => {
 });
 
 describe('commission rules', () => {
-  it('are added one after the other when many come at once', async () => {
+  it('get consecutive versions in concurrent requests', async () => {
     const rules = await Promise.all(
       [1, 2, 3, 4].map((rateBasisPoints) =>
         service.call('POST', '/commissions/rules', { category: 'radio', rateBasisPoints }),
@@ -379,7 +379,7 @@ describe('commission rules', () => {
     expect(defaults.body.data).toMatchObject([{ category: null, version: 1 }]);
   });
 
-  it('are versions: the newest counts, earlier results keep theirs', async () => {
+  it('have versions: the newest applies, and earlier results keep theirs', async () => {
     const employeeId = await newEmployee();
     const lamp = { employeeId, period: '2024-01', salesData: [{ productId: 5 }] };
     const before = (await calculate(lamp)).body.data;
@@ -397,7 +397,7 @@ describe('commission rules', () => {
 });
 
 describe('an agent', () => {
-  /** The token of an agent who sells as an employee, or as none. */
+  /** The token of an agent with or without an employee. */
   async function agentOf(employeeId: number | null): Promise<string> {
     const email = `agent.${employeeId ?? 'alone'}@example.com`;
     const names = { firstName: 'Field', lastName: 'Agent' };
@@ -411,7 +411,7 @@ describe('an agent', () => {
     return (await calculate({ employeeId, period, salesData: [{ productId: 1 }] })).body.data;
   }
 
-  it('sees the commissions of their own employee, in the list and one by one', async () => {
+  it('sees only the commissions of their own employee, in the list and by id', async () => {
     const [own, other] = [await newEmployee(), await newEmployee()];
     const [march, april] = [await newCommission(own), await newCommission(own, '2026-04')];
     const foreign = await newCommission(other);
@@ -432,7 +432,7 @@ describe('an agent', () => {
     expect((await service.call('GET', `/commissions/payments/${foreign.id}`)).body.data).toEqual(foreign);
   });
 
-  it('who sells as no employee sees none', async () => {
+  it('sees none without an employee', async () => {
     const { id } = await newCommission(await newEmployee());
     const token = await agentOf(null);
     const list = await service.call('GET', '/commissions/payments', undefined, { token });

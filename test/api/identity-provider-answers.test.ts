@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { type Answer, createCaller, startInstance, useService } from '../harness.ts';
 import { createBrowser, providerSettings, startForgedProvider } from '../oidc.ts';
 
-/** What a provider's answers may do to the service: too large, too slow, or no description of a provider. */
+/** Answers of a provider that are too large, too slow, or unusable metadata. */
 const service = useService();
 let provider: Awaited<ReturnType<typeof startForgedProvider>>;
 const closers: (() => Promise<void>)[] = [];
@@ -20,7 +20,7 @@ afterAll(async () => {
   for (const close of closers) await close();
 });
 
-/** An instance that has not asked the provider yet. */
+/** An instance without cached metadata. */
 async function newInstance(issuer = provider.issuer): Promise<string> {
   const { origin, close } = await startInstance(service, providerSettings('FORGED', issuer));
   closers.unshift(close);
@@ -37,7 +37,7 @@ function expectUnavailable({ status, body, headers, text }: Answer): void {
   expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
 }
 
-/** Begins a sign-in and ends it with whatever the provider says; how long the end took, in ms. */
+/** Starts a sign-in, finishes it, and returns the duration of the finish in ms. */
 async function signIn(origin: string, { claims = {} } = {}) {
   const browser = createBrowser();
   const started = await browser.send(`${origin}/api/auth/forged`);
@@ -54,7 +54,7 @@ async function signIn(origin: string, { claims = {} } = {}) {
 
 let sentMegabytes = 0;
 
-/** 60 MB of JSON, as fast as they are taken. */
+/** Sends 60 MB of JSON as fast as the client reads it. */
 function large(response: ServerResponse): void {
   const chunk = `"${'x'.repeat(1_000_000)}",`;
   sentMegabytes = 0;
@@ -72,7 +72,7 @@ function large(response: ServerResponse): void {
   write();
 }
 
-/** A byte now and then. */
+/** Sends single bytes slowly. */
 function dripping(response: ServerResponse): void {
   const timer = setInterval(() => response.write(' '), 100);
   response.once('close', () => clearInterval(timer));
@@ -86,7 +86,7 @@ describe('an answer of the provider', () => {
     ['its keys', '/jwks'],
     ['its tokens', '/token'],
     ['its user info', '/userinfo'],
-  ])('that has 60 MB is not read to its end: %s', async (_title, path) => {
+  ])('of 60 MB is not read to the end: %s', async (_title, path) => {
     const origin = await newInstance();
     provider.state.description = { userinfo_endpoint: `${provider.issuer}/userinfo` };
     provider.state.instead = { [path]: large };
@@ -94,14 +94,14 @@ describe('an answer of the provider', () => {
     const answer = path === DESCRIPTION ? await begin(origin) : (await signIn(origin)).answer;
     expectUnavailable(answer);
     expect(performance.now() - began).toBeLessThan(1_500);
-    expect(sentMegabytes).toBeLessThan(30); // what the sockets' buffers take
+    expect(sentMegabytes).toBeLessThan(30); // The size of the socket buffers.
   });
 
   it.each([
     ['its description', DESCRIPTION],
     ['its keys', '/jwks'],
     ['its tokens', '/token'],
-  ])('that comes in byte by byte is waited for five seconds: %s', async (_title, path) => {
+  ])('that arrives byte by byte times out after five seconds: %s', async (_title, path) => {
     const origin = await newInstance();
     provider.state.instead = { [path]: dripping };
     const began = performance.now();
@@ -109,14 +109,14 @@ describe('an answer of the provider', () => {
     expect(performance.now() - began).toBeLessThan(6_500);
   });
 
-  it('is taken up to 256 KB', async () => {
+  it('is accepted up to 256 KB', async () => {
     const origin = await newInstance();
     provider.state.description = { x_padding: 'x'.repeat(250_000) };
     expect((await begin(origin)).status).toBe(302);
   });
 });
 
-describe('a description', () => {
+describe('the metadata of a provider', () => {
   it.each<[string, Record<string, unknown>]>([
     ['without an authorization endpoint', { authorization_endpoint: undefined }],
     ['whose authorization endpoint is a script', { authorization_endpoint: 'javascript:alert(1)' }],
@@ -136,7 +136,7 @@ describe('a description', () => {
     expectUnavailable(await begin(origin));
   });
 
-  it('that was of no use is read again after two seconds', async () => {
+  it('is read again two seconds after it was unusable', async () => {
     const origin = await newInstance();
     provider.state.description = { token_endpoint: undefined };
     expectUnavailable(await begin(origin));
@@ -152,7 +152,7 @@ describe('a description', () => {
     ['jwks_uri', 503],
     ['userinfo_endpoint', 503],
     ['end_session_endpoint', 302],
-  ])('of an https issuer has no http address: %s', async (name, status) => {
+  ])('of an https issuer is refused with an http address: %s', async (name, status) => {
     const issuer = 'https://provider.example';
     const description = {
       issuer,

@@ -58,7 +58,7 @@ async function answerOf(response: Response) {
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 }
 
-/** The whole way of a person with a browser of their own. */
+/** A complete sign-in with a separate browser. */
 async function signIn(person: string, browser = createBrowser()) {
   const callback = await passProvider(browser, await start(browser), person);
   return answerOf(await browser.send(callback));
@@ -79,7 +79,7 @@ const NOT_STARTED = /was not started in this browser/;
 const NOT_VERIFIED = /could not be verified/;
 
 describe('GET /auth/:provider', () => {
-  it('sends the browser to the provider with PKCE, a state and a nonce', async () => {
+  it('redirects the browser to the provider with PKCE, a state and a nonce', async () => {
     const location = new URL(await start(createBrowser()));
     expect(location.origin).toBe(real.issuer);
     expect(Object.fromEntries(location.searchParams)).toEqual({
@@ -94,7 +94,7 @@ describe('GET /auth/:provider', () => {
     });
   });
 
-  it('binds the sign-in to the browser by a cookie that scripts cannot read, and keeps only hashes', async () => {
+  it('binds the sign-in to the browser by a cookie that scripts cannot read, and stores only hashes', async () => {
     const response = await fetch(`${service.origin}/api/auth/real`, { redirect: 'manual' });
     const [cookie = ''] = response.headers.getSetCookie();
     expect(cookie).toMatch(/^ams_sign_in=[\w-]{43}; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/);
@@ -107,7 +107,7 @@ describe('GET /auth/:provider', () => {
     expect(rows.some(({ row }) => row.includes(state) || row.includes(secret))).toBe(false);
   });
 
-  it('reads the name in any case, and is the same below /api/v1', async () => {
+  it('accepts the name in any letter case, also below /api/v1', async () => {
     for (const path of ['/api/auth/REAL', '/api/v1/auth/real']) {
       const response = await fetch(`${service.origin}${path}`, { redirect: 'manual' });
       expect(response.status).toBe(302);
@@ -116,7 +116,7 @@ describe('GET /auth/:provider', () => {
     }
   });
 
-  it('says which variables are missing for a provider that is not set', async () => {
+  it('names the missing settings of an unknown provider', async () => {
     const answer = await service.call('GET', '/auth/google', undefined, { token: null });
     expect(answer.status).toBe(404);
     expect(answer.body.error).toMatchObject({
@@ -135,7 +135,7 @@ describe('GET /auth/:provider', () => {
   });
 
   it.each(['login', 'register', 'refresh', 'logout', 'password', 'me/callback', 'a%2Fb', '%3Cscript%3E'])(
-    'does not take %s for a provider',
+    'does not treat %s as a provider',
     async (name) => {
       const answer = await service.call('GET', `/auth/${name}`, undefined, { token: null });
       expect(answer.status).toBe(404);
@@ -145,13 +145,13 @@ describe('GET /auth/:provider', () => {
     },
   );
 
-  it('leaves GET /auth/me what it is', async () => {
+  it('does not shadow GET /auth/me', async () => {
     const answer = await service.call('GET', '/auth/me');
     expect(answer.body.data.email).toBe('admin@example.com');
   });
 
   it.each(['returnTo', 'redirect_uri', 'next', 'state'])(
-    'knows no parameter %s, so nobody can be sent elsewhere',
+    'refuses the parameter %s, so that nobody can be redirected elsewhere',
     async (name) => {
       const target = encodeURIComponent('https://evil.example');
       const answer = await service.call('GET', `/auth/real?${name}=${target}`, undefined, { token: null });
@@ -160,12 +160,12 @@ describe('GET /auth/:provider', () => {
     },
   );
 
-  it('begins nothing for a HEAD', async () => {
+  it('does not start a sign-in for a HEAD', async () => {
     const response = await fetch(`${service.origin}/api/auth/real`, { method: 'HEAD', redirect: 'manual' });
     expect(response.status).toBe(404);
   });
 
-  it('answers 503 while the provider cannot be reached, and works once it can', async () => {
+  it('answers 503 while the provider is unreachable, and works afterwards', async () => {
     const answer = await service.call('GET', '/auth/gone', undefined, { token: null });
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('2');
@@ -179,7 +179,7 @@ describe('GET /auth/:provider', () => {
 });
 
 describe('GET /auth/:provider/callback', () => {
-  it('makes a user of a new identity, and signs the same user in again', async () => {
+  it('creates a user for a new identity, and signs the same user in again', async () => {
     const browser = createBrowser();
     const answer = await signIn('amina', browser);
     expect(answer.status, answer.text).toBe(200);
@@ -202,7 +202,7 @@ describe('GET /auth/:provider/callback', () => {
     expect(again.body.data.user.id).toBe(user.id);
   });
 
-  it('knows an identity by issuer and subject, whatever its e-mail becomes', async () => {
+  it('identifies a user by issuer and subject, whatever the e-mail', async () => {
     const before = await signIn('otto');
     expect(before.body.data.user).toMatchObject({ firstName: 'Otto', lastName: 'von Berg' });
     people.otto = { email: 'admin@example.com', email_verified: true };
@@ -210,7 +210,7 @@ describe('GET /auth/:provider/callback', () => {
     expect(after.body.data.user).toEqual(before.body.data.user);
   });
 
-  it('makes one user of a new identity that comes twice at once', async () => {
+  it('creates one user for two concurrent sign-ins of a new identity', async () => {
     const answers = await Promise.all([signIn('twins'), signIn('twins'), signIn('twins')]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect(new Set(answers.map(({ body }) => body.data.user.id)).size).toBe(1);
@@ -237,7 +237,7 @@ describe('GET /auth/:provider/callback', () => {
     expect((await signIn('amina')).status).toBe(200);
   });
 
-  it('has no password to sign in with until an admin gives one', async () => {
+  it('creates a user without a password, who can sign in with one after an admin sets it', async () => {
     const { body } = await signIn('amina');
     const email = 'amina@example.org';
     const without = await service.call('POST', '/auth/login', { email, password: '' }, { token: null });
@@ -248,7 +248,7 @@ describe('GET /auth/:provider/callback', () => {
     expect(withOne.status).toBe(200);
   });
 
-  it('tells of a refusal at the provider without repeating its words', async () => {
+  it('reports a refusal by the provider without repeating its text', async () => {
     const answer = await signIn('cancel');
     expectRefused(answer, 401, 'AUTH_FAILED', /cancelled or refused/);
     expect(answer.body.error.details).toEqual({ provider: 'real', reason: 'access_denied' });
@@ -256,7 +256,7 @@ describe('GET /auth/:provider/callback', () => {
     expect(answer.headers.get('content-type')).toContain('application/json');
   });
 
-  it('repeats no error that is not of the standard', async () => {
+  it('does not repeat a non-standard error code', async () => {
     const browser = createBrowser();
     const state = new URL(await start(browser)).searchParams.get('state');
     const error = encodeURIComponent('<img src=x onerror=alert(1)>');
@@ -290,19 +290,19 @@ describe('GET /auth/:provider/callback', () => {
       expect((await send()).status).toBe(400);
     });
 
-    it('that comes a second time', async () => {
+    it('that is repeated', async () => {
       const cookie = new Map(browser.cookies);
       expect((await send()).status).toBe(200);
       for (const [name, value] of cookie) browser.cookies.set(name, value);
       expectRefused(await send(), 401, 'AUTH_FAILED', NOT_STARTED);
     });
 
-    it('but one of two that come at once', async () => {
+    it('of two concurrent ones', async () => {
       const statuses = (await Promise.all([send(), send(), send()])).map(({ status }) => status);
       expect(statuses.sort()).toEqual([200, 401, 401]);
     });
 
-    it('in a browser that began nothing, or something else, and leaves it to the one that began', async () => {
+    it('in another browser, and still accepts it in the browser that started the sign-in', async () => {
       expectRefused(await send(createBrowser()), 401, 'AUTH_FAILED', NOT_STARTED);
       const other = createBrowser();
       await start(other);
@@ -320,7 +320,7 @@ describe('GET /auth/:provider/callback', () => {
       expectRefused(await send(), 401, 'AUTH_FAILED', NOT_VERIFIED);
     });
 
-    it('that names no issuer although the provider promises to', async () => {
+    it('without the issuer that the provider promises to send', async () => {
       callback.searchParams.delete('iss');
       expectRefused(await send(), 401, 'AUTH_FAILED', NOT_VERIFIED);
     });
@@ -330,14 +330,14 @@ describe('GET /auth/:provider/callback', () => {
       expectRefused(await send());
     });
 
-    it("with another sign-in's code", async () => {
+    it('with the code of another sign-in', async () => {
       const thief = createBrowser();
       const own = new URL(await passProvider(thief, await start(thief), 'amina'));
       own.searchParams.set('code', callback.searchParams.get('code') ?? '');
       expectRefused(await answerOf(await thief.send(own.href)), 401, 'AUTH_FAILED', NOT_VERIFIED);
     });
 
-    it('whose PKCE verifier is another', async () => {
+    it('with another PKCE verifier', async () => {
       await service.context.db
         .updateTable('oauth_states')
         .set({ code_verifier: 'x'.repeat(43) })
@@ -345,12 +345,12 @@ describe('GET /auth/:provider/callback', () => {
       expectRefused(await send(), 401, 'AUTH_FAILED', NOT_VERIFIED);
     });
 
-    it('whose PKCE verifier is gone', async () => {
+    it('without a PKCE verifier', async () => {
       await service.context.db.updateTable('oauth_states').set({ code_verifier: '' }).execute();
       expectRefused(await send(), 401, 'AUTH_FAILED', NOT_VERIFIED);
     });
 
-    it('whose nonce is another', async () => {
+    it('with another nonce', async () => {
       await service.context.db
         .updateTable('oauth_states')
         .set({ nonce: 'y'.repeat(43) })
@@ -367,7 +367,7 @@ describe('GET /auth/:provider/callback', () => {
     });
   });
 
-  describe('held against a provider that lies', () => {
+  describe('from a forging provider', () => {
     async function forge(forgery: Forgery, query: Record<string, string> = {}) {
       const browser = createBrowser();
       const { searchParams } = new URL(await start(browser, 'forged'));
@@ -378,7 +378,7 @@ describe('GET /auth/:provider/callback', () => {
     }
     const soon = () => Math.floor(Date.now() / 1000);
 
-    it('signs in when it tells the truth, so that the refusals below mean something', async () => {
+    it('signs in with a correct answer, so that the refusals below have one cause each', async () => {
       const answer = await forge({}, { session_state: 'a parameter of the provider' });
       expect(answer.status, answer.text).toBe(200);
       expect(answer.body.data.user).toMatchObject({ firstName: 'Forged', lastName: 'Person' });
@@ -433,7 +433,7 @@ describe('GET /auth/:provider/callback', () => {
       expect(answer.headers.get('retry-after')).toBe('2');
     });
 
-    it('keeps apart equal subjects of two issuers', async () => {
+    it('separates equal subjects of two issuers', async () => {
       const answer = await forge({ claims: { sub: 'amina', email: 'other-amina@example.org' } });
       expect(answer.body.data.user.email).toBe('other-amina@example.org');
     });
@@ -455,7 +455,7 @@ describe('the rules of registration', () => {
     return answerOf(await browser.send(`${own.origin}/api/auth/forged/callback?${query}`));
   }
 
-  it('hold: closed means that an identity nobody knows is refused, and one that is known is not', async () => {
+  it('refuse a new identity and accept a known one when registration is closed', async () => {
     const own = await startOwn({ REGISTRATION: 'closed' });
     expectRefused(await comeTo(own, { sub: 'new' }), 403, 'FORBIDDEN', /Registration is closed/);
     const users = await own.call('GET', '/users');
@@ -468,7 +468,7 @@ describe('the rules of registration', () => {
     expect(answer.body.data.user.email).toBe('admin@example.com');
   });
 
-  it('hold: the first user of a new service becomes admin, later ones get the role that is set', async () => {
+  it('make the first user an admin, and give later ones the configured role', async () => {
     const own = await startOwn({ REGISTRATION: 'closed', REGISTRATION_ROLE: 'viewer' });
     await own.context.db.deleteFrom('sessions').execute();
     await own.context.db.deleteFrom('users').execute();
@@ -513,7 +513,7 @@ describe('the rules of registration', () => {
     it.each([
       'w0@ｓolar.example', // a full-width s
       'ｗ0@solar.example',
-      'w0@bücher.example', // registration wants its ASCII form
+      'w0@bücher.example', // Registration requires the ASCII form.
       'w0@sоlar.example', // the first o is Cyrillic
     ])('do not admit %s, which another spelling would duplicate', async (email) => {
       expectRefused(await come(email), 401, 'AUTH_FAILED', /no verified e-mail/);
@@ -534,16 +534,19 @@ describe('the rules of registration', () => {
       expectRefused(await come('z@solar.example', more), 403, 'FORBIDDEN', /Registration is closed/);
     });
 
-    it.each([false, 'yes', 1])('do not admit one that is verified by %j', async (email_verified) => {
-      expectRefused(
-        await come('z@solar.example', { email_verified }),
-        401,
-        'AUTH_FAILED',
-        /no verified e-mail/,
-      );
-    });
+    it.each([false, 'yes', 1])(
+      'do not admit an e-mail whose email_verified is %j',
+      async (email_verified) => {
+        expectRefused(
+          await come('z@solar.example', { email_verified }),
+          401,
+          'AUTH_FAILED',
+          /no verified e-mail/,
+        );
+      },
+    );
 
-    it('link nobody to a user who has the e-mail', async () => {
+    it('do not link a new identity to the user who has its e-mail', async () => {
       const names = { firstName: 'Taken', lastName: 'Already' };
       const user = {
         email: 'taken@solar.example',
@@ -565,7 +568,7 @@ describe('the rules of registration', () => {
     expect(row?.request_id).toMatch(/\S/);
   });
 
-  it('come after the rate limit of credential endpoints', async () => {
+  it('apply after the rate limit of credential endpoints', async () => {
     const own = await startOwn({ RATE_LIMIT_AUTH: '5' });
     const statuses: number[] = [];
     for (let call = 0; call < 6; call++) {
@@ -576,7 +579,7 @@ describe('the rules of registration', () => {
 });
 
 describe('behind TLS', () => {
-  it('the cookie is bound to TLS and this host, and the address to return to is PUBLIC_URL', async () => {
+  it('binds the cookie to TLS and this host, and uses PUBLIC_URL as the return address', async () => {
     const started = await startTestService({
       ...providerSettings('FORGED', forged.issuer),
       PUBLIC_URL: 'https://ams.example.com/',
@@ -591,7 +594,7 @@ describe('behind TLS', () => {
     const { searchParams } = new URL(response.headers.get('location') ?? '');
     expect(searchParams.get('redirect_uri')).toBe('https://ams.example.com/api/auth/forged/callback');
 
-    // The cookie of plain HTTP, which a neighbouring host could set, counts for nothing.
+    // The cookie name of plain HTTP, which a neighbouring host could set, has no effect.
     const secret = browser.cookies.get('__Host-ams_sign_in') ?? '';
     forged.state.forgery = {};
     forged.state.nonce = searchParams.get('nonce') ?? '';

@@ -3,8 +3,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, PASSWORD, startTestService, type TestService, wrongFields } from '../harness.ts';
 import { createBrowser, providerSettings, startForgedProvider } from '../oidc.ts';
 
-/** How people become users while registration is closed. */
-
 let service: TestService;
 let forged: Awaited<ReturnType<typeof startForgedProvider>>;
 const closers: (() => Promise<void>)[] = [];
@@ -54,7 +52,7 @@ async function newUser(role = 'viewer') {
 
 const invitationNow = async (id: number) => (await service.call('GET', `/users/invitations/${id}`)).body.data;
 
-/** The way through the provider, up to its callback, which is sent when asked for. */
+/** Runs a sign-in up to its callback, which the returned function sends. */
 async function begin(invitation: string | undefined, claims: Record<string, unknown>) {
   const browser = createBrowser();
   const query = invitation === undefined ? '' : `?invitation=${invitation}`;
@@ -74,7 +72,7 @@ const comeThrough = async (invitation: string | undefined, claims: Record<string
   (await begin(invitation, claims))();
 
 describe('an invitation to sign up', () => {
-  it('shows its token once, keeps only a hash, and ends in a week', async () => {
+  it('shows its token once, stores only a hash, and expires in a week', async () => {
     const { token, ...invitation } = await invite({ email: 'Amina@Example.org' });
     expect(token).toMatch(/^[\w-]{43}$/);
     expect(invitation).toMatchObject({
@@ -99,7 +97,7 @@ describe('an invitation to sign up', () => {
     expect(rows.filter(({ row }) => row.includes(token))).toEqual([]);
   });
 
-  it('lets its holder register with a password and the invited role, once', async () => {
+  it('admits one registration with a password, with the invited role', async () => {
     const employee = await service.call('POST', '/employees', { name: 'Seller' });
     const employeeId = employee.body.data.id;
     const { id, token, email } = await invite({ employeeId });
@@ -115,7 +113,7 @@ describe('an invitation to sign up', () => {
     expect(wrongFields(await register({ email, invitation: token }))).toEqual(['invitation']);
   });
 
-  it('makes one user for ten who register with it at once', async () => {
+  it('creates one user for ten concurrent registrations', async () => {
     const { token, email } = await invite();
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => register({ email, invitation: token })),
@@ -124,7 +122,7 @@ describe('an invitation to sign up', () => {
     expect(statuses).toEqual([201, ...Array(9).fill(400)]);
   });
 
-  it('registers only the invited e-mail, which stays refused without a valid token', async () => {
+  it('admits only the invited e-mail, and only with a valid token', async () => {
     const { token, email } = await invite();
     expect(wrongFields(await register({ email: freshEmail(), invitation: token }))).toEqual(['email']);
     expect(wrongFields(await register({ email, invitation: 'made up' }))).toEqual(['invitation']);
@@ -132,7 +130,7 @@ describe('an invitation to sign up', () => {
     expect((await register({ email, invitation: token })).status).toBe(201);
   });
 
-  it('lets its holder in through an identity provider, as the invited e-mail', async () => {
+  it('admits a sign-in through an identity provider, with the invited e-mail', async () => {
     const { id, token, email } = await invite({ role: 'finance' });
     const claims = { sub: `of ${email}`, email: 'private@mail.example', name: 'Njeri Wa Kamau' };
     const answer = await comeThrough(token, claims);
@@ -147,7 +145,7 @@ describe('an invitation to sign up', () => {
     expect(again.body.data.user.id).toBe(answer.body.data.user.id);
   });
 
-  it('is used up once by two sign-ins that began with it', async () => {
+  it('is accepted by one of two sign-ins that started with it', async () => {
     const { token } = await invite();
     const finish = [
       await begin(token, { sub: 'first of two' }),
@@ -157,7 +155,7 @@ describe('an invitation to sign up', () => {
     expect(statuses).toEqual([200, 400]);
   });
 
-  it('gives no second user to an identity that has one, and stays open', async () => {
+  it('creates no second user for an identity, and stays open', async () => {
     const first = await invite();
     const claims = { sub: 'has a user' };
     expect((await comeThrough(first.token, claims)).status).toBe(200);
@@ -167,7 +165,7 @@ describe('an invitation to sign up', () => {
     expect((await invitationNow(second.id)).status).toBe('pending');
   });
 
-  it('is replaced by the next one to the same e-mail', async () => {
+  it('is replaced by the next invitation to the same e-mail', async () => {
     const first = await invite();
     const second = await invite({ email: first.email.toUpperCase(), role: 'viewer' });
     expect((await invitationNow(first.id)).status).toBe('revoked');
@@ -178,7 +176,7 @@ describe('an invitation to sign up', () => {
     expect(answer.body.data.user.role).toBe('viewer');
   });
 
-  it('leaves one open when an e-mail is invited ten times at once', async () => {
+  it('stays open once after ten concurrent invitations to one e-mail', async () => {
     const email = freshEmail();
     await Promise.all(Array.from({ length: 10 }, () => invite({ email })));
     const open = await service.call(
@@ -207,18 +205,18 @@ describe('an invitation to sign up', () => {
     expect(late.body.error.details).toEqual({ from: 'accepted', to: 'revoked', allowed: [] });
   });
 
-  it('expires after its days, by real time', async () => {
+  it('expires after its number of days, by real time', async () => {
     const { id, token, email } = await invite({ expiresInDays: 1 });
-    service.clock.set(new Date(Date.now() + 10 * 86_400_000)); // the business clock plays no part
+    service.clock.set(new Date(Date.now() + 10 * 86_400_000)); // The business clock has no effect.
     expect((await invitationNow(id)).status).toBe('pending');
     service.clock.set(null);
     await sql`update invitations set expires_at = ${new Date()} where id = ${id}`.execute(service.context.db);
     expect((await invitationNow(id)).status).toBe('expired');
     expect(wrongFields(await register({ email, invitation: token }))).toEqual(['invitation']);
-    await invite({ email }); // and does not keep anybody from being invited again
+    await invite({ email }); // An expired invitation does not block a new one.
   });
 
-  it('is refused to an e-mail that a user has, and names an unknown employee', async () => {
+  it('is refused for an e-mail that a user has, and for an unknown employee', async () => {
     const taken = { email: 'ADMIN@example.com', role: 'agent' };
     expect((await service.call('POST', '/users/invitations', taken)).body.error).toMatchObject({
       code: 'DUPLICATE_ENTRY',
@@ -234,14 +232,14 @@ describe('an invitation to sign up', () => {
     [{ role: 'boss' }, 'role'],
     [{ expiresInDays: 0 }, 'expiresInDays'],
     [{ expiresInDays: 31 }, 'expiresInDays'],
-  ])('is not made with %j', async (fields, path) => {
+  ])('is refused with %j', async (fields, path) => {
     const body = { email: 'a@example.org', role: 'agent', ...fields };
     expect(wrongFields(await service.call('POST', '/users/invitations', body))).toEqual([path]);
   });
 });
 
 describe('an invitation to link an identity', () => {
-  it('lets a user sign in through a provider from then on, as who they are', async () => {
+  it('links an identity, with which the user can sign in from then on', async () => {
     const user = await newUser('finance');
     const { id, token, ...invitation } = await inviteToLink(user.id);
     expect(invitation).toMatchObject({
@@ -264,7 +262,7 @@ describe('an invitation to link an identity', () => {
     expect(byPassword.status).toBe(200);
   });
 
-  it('does not take an identity from another user', async () => {
+  it('does not link an identity of another user', async () => {
     const [owner, other] = [await newUser(), await newUser()];
     const claims = { sub: 'owned' };
     await comeThrough((await inviteToLink(owner.id)).token, claims);
@@ -274,13 +272,13 @@ describe('an invitation to link an identity', () => {
     expect((await comeThrough(undefined, claims)).body.data.user.id).toBe(owner.id);
   });
 
-  it('registers nobody', async () => {
+  it('does not admit a registration', async () => {
     const user = await newUser();
     const { token } = await inviteToLink(user.id);
     expect(wrongFields(await register({ email: user.email, invitation: token }))).toEqual(['invitation']);
   });
 
-  it('is for users who are there and not disabled, also when it is accepted', async () => {
+  it('requires an existing, active user, also when it is accepted', async () => {
     expect((await service.call('POST', '/users/999999/invitations', {})).status).toBe(404);
     const user = await newUser();
     const { token } = await inviteToLink(user.id);
@@ -296,7 +294,7 @@ describe('an invitation to link an identity', () => {
   });
 });
 
-it('the audit trail records who invited whom, and how each invitation ended', async () => {
+it('audits who invited whom and how each invitation ended', async () => {
   const revoked = await invite();
   const accepted = await invite({ email: revoked.email });
   const { user } = (await comeThrough(accepted.token, { sub: 'audited' })).body.data;

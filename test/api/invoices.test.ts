@@ -25,7 +25,7 @@ async function issue(items: Record<string, unknown>[] = [item], id = accountId) 
 }
 
 describe('POST /invoices', () => {
-  it('repeats the request and adds number, totals and state', async () => {
+  it('returns the request with number, totals and status', async () => {
     const body = {
       accountId,
       items: [
@@ -53,7 +53,7 @@ describe('POST /invoices', () => {
     expect(read.body.data).toEqual(answer.data);
   });
 
-  it('takes no due date before the day of issue, and keeps the one that it has', async () => {
+  it('refuses a due date before the day of issue, and keeps a valid one', async () => {
     setToday(service, '2026-11-02');
     const due = (dueDate: string) => service.call('POST', '/invoices', { accountId, items: [item], dueDate });
     expect(wrongFields(await due('2026-11-01'))).toEqual(['dueDate']);
@@ -89,7 +89,7 @@ describe('POST /invoices', () => {
     });
   });
 
-  it('takes 1 to 200 items', async () => {
+  it('accepts 1 to 200 items', async () => {
     for (const [count, expected] of [
       [0, 400],
       [200, 201],
@@ -103,7 +103,7 @@ describe('POST /invoices', () => {
     }
   });
 
-  it('refuses a total beyond the largest amount', async () => {
+  it('refuses a total above the largest amount', async () => {
     const most = { description: 'x', quantity: 1, unitPrice: 999_999_999_999.99 };
     expect((await issue([most])).total).toBe(999_999_999_999.99);
     const cent = { description: 'x', quantity: 0.5, unitPrice: 0.01 };
@@ -114,13 +114,13 @@ describe('POST /invoices', () => {
     ]);
   });
 
-  it('answers 404 for an account that is not there', async () => {
+  it('answers 404 for an unknown account', async () => {
     const { status, body } = await service.call('POST', '/invoices', { accountId: 999_999, items: [item] });
     expect(status).toBe(404);
     expect(body.error.details).toEqual({ resource: 'account', field: 'accountId', id: 999_999 });
   });
 
-  it('is for admin, manager, finance and agent; all roles read; agents do not void', async () => {
+  it('lets admin, manager, finance and agent issue, and all roles read, but agents not void', async () => {
     const { id } = await issue();
     for (const [role, create, mayVoid] of [
       ['agent', 201, 403],
@@ -158,10 +158,10 @@ describe('POST /invoices', () => {
 });
 
 describe('the numbers of a year', () => {
-  it('have no gap, whatever fails at the same time', async () => {
+  it('have no gap, whatever fails concurrently', async () => {
     const { db } = service.context;
     const year = (await issue()).issuedOn.slice(0, 4);
-    // Fails after the number was taken: the last thing that an issue writes is refused.
+    // Fails after the number was taken, at the last write of an issue.
     await sql`
       create function refuse_unlucky() returns trigger language plpgsql as $$
       begin raise exception 'unlucky'; end $$`.execute(db);
@@ -185,7 +185,7 @@ describe('the numbers of a year', () => {
     expect(rows.map((row) => row.year_number)).toEqual(rows.map((_row, index) => index + 1));
   });
 
-  it('begin anew with the business’s year', async () => {
+  it('restart with the year of the business time zone', async () => {
     // 21:30 UTC on New Year's Eve is half past midnight in Nairobi.
     await service.clock.set(new Date('2031-12-31T20:30:00Z'));
     expect(await issue()).toMatchObject({ number: 'INV-2031-000001', issuedOn: '2031-12-31' });
@@ -213,7 +213,7 @@ describe('GET /invoices', () => {
 });
 
 describe('POST /invoices/:id/void', () => {
-  it('keeps the invoice and says why, once', async () => {
+  it('keeps the invoice with a reason, once', async () => {
     const issued = await issue();
     const first = await service.call('POST', `/invoices/${issued.id}/void`, { reason: 'Wrong customer' });
     expect(first.status).toBe(200);
@@ -231,7 +231,7 @@ describe('POST /invoices/:id/void', () => {
     expect((await service.call('POST', `/invoices/${issued.id}/void`, {})).status).toBe(400);
   });
 
-  it('is all that can happen to an invoice, even in the database', async () => {
+  it('is the only possible change of an invoice, even in the database', async () => {
     const { id } = await issue();
     await service.call('POST', `/invoices/${id}/void`, { reason: 'Wrong customer' });
     const other = (await issue()).id;
@@ -264,7 +264,7 @@ describe('GET /invoices/:id/pdf', () => {
     };
   }
 
-  it('is a document with the invoice’s name', async () => {
+  it('returns a document named after the invoice', async () => {
     const { id, number } = await issue();
     const pdf = await getPdf(id);
     expect(pdf.status).toBe(200);
@@ -275,7 +275,7 @@ describe('GET /invoices/:id/pdf', () => {
     expect((await getPdf(999_999)).status).toBe(404);
   });
 
-  it('prints the same bytes again, and none for who has them', async () => {
+  it('returns the same bytes again, and 304 to a caller who has them', async () => {
     const { id } = await issue();
     const first = await getPdf(id);
     const etag = first.headers.get('etag') ?? '';
@@ -293,7 +293,7 @@ describe('GET /invoices/:id/pdf', () => {
     expect(void_.headers.get('etag')).not.toBe(etag);
   });
 
-  it('prints 20 at once', async () => {
+  it('prints 20 concurrently', async () => {
     const { id } = await issue();
     const answers = await Promise.all(Array.from({ length: 20 }, () => getPdf(id)));
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
@@ -311,7 +311,7 @@ describe('GET /invoices/:id/pdf', () => {
       try {
         return inflateSync(Buffer.from(part.slice(0, end), 'latin1')).toString('latin1');
       } catch {
-        return part.slice(0, end); // was not compressed
+        return part.slice(0, end); // Not compressed.
       }
     });
     return [...parts, ...streams].join('\n');
@@ -380,7 +380,7 @@ describe('GET /invoices/:id/pdf', () => {
 });
 
 describe('COMPANY_LOGO', () => {
-  it('is read at the start or refused by name', () => {
+  it('is read at the start, or refused by its name', () => {
     const read = (path: string) => () => readConfig({ NODE_ENV: 'test', COMPANY_LOGO: path });
     expect(read('/nowhere/logo.png')).toThrow('COMPANY_LOGO cannot be read (ENOENT)');
     expect(read(import.meta.filename)).toThrow('COMPANY_LOGO must be a PNG, JPEG or SVG file');

@@ -13,7 +13,7 @@ const submission = {
 };
 
 describe('PUT /customers/:id/kyc', () => {
-  it('adds a record and shows its status on the customer', async () => {
+  it('adds a record and sets the status of the customer', async () => {
     const { id } = await newCustomer(service);
     const answer = await service.call('PUT', `/customers/${id}/kyc`, submission);
     expect(answer.status, answer.text).toBe(200);
@@ -32,7 +32,7 @@ describe('PUT /customers/:id/kyc', () => {
     expect(verified.body.data.map((customer: { id: number }) => customer.id)).toContain(id);
   });
 
-  it('lets agents submit as pending, and nothing else', async () => {
+  it('lets agents submit only as pending', async () => {
     const { id } = await newCustomer(service);
     const token = await service.signInAs('agent');
     expect((await service.call('PUT', `/customers/${id}/kyc`, submission, { token })).status).toBe(200);
@@ -73,7 +73,7 @@ describe('PUT /customers/:id/kyc', () => {
     },
   );
 
-  it('lets who may decide open a rejection again', async () => {
+  it('lets a user who may decide reopen a rejection', async () => {
     const { id } = await newCustomer(service);
     await decide(id, 'rejected');
     await decide(id, 'pending');
@@ -104,7 +104,7 @@ describe('PUT /customers/:id/kyc', () => {
     expect(body.error.details.fields.map((field: { path: string }) => field.path)).toContain(path);
   });
 
-  it('says in the audit trail from what to what, and nothing of the documents', async () => {
+  it('audits the statuses before and after, without the documents', async () => {
     const { id } = await newCustomer(service);
     await service.call('PUT', `/customers/${id}/kyc`, { ...submission, verificationStatus: 'pending' });
     await service.call('PUT', `/customers/${id}/kyc`, { ...submission, verificationStatus: 'rejected' });
@@ -121,18 +121,15 @@ describe('PUT /customers/:id/kyc', () => {
     expect(JSON.stringify(body.data)).not.toContain('documents');
   });
 
-  it.each(['1st', 'a b', `a${'x'.repeat(50)}`])(
-    'names the key %j that a document may not have',
-    async (key) => {
-      const { id } = await newCustomer(service);
-      const documents = [{ type: 'front' }, { type: 'back', [key]: 'x' }];
-      const { body } = await service.call('PUT', `/customers/${id}/kyc`, { ...submission, documents });
-      const rule = 'must start with a letter and have at most 50 letters, digits, _, . and -';
-      expect(body.error.details.fields).toEqual([
-        { path: `documents[1].${key}`, message: `the key "${key}" ${rule}` },
-      ]);
-    },
-  );
+  it.each(['1st', 'a b', `a${'x'.repeat(50)}`])('names the forbidden document key %j', async (key) => {
+    const { id } = await newCustomer(service);
+    const documents = [{ type: 'front' }, { type: 'back', [key]: 'x' }];
+    const { body } = await service.call('PUT', `/customers/${id}/kyc`, { ...submission, documents });
+    const rule = 'must start with a letter and have at most 50 letters, digits, _, . and -';
+    expect(body.error.details.fields).toEqual([
+      { path: `documents[1].${key}`, message: `the key "${key}" ${rule}` },
+    ]);
+  });
 
   it('answers 404 for a customer who does not exist', async () => {
     expect((await service.call('PUT', '/customers/999999/kyc', submission)).status).toBe(404);
@@ -140,7 +137,7 @@ describe('PUT /customers/:id/kyc', () => {
   });
 });
 
-describe('what can be verified', () => {
+describe('a KYC record', () => {
   const verify = async (update: Record<string, unknown>) => {
     const { id } = await newCustomer(service);
     const answer = await service.call('PUT', `/customers/${id}/kyc`, update);
@@ -159,9 +156,11 @@ describe('what can be verified', () => {
     'voter_id',
     'tax_pin',
     'business_registration',
-  ])('is of the type %s', (verificationType) => verify({ verificationType, verificationStatus: 'verified' }));
+  ])('accepts the type %s', (verificationType) =>
+    verify({ verificationType, verificationStatus: 'verified' }),
+  );
 
-  it.each(['pending', 'verified', 'rejected', 'expired'])('is in the status %s', (verificationStatus) =>
+  it.each(['pending', 'verified', 'rejected', 'expired'])('accepts the status %s', (verificationStatus) =>
     verify({ verificationType: 'national_id', verificationStatus }),
   );
 });

@@ -4,7 +4,7 @@ import { createCaller, PASSWORD, startTestService, useService, wrongFields } fro
 const service = useService();
 let count = 0;
 
-/** A user made by the admin. */
+/** A user whom the admin created. */
 async function newUser(fields: Record<string, unknown> = {}) {
   count += 1;
   const body = {
@@ -67,7 +67,7 @@ describe('POST /users', () => {
     expect((await signIn('wanjiru@example.com')).body.data.user).toEqual(user);
   });
 
-  it('keeps no secret in the audit', async () => {
+  it('writes no secret to the audit trail', async () => {
     const user = await newUser();
     const [entry] = await auditOf(user.id);
     expect(entry).toMatchObject({ action: 'user.create', actor: 'admin@example.com' });
@@ -94,7 +94,7 @@ describe('POST /users', () => {
     ]);
   });
 
-  it('refuses an e-mail that is taken, in any case', async () => {
+  it('refuses an e-mail that is taken, in any letter case', async () => {
     const { email } = await newUser();
     const body = {
       email: email.toUpperCase(),
@@ -142,7 +142,7 @@ describe('POST /users', () => {
     expect(other.status).toBe(422);
   });
 
-  it.each(['manager', 'finance', 'agent', 'viewer'])('is not for the role %s', async (role) => {
+  it.each(['manager', 'finance', 'agent', 'viewer'])('refuses the role %s', async (role) => {
     const token = await service.signInAs(role);
     const calls: [string, string, object?][] = [
       ['GET', '/users'],
@@ -161,7 +161,7 @@ describe('POST /users', () => {
 });
 
 describe('GET /users', () => {
-  it('lists users with sorts and filters, and never a hash', async () => {
+  it('lists users with sorts and filters, without password hashes', async () => {
     const employeeId = await newEmployee();
     const one = await newUser({ lastName: 'Zuberi', role: 'finance', employeeId });
     const two = await newUser({ lastName: 'Achieng', role: 'finance' });
@@ -188,13 +188,13 @@ describe('GET /users', () => {
     }
   });
 
-  it('refuses what is no field or no role', async () => {
+  it('refuses an unknown field and an unknown role', async () => {
     for (const query of ['filter[passwordHash]=x', 'sort=passwordHash', 'filter[role]=owner']) {
       expect((await service.call('GET', `/users?${query}`)).status, query).toBe(400);
     }
   });
 
-  it('gives one user, or says that there is none', async () => {
+  it('returns one user, or answers 404', async () => {
     const user = await newUser();
     expect((await service.call('GET', `/users/${user.id}`)).body.data).toEqual(user);
     const none = await service.call('GET', '/users/987654');
@@ -203,7 +203,7 @@ describe('GET /users', () => {
 });
 
 describe('PUT /users/:id', () => {
-  it('changes the fields sent and no other, and null takes the employee away', async () => {
+  it('changes only the fields sent, and removes the employee for null', async () => {
     const employeeId = await newEmployee();
     const user = await newUser();
     const named = await service.call('PUT', `/users/${user.id}`, { firstName: 'Njeri', employeeId });
@@ -235,7 +235,7 @@ describe('PUT /users/:id', () => {
     expect(employee.body.error.details).toMatchObject({ resource: 'employee', field: 'employeeId' });
   });
 
-  it('gives a new password, ends the sessions of the old one, and audits no secret', async () => {
+  it('sets a new password, ends all sessions, and audits no secret', async () => {
     const user = await newUser();
     const { accessToken, refreshToken } = (await signIn(user.email)).body.data;
     const changed = await service.call('PUT', `/users/${user.id}`, { password: 'another long password' });
@@ -250,11 +250,11 @@ describe('PUT /users/:id', () => {
     expect(JSON.stringify(entry)).not.toMatch(/argon2|another long/);
   });
 
-  it('disables a user: no sign-in, and the sessions that an instance knows end within 5 seconds', async () => {
+  it('disables a user: sign-in fails, and cached sessions end within 5 seconds', async () => {
     const user = await newUser();
     const token = await tokenOf(user.email);
     const me = () => service.call('GET', '/auth/me', undefined, { token });
-    expect((await me()).status).toBe(200); // now the instance believes for a while what it read
+    expect((await me()).status).toBe(200); // Now the instance has the session in its cache.
     await service.call('PUT', `/users/${user.id}`, { active: false });
     const since = Date.now();
     expect((await signIn(user.email)).body.error.code).toBe('AUTH_FAILED');
@@ -266,7 +266,7 @@ describe('PUT /users/:id', () => {
     expect((await signIn(user.email)).status).toBe(200);
   });
 
-  it('gives a role that holds in living sessions within 5 seconds', async () => {
+  it('sets a role that takes effect in live sessions within 5 seconds', async () => {
     const user = await newUser({ role: 'viewer' });
     const token = await tokenOf(user.email);
     const list = () => service.call('GET', '/users', undefined, { token });
@@ -277,7 +277,7 @@ describe('PUT /users/:id', () => {
     await vi.waitFor(async () => expect((await list()).status).toBe(403), { timeout: 5_000, interval: 200 });
   });
 
-  it('leaves no session to a sign-in that raced with a new password', async () => {
+  it('creates no session for a sign-in that is concurrent with a new password', async () => {
     for (let round = 0; round < 5; round++) {
       const user = await newUser();
       const [signedIn] = await Promise.all([
@@ -292,7 +292,7 @@ describe('PUT /users/:id', () => {
 });
 
 describe('the last active admin', () => {
-  it('can be neither disabled nor given another role', async () => {
+  it('can neither be disabled nor get another role', async () => {
     const { service: own, close } = await startTestService();
     try {
       const me = (await own.call('GET', '/auth/me')).body.data;
@@ -305,7 +305,7 @@ describe('the last active admin', () => {
         200,
       );
 
-      // An admin who is disabled does not count.
+      // A disabled admin does not count.
       const second = {
         email: 'second@example.com',
         password: PASSWORD,
@@ -323,7 +323,7 @@ describe('the last active admin', () => {
     }
   });
 
-  it('stays when two admins demote or disable each other at once', async () => {
+  it('stays when two admins demote or disable each other concurrently', async () => {
     const { service: own, close } = await startTestService();
     try {
       const fields = { password: PASSWORD, firstName: 'A', lastName: 'B', role: 'admin' };
@@ -357,10 +357,10 @@ describe('the last active admin', () => {
 });
 
 describe('in production', () => {
-  it('a password that everybody guesses first is refused', async () => {
+  it('refuses a common password', async () => {
     const { service: own, close } = await startTestService();
     try {
-      // The harness registers its admin, which production does not allow: only the rule is switched.
+      // Only the password rule is set to production, because the harness registers its admin.
       Object.assign(own.context, { config: { ...own.context.config, production: true } });
       const call = createCaller(`${own.origin}/api`);
       const options = { token: own.adminToken };

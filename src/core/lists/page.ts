@@ -22,7 +22,10 @@ export interface ListSource<Row> {
   inOrderOfIndex?: boolean;
 }
 
-/** The columns of a Kysely `select`, such as 'created_at as createdAt', for the SQL of a list. */
+/**
+ * The SQL of columns under the names of an answer, such as 'created_at as createdAt'. Where every field of an answer is a
+ * column, the store selects it this way, and the row is the answer: it needs no view.
+ */
 export function columnList(columns: readonly string[]): RawBuilder<unknown> {
   return sql.join(
     columns.map((column) => {
