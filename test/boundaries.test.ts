@@ -41,6 +41,23 @@ const NOT_FEATURES = ['core', 'platform', 'cli', 'simulator'];
 /** Of the assembly's files those that all may know: the rights table, and the type of the configuration. */
 const KNOWN_TO_ALL = ['config.ts', 'rights.ts'];
 
+const ROLE = /(^|[/-])(schema|rules|store|commands|view|routes)\.ts$/;
+
+/** Files of a feature without a role, and why. */
+const WITHOUT_ROLE: Record<string, string> = {
+  'auth/access.ts': 'issues and verifies access tokens, for the access hook of core/http',
+  'auth/identity-providers.ts': 'client of OpenID Connect providers',
+  'users/passwords.ts': 'hashes passwords in threads',
+  'accounts/account-number.ts': 'value',
+  'accounts/schedule.ts': 'value',
+  'proof/checks.ts': 'table of checks',
+  'provider-statements/reader.ts': 'parser',
+  'provider-statements/work.ts': 'background work',
+  'statements/answers.ts': 'formats',
+  'statements/document.ts': 'printed document',
+  'statements/words.ts': 'printed document',
+};
+
 interface SourceFile {
   /** Relative to src, with forward slashes. */
   path: string;
@@ -103,6 +120,14 @@ describe('the reader of imports', () => {
     // As many imports are read as the files have lines that end in one.
     const lines = sources.flatMap(({ text }) => text.match(/^(import|export|\}).* from '[^']+';$/gm) ?? []);
     expect(sources.flatMap(({ imports, packages }) => [...imports, ...packages])).toHaveLength(lines.length);
+  });
+});
+
+describe('roles', () => {
+  it('name every file of a feature, except those listed here and one file for each payment provider', () => {
+    const files = sources.map(({ path }) => path).filter((path) => isFeature(folderOf(path)));
+    const unnamed = files.filter((path) => !ROLE.test(path) && !path.startsWith('payments/providers/'));
+    expect(unnamed.filter((path) => !(path in WITHOUT_ROLE))).toEqual([]);
   });
 });
 

@@ -8,7 +8,7 @@ async function newEmployee(): Promise<number> {
   return (await service.call('POST', '/employees', { name: 'Seller' })).body.data.id;
 }
 
-/** Inserts 10,000 accounts of one employee and month, without their ledger entries. */
+/** Copies the row of an account, without its ledger entries. */
 async function copyAccount(id: number, times: number): Promise<void> {
   const { rows } = await sql<{ columns: string }>`
     select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
