@@ -132,7 +132,7 @@ export function createIdentityProviders(log: {
 }
 
 /**
- * Fetches an answer of at most MAX_ANSWER_BYTES.
+ * Fetches an answer of at most MAX_ANSWER_BYTES, because the fetch of Node.js has no such limit.
  * @throws TypeError, as fetch does, for a larger answer, and the reason of `options.signal` after its timeout.
  */
 async function fetchBounded(url: string, options: openid.CustomFetchOptions): Promise<Response> {

@@ -61,11 +61,10 @@ export async function findSignUpInvitation(
   if (invitation.purpose !== 'sign_up') {
     throw invalidField(
       'invitation',
-      'is for signing in through an identity provider: GET /api/auth/{provider}',
+      'must be accepted through an identity provider: GET /api/auth/{provider}',
     );
   }
-  if (invitation.email_key !== emailKey(email))
-    throw invalidField('email', 'must be the e-mail that was invited');
+  if (invitation.email_key !== emailKey(email)) throw invalidField('email', 'must be the invited e-mail');
   return invitation;
 }
 

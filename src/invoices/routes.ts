@@ -46,7 +46,7 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         operationId: 'issueInvoice',
         summary: 'Issue an invoice for an account',
         description:
-          'Takes the next number of the year. An issued invoice never changes. Each line is quantity × unitPrice, rounded half up. An invoice does not change the account’s balance.',
+          'Takes the next number of the year. Its contents never change. Each line is quantity × unitPrice, rounded half up. An invoice does not change the account’s balance.',
         body: NewInvoice,
         response: { 201: Envelope(Invoice, 'Invoice issued.') },
       },

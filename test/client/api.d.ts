@@ -1091,7 +1091,7 @@ export interface paths {
         put?: never;
         /**
          * Issue an invoice for an account
-         * @description Takes the next number of the year. An issued invoice never changes. Each line is quantity × unitPrice, rounded half up. An invoice does not change the account’s balance.
+         * @description Takes the next number of the year. Its contents never change. Each line is quantity × unitPrice, rounded half up. An invoice does not change the account’s balance.
          *
          *     Needs the permission `invoices:create`: admin, manager, finance, agent.
          */
@@ -1557,7 +1557,7 @@ export interface paths {
         };
         /**
          * List changes with their users and times
-         * @description Each entry names the user, the change from and to, and the request.
+         * @description Each entry has the user, the values before and after, and the request.
          *
          *     Needs the permission `audit:read`: admin.
          */
