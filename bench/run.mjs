@@ -317,12 +317,11 @@ async function verify() {
 async function reportOf({ results, single, writes, memoryMb, readyMs, connectionsOfService }) {
   return [
     '# Results of `npm run bench`',
-    `${await conditions(database)}; ${redis ? 'Redis' : 'no Redis'}; all on this one machine, wrk too. ` +
+    `${await conditions(database)}; ${redis ? 'Redis' : 'no Redis'}; all on one machine with wrk. ` +
       `${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s, medians.`,
     '## Reads',
-    'a: the service; b: `pgbench -M prepared` with the statements that the service was seen to send; c: Fastify and pg with ' +
-      'the same and nothing else, which passes on as they are the rows of lists, that PostgreSQL has written as JSON. Requests a ' +
-      'second say little about other machines; the ratios say more.',
+    'a: the service; b: `pgbench -M prepared` with the statements that the service sends; c: a plain handler of Fastify and ' +
+      'pg with the same statements. Ratios carry over to other machines, requests a second do not.',
     table(
       ['workload', 'a /s', 'b /s', 'c /s', 'a/b', 'a/c', 'p50 of a, ms', 'p99 of a, ms', 'p99 of c, ms'],
       results.map((r) => [
@@ -350,7 +349,8 @@ async function reportOf({ results, single, writes, memoryMb, readyMs, connection
     ),
     ...describeWrites(writes),
     '## Single calls',
-    'One caller, one request at a time, five times as many rounds of what takes less than a second; b: the same work without the service.',
+    'One caller, one request at a time. b: the same work without the service. Calls under a second get five times as many ' +
+      'rounds.',
     table(
       ['workload', 'a, ms', 'b, ms', 'b/a'],
       single.map((r) => [r.name, round(r.a), r.b ? round(r.b) : '–', r.ab?.toFixed(2) ?? '–']),

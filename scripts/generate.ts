@@ -1,7 +1,7 @@
 /**
  * Writes the files that are made from others: src/core/database/tables.ts and schema.sql from the migrations,
  * openapi.json from the routes, the types of a client from openapi.json, .env.example from the
- * configuration. With --check it writes nothing and fails when one of them differs.
+ * configuration, and the table of docs/scaling.md from bench/RESULTS.md. With --check it writes nothing and fails when one of them differs.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -22,6 +22,7 @@ import { openDatabaseProbe } from '../src/platform/health/probe.ts';
 import { PROOF_READS } from '../src/proof/store.ts';
 import { SUMMARY_READS } from '../src/reports/summary-store.ts';
 import { dumpSchema } from './dump-schema.ts';
+import { resultsTable } from './results-table.ts';
 
 const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'off' });
 
@@ -36,6 +37,7 @@ try {
     'openapi.json': description,
     'test/client/api.d.ts': await generateClientTypes(description),
     '.env.example': generateEnvironment(),
+    'docs/scaling.md': await generateScaling(),
   };
   await writeOrCheck(files, process.argv.includes('--check'));
 } finally {
@@ -160,4 +162,13 @@ function generateEnvironment(): string {
   );
   const parts = [...settings, ...providers];
   return `# Every setting with its default. Copy to .env and uncomment what you change.\n\n${parts.join('\n')}`;
+}
+
+async function generateScaling(): Promise<string> {
+  const table = resultsTable(await readFile('bench/RESULTS.md', 'utf8'));
+  const page = await readFile('docs/scaling.md', 'utf8');
+  return page.replace(
+    /(?<=<!-- results: .* -->\n)[\s\S]*(?=<!-- end of results -->)/,
+    () => `\n${table}\n\n`,
+  );
 }

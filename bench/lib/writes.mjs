@@ -134,8 +134,9 @@ async function pgbench(script, { url, connections, duration }) {
 export function describeWrites(results) {
   return [
     '## Payments',
-    'a: the service; d: Fastify and pg with one plain insert; e: `pgbench -M prepared` with the smallest transaction that ' +
-      'keeps a balance; both on plain tables of the same size, with foreign keys and three indexes (plain.mjs).',
+    'a: the service; d: a plain handler of Fastify and pg with one insert; e: `pgbench -M prepared` with the smallest ' +
+      'transaction that keeps a balance. d and e use plain tables of the same size, with foreign keys and three indexes ' +
+      '(`lib/plain.mjs`).',
     table(
       ['workload', 'a /s', 'd /s', 'e /s', 'a/d', 'a/e', 'p50 of a, ms', 'p99 of a, ms'],
       results.map((r) => [

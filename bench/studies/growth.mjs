@@ -4,11 +4,15 @@
  * callers that a latency is what a request takes and not how long it queues.
  *
  *   npm run build && node bench/studies/growth.mjs [--payments=10000000 | --database=URL] [--rounds=5] [--seconds=3]
- *     [--connections=2] [--write]
+ *     [--connections=2]
  *
  * --database is one that bench/lib/load.mjs has filled, with 10,000,000 payments or so: a hundredth must be enough to be
- * reconciled ten thousand at a time; the smaller companies are made on its server. --write keeps the table in
- * bench/studies/GROWTH.md. Needs what bench/run.mjs needs, but for pgbench and psql.
+ * reconciled ten thousand at a time; the smaller companies are made on its server. Needs what bench/run.mjs needs, except
+ * pgbench and psql.
+ *
+ * Result (b38bd31, before payments were posted in batches; 103,440 and 10,343,974 payments): with a hundred times the
+ * payments, a read, a list, a payment and a batch of 10,000 reconciled payments took 0.8 to 1.2 times as long. Only what
+ * counts its matches grew: the search for 1 % of the customers took 2.8 times as long with a hundred times the customers.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +43,6 @@ try {
   books.push({ name: 'grown', url, size, drop: async () => {} });
   const report = await reportOf(await measure());
   console.log(`\n${report}`);
-  if (options.write) writeFileSync(join(import.meta.dirname, 'GROWTH.md'), `${report}\n`);
 } finally {
   await programs.stopAll();
   for (const client of clients) await client.end();

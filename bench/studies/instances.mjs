@@ -1,18 +1,3 @@
-/**
- * What more instances bring: one, two and four of them behind nginx, with PostgreSQL, Redis and wrk on the same
- * machine. For a read, a list and a payment: requests a second and latencies, each instance's share, and the CPU that
- * each part spends on a request, from which follows what fills up first.
- *
- *   npm run build && BENCH_REDIS_URL=redis://localhost:6379 node bench/studies/instances.mjs [--instances=1,2,4]
- *     [--payments=1000000] [--rounds=3] [--seconds=5] [--connections=32] [--database=URL] [--write]
- *
- * --database takes books that bench/lib/load.mjs has loaded before, and leaves them with the payments that were made;
- * --write keeps the tables in bench/studies/INSTANCES.md. Needs wrk, nginx (/usr/sbin/nginx, or BENCH_NGINX), which is
- * started with a configuration of its own, and a server of PostgreSQL as `npm run bench` does, on this machine and
- * used by nobody else.
- */
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startNginx } from '../lib/nginx.mjs';
 import { openBench, readOptions } from '../lib/open-bench.mjs';
@@ -36,7 +21,6 @@ try {
   log(describeSize(size));
   const report = await reportOf(await measure());
   console.log(`\n${report}`);
-  if (options.write) writeFileSync(join(import.meta.dirname, 'INSTANCES.md'), `${report}\n`);
 } finally {
   await close();
 }

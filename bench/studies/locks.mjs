@@ -5,10 +5,12 @@
  * of invoices, and no key that it repeats.
  *
  *   npm run build && BENCH_REDIS_URL=redis://localhost:6379 node bench/studies/locks.mjs [--instances=2] [--seconds=30]
- *     [--every=50] [--payments=200000] [--database=URL] [--write]
+ *     [--every=50] [--payments=200000] [--database=URL]
  *
- * --every is in ms; --database and what is needed as in bench/studies/instances.mjs; --write keeps the tables in
- * bench/LOCKS.md.
+ * Result (two instances): the only locks waited for were an account's row, the yearly counter of invoices, and the
+ * idempotency key of a repeated call.
+ *
+ * --every is in ms; --database and what is needed as in bench/studies/instances.mjs.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +29,6 @@ const text = { type: 'string' };
 const { values: options } = parseArgs({
   options: {
     ...{ instances: text, seconds: text, every: text, payments: text, database: text },
-    write: { type: 'boolean' },
   },
 });
 const [instances, seconds, everyMs] = [
@@ -89,7 +90,6 @@ try {
   ]);
   const report = await reportOf(lines, seen);
   console.log(`\n${report.text}`);
-  if (options.write) writeFileSync(join(import.meta.dirname, 'LOCKS.md'), `${report.text}\n`);
   if (report.others > 0)
     throw new Error('Calls waited for a lock that they should not share: see the table.');
 } finally {

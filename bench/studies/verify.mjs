@@ -21,7 +21,7 @@ const { url, drop } = await createDatabase('verify');
 try {
   const filled = await seconds(() => fill(url, sizes({ payments, accounts })));
   console.log(`filled with ${payments} payments in ${filled.toFixed(1)} s`);
-  await measureLaws();
+  await measureChecks();
   const times = [];
   for (let round = 1; round <= rounds; round += 1) {
     times.push(await seconds(verify));
@@ -34,7 +34,7 @@ try {
 }
 
 /** Each check once, on the connection that the service uses. */
-async function measureLaws() {
+async function measureChecks() {
   const prover = openLongReads({ connection: url, ...PROOF_READS, onConnectionLost: console.error });
   let before = performance.now();
   await prover.read((tx) =>

@@ -182,7 +182,7 @@ function addUp(figures: Figures[], sum: Sum): bigint {
  * the status that it had is the one before its first move since, so that the cost grows with the accounts, the
  * payments since the period's start and the moves since its end; for this month, with the accounts alone.
  *
- * The formulas stand in docs/decisions/0027-portfolio-figures.md. Money that came before its account did counts
+ * The formulas stand in docs/decisions/0012-reports.md. Money that came before its account did counts
  * on its own day, so that months add up to a year.
  */
 async function accountFigures(
