@@ -9,6 +9,8 @@ export default defineConfig({
     env: { PROPERTY_SEED: process.env.PROPERTY_SEED ?? '1' },
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    maxWorkers: 2,
+    // Each worker loads the service once for all its files. Files share no database and no listening server.
+    isolate: false,
+    maxWorkers: 3, // Of two cores: tests that wait leave them free.
   },
 });

@@ -8,6 +8,7 @@ import type { TestProject } from 'vitest/node';
 import { readConfig } from '../src/config.ts';
 import { currencyOf, prepareDatabase } from '../src/database.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
+import { useTemporaryFolder } from './support/temporary-folder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -25,6 +26,7 @@ declare module 'vitest' {
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' }); // some tests run the built program
+  const removeTemporaryFolder = await useTemporaryFolder();
   const url = process.env.TEST_DATABASE_URL ?? '';
   const redisUrl = process.env.TEST_REDIS_URL ?? '';
   const { server, stop } = url
@@ -45,6 +47,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   return async () => {
     await onServer(server, `drop database ${template} with (force)`);
     await stop();
+    removeTemporaryFolder();
   };
 }
 
