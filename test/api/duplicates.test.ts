@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { type Answer, newAccount, newCustomer, notify, pay, statementsOf, useService } from '../harness.ts';
+import { type Answer, newAccount, newCustomer, notify, pay, useService } from '../harness.ts';
 
 /** DUPLICATE_ENTRY names the row that is there already, so that a caller need not search for it. */
 const service = useService();
@@ -130,17 +130,5 @@ describe('DUPLICATE_ENTRY', () => {
     connect.mockImplementationOnce(async () => client);
     const answer = await service.call('POST', '/products', given).finally(() => connect.mockRestore());
     expect(detailsOf(answer)).toEqual({ resource: 'product', field: 'sku' });
-  });
-
-  it('costs a recorded payment no further statement', async () => {
-    const { id: accountId } = await newAccount(service);
-    const first = await pay(service, accountId, 5, { transactionRef: 'quick' });
-    const repeated = { accountId, amount: 5, paymentMethodId: 2, transactionRef: 'quick' };
-    const sent = await statementsOf(() => pay(service, accountId, 5, { transactionRef: 'other' }));
-    const refused = await statementsOf(async () => {
-      const answer = await service.call('POST', '/payments', repeated);
-      expect(detailsOf(answer)).toMatchObject({ id: first.id });
-    });
-    expect(refused.length).toBeLessThanOrEqual(sent.length);
   });
 });

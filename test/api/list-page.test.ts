@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/core/database/db.ts';
 import { fetchPage, type ListSource } from '../../src/core/lists/page.ts';
 import type { ListPlan } from '../../src/core/lists/query.ts';
-import { statementsOf, useService } from '../harness.ts';
+import { useService } from '../harness.ts';
 
 /** How rows, and how many there are, come from PostgreSQL. */
 const service = useService();
@@ -137,16 +137,4 @@ describe('the number of all rows', () => {
       }
     },
   );
-
-  it.each([
-    [19, { byKey: true }, 1],
-    [500, { inOrderOfIndex: true }, 1],
-    [501, { inOrderOfIndex: true }, 2],
-    [19, {}, 2],
-  ])('of %i, %o, is asked for in %i statements', async (most, way, statements) => {
-    const source = { ...numbers(most), ...way };
-    await fetchPage(service.context.db, planOf(1, 20), source);
-    const sent = await statementsOf(() => fetchPage(service.context.db, planOf(1, 20), source));
-    expect(sent.filter(({ text }) => text.includes('generate_series'))).toHaveLength(statements);
-  });
 });
