@@ -39,7 +39,7 @@ describe('three instances under 20 paying clients', () => {
 
   afterAll(() => Promise.all(instances.map((service) => service.stop())));
 
-  test('lose and double nothing in ten kill -9 of one of them', async () => {
+  test('lose and double no payment when one of them is killed ten times with SIGKILL', async () => {
     const origins = instances.map(({ origin }) => origin);
     const paying = await startPaying(origins, of(instances, 0), token, { clients: 20 });
     for (let kill = 0; kill < 10; kill++) {

@@ -38,7 +38,7 @@ describe('PostgreSQL', () => {
 
   afterAll(() => service.stop());
 
-  test('frozen for 20 s: every request ends within 6 s, health tells it, and all is well 5 s later', async () => {
+  test('answers every request within 6 s and reports the outage while frozen for 20 s, and recovers within 5 s', async () => {
     const paying = await startPaying([service.origin], service, token, { clients: 30 });
     await sleep(1_000);
     const watch = watchLiveness(service);
@@ -74,7 +74,7 @@ describe('PostgreSQL', () => {
     await expectBooksToHold(url);
   });
 
-  test('with the payments locked from outside for 15 s, under 200 clients: the same', async () => {
+  test('answers 200 clients within 6 s while another session locks the payments for 15 s, and recovers within 5 s', async () => {
     const account = await openAccount(service, token);
     const watch = watchLiveness(service);
     const blocker = new pg.Client(url);
@@ -186,7 +186,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
     },
   );
 
-  test('flushed: the windows begin anew, and nothing fails', async () => {
+  test('starts new rate-limit windows after a flush, and no request fails', async () => {
     await redis.flush();
     expect((await spend(LIMIT)).filter(({ status }) => status === 200)).toHaveLength(LIMIT);
     await redis.flush();

@@ -51,7 +51,7 @@ function expectSafeHeaders(reply: Reply, what: string): void {
 }
 
 describe('every answer', () => {
-  it('has the headers that protect, and tells neither program nor version', async () => {
+  it('has the security headers, and names neither program nor version', async () => {
     const viewer = await service.signInAs('viewer');
     for (const [what, sent] of Object.entries(every)) {
       const reply = await send(service.origin, {
@@ -70,7 +70,7 @@ describe('every answer', () => {
     report(`${Object.keys(every).length} kinds of answers: headers and texts are safe`);
   });
 
-  it('to what is no HTTP has them, too', async () => {
+  it('has the security headers also when the request is not HTTP', async () => {
     for (const bytes of [
       'GARBAGE\r\n\r\n',
       `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
@@ -92,7 +92,7 @@ describe('every answer', () => {
     await close();
   });
 
-  it('may be put into no frame, and loads nothing from elsewhere', async () => {
+  it('forbids framing, and loads nothing from other origins', async () => {
     for (const path of ['/api/customers', '/', '/api-docs', '/api-docs/page.js']) {
       const policy = (await send(service.origin, { path })).headers['content-security-policy'] ?? '';
       expect(policy, path).toContain("frame-ancestors 'none'");
@@ -122,7 +122,7 @@ describe('a browser of another origin', () => {
 });
 
 describe('/metrics', () => {
-  it('answers to its token alone, in whatever spelling it is asked for', async () => {
+  it('answers only with its token, in any spelling of the path', async () => {
     for (const [path, headers] of [
       ['/metrics', {}],
       ['/metrics', { authorization: 'Bearer ' }],
@@ -145,8 +145,8 @@ describe('/metrics', () => {
   });
 });
 
-describe('what a start tells', () => {
-  it('is no secret and no stack where the operator is mistaken', () => {
+describe('an error at the start', () => {
+  it('shows neither secret nor stack trace', () => {
     const run = () =>
       execFileSync(process.execPath, ['dist/server.js'], {
         cwd: ROOT,

@@ -29,7 +29,7 @@ async function limited(environment: Record<string, string> = {}) {
 const guess = JSON.stringify({ email: 'nobody@example.com', password: 'x' });
 
 describe.skipIf(!redisIsThere)('over three instances (skipped where redis-server is not installed)', () => {
-  it('five, ten and a hundred calls a minute are exact, also when they come at once', async () => {
+  it('allows exactly five, ten and a hundred calls a minute, also when they arrive at once', async () => {
     const token = await service.signInAs('manager');
     const figures: string[] = [];
     for (const [limit, wanted, sent] of [

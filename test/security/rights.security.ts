@@ -161,7 +161,7 @@ describe('without the right', () => {
     expect((await service.call('GET', `/customers/${customerId}`)).body.data.kycStatus).toBe('pending');
   });
 
-  it('the answer that another user got under a key is not replayed to one who may not ask', async () => {
+  it('does not replay a stored answer to a user without the right to the operation', async () => {
     const key = { 'idempotency-key': 'known-to-both' };
     const body = { paymentIds: [paymentId] };
     const first = await service.call('POST', '/payments/reconcile', body, { headers: key });

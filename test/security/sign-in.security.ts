@@ -108,7 +108,7 @@ describe('guessing', () => {
 });
 
 describe('in production', () => {
-  it('common passwords are refused wherever one is set', async () => {
+  it('refuses common passwords in every operation that sets a password', async () => {
     const { call, close } = await startInstance(service, {
       ...PRODUCTION,
       JWT_SECRET: service.context.secret,

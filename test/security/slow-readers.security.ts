@@ -137,7 +137,7 @@ async function take(
   return taken;
 }
 
-describe('requests that are pipelined by the hundred, and whose answers nobody reads', () => {
+describe('hundreds of pipelined requests whose answers are not read', () => {
   it.each(['/livez', '/readyz', '/health', '/api-docs'])(
     'neither fill the memory nor hold up others: %s',
     async (path) => {
@@ -177,7 +177,7 @@ describe('requests that are pipelined by the hundred, and whose answers nobody r
   });
 });
 
-describe('pages that nobody reads', () => {
+describe('pages that are not read', () => {
   it('cost one reader their place, and others nothing', async () => {
     const before = memoryMb();
     const hostile = await Promise.all(
@@ -241,7 +241,7 @@ describe('an answer that is not read', () => {
     }
   });
 
-  it('gives its place among the exports to others', async () => {
+  it('frees its export slot', async () => {
     const [first, second, third] = users.slice(1);
     const unread = [
       await ask({ path: EXPORT, token: first ?? '' }),
@@ -278,8 +278,8 @@ describe('an answer that is not read', () => {
   );
 });
 
-describe('an answer that is read slowly, but steadily', () => {
-  it('comes to its end, whatever it is', async () => {
+describe('an answer that is read slowly but steadily', () => {
+  it('is sent completely, for every kind of answer', async () => {
     const results = await Promise.all(
       LARGE.map(async ([what, make], n) => {
         const token = users[n] ?? '';
@@ -298,7 +298,7 @@ describe('an answer that is read slowly, but steadily', () => {
     }
   });
 
-  it('goes on at 20 kB a second', async () => {
+  it('is not cut off at 20 kB a second', async () => {
     const socket = await ask({ path: EXPORT, token: users[0] ?? '' });
     // A fast beginning makes the buffers of the system large, so that it hears of slow reading at longer intervals.
     await take(socket, { bytesPerSecond: 4 * MB, forMs: 1_000 });

@@ -94,7 +94,7 @@ describe('a token that brings its own key', () => {
   });
 });
 
-describe('what is no access token', () => {
+describe('a value that is not an access token', () => {
   it.each([
     ['encrypted', async () => encrypted()],
     ['JSON', async () => JSON.stringify(decodeJwt(service.adminToken))],
@@ -111,13 +111,13 @@ describe('what is no access token', () => {
     await expectUnauthorized(bearer(await make()));
   });
 
-  it('of 64 KB is refused before anyone reads it', async () => {
+  it('is refused without parsing when it has 64 KB', async () => {
     const reply = await whoAmI(bearer('A'.repeat(65_536)));
     expect(reply.status).toBe(431);
     expect(refusalOf(reply).code).toBe('VALIDATION_ERROR');
   });
 
-  it('in another place than the header is not looked at', async () => {
+  it('is ignored outside the Authorization header', async () => {
     for (const path of [`/api/customers?access_token=${service.adminToken}`, `/api/customers?token=x`]) {
       expect((await send(service.origin, { path })).status).toBe(401);
     }
@@ -195,7 +195,7 @@ describe.skipIf(!redisIsThere)('on three instances (skipped where redis-server i
     return Math.round(performance.now() - began);
   }
 
-  it('sign-out, disabling, a new role and a new password hold on each within 5 seconds', async () => {
+  it('apply a sign-out, a disabled user, a new role and a new password within 5 seconds', async () => {
     const took: Record<string, number> = {};
     const [one, , last] = three;
 

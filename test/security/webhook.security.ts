@@ -79,7 +79,7 @@ describe('without the secret', () => {
     }
   });
 
-  it('the time of the refusal does not tell how much of it was right', async () => {
+  it('refuses a wrong secret in a time that does not depend on its correct prefix', async () => {
     const time = async (secret: string) => (await post({}, PATH, { 'x-webhook-secret': secret })).ms;
     const medians: number[] = [];
     for (const secret of ['wrong', SECRET.slice(0, -1)]) {
@@ -112,8 +112,8 @@ describe('from a wrong address', () => {
   });
 });
 
-describe('a notification that somebody has recorded', () => {
-  it('and posts again and again, as it was or changed, credits once', async () => {
+describe('a replayed notification', () => {
+  it('credits once, repeated as it was or changed', async () => {
     const before = (await accountNow(service, account.id)).paid;
     const sent = paying();
     const headers = { 'x-webhook-secret': SECRET };
@@ -140,8 +140,8 @@ describe('a notification that somebody has recorded', () => {
   });
 });
 
-describe('what failed inside', () => {
-  it('is not told to whoever reads the worklist', async () => {
+describe('the cause of an internal failure', () => {
+  it('is not shown in the worklist', async () => {
     const { db } = service.context;
     await sql
       .raw(`create function fail_for_a_test() returns trigger language plpgsql as
