@@ -33,8 +33,7 @@ export function accountRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const plan = accountList.read(request.query, context);
-      return okList(await listAccounts(context, plan, request.query), 'Accounts found.');
+      return okList(await listAccounts(context, request.query), 'Accounts found.');
     },
   );
 
@@ -117,9 +116,8 @@ export function accountRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const { id } = request.params;
-      const plan = statusChangeList.read(request.query, context);
       if (!(await findAccountRow(context.db, id))) throw notFound('account', id);
-      return okList(await listStatusChanges(context.db, plan, id), 'Status changes found.');
+      return okList(await listStatusChanges(context.db, request.query, id), 'Status changes found.');
     },
   );
 }

@@ -1,10 +1,7 @@
-import { type RawBuilder, sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import type { AccountStatus } from '../core/database/tables.ts';
-import { unreachable } from '../core/http/errors.ts';
 import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
-import { type Comparison, column, defineList } from '../core/lists/query.ts';
-import type { PlainDate } from '../core/values/dates.ts';
+import { defineList } from '../core/lists/query.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { paymentStates } from './schedule.ts';
 
@@ -162,33 +159,22 @@ export const StatusChange = Type.Object(
 
 export const accountList = defineList(
   {
-    id: { kind: 'id', column: column('a.id') },
-    customerId: { kind: 'id', column: column('a.customer_id') },
-    productId: { kind: 'id', column: column('a.product_id') },
-    payplanId: { kind: 'id', column: column('a.payplan_id') },
-    employeeId: { kind: 'id', column: column('a.employee_id'), nullable: true },
-    status: { kind: 'enum', column: column('a.status'), values: ACCOUNT_STATUSES, sqlType: 'account_status' },
-    activationDate: { kind: 'date', column: column('a.activation_date') },
-    writtenOffDate: { kind: 'date', column: column('a.written_off_on'), nullable: true },
-    total: { kind: 'money', column: column('a.total_minor') },
-    paid: { kind: 'money', column: column('a.paid_minor') },
-    credit: { kind: 'money', column: column('a.credit_minor') },
-    balance: {
-      kind: 'money',
-      // As balanceOf in rules.ts says it.
-      column: sql`greatest(0, case when a.status = 'cancelled' then 0 else a.total_minor end - a.paid_minor)`,
-    },
-    nextDueDate: { kind: 'date', column: column('a.next_due_date'), nullable: true },
-    daysPastDue: {
-      kind: 'integer',
-      // As position in schedule.ts says it.
-      column: (day) => sql`(case
-        when a.status = 'pending' or a.next_due_date is null then 0
-        else greatest(0, ${day}::date - a.next_due_date) end)`,
-      compare: compareDaysPastDue,
-    },
-    createdAt: { kind: 'timestamp', column: column('a.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('a.updated_at') },
+    id: { kind: 'id', column: 'a.id' },
+    customerId: { kind: 'id', column: 'a.customer_id' },
+    productId: { kind: 'id', column: 'a.product_id' },
+    payplanId: { kind: 'id', column: 'a.payplan_id' },
+    employeeId: { kind: 'id', column: 'a.employee_id', nullable: true },
+    status: { kind: 'enum', column: 'a.status', values: ACCOUNT_STATUSES },
+    activationDate: { kind: 'date', column: 'a.activation_date' },
+    writtenOffDate: { kind: 'date', column: 'a.written_off_on', nullable: true },
+    total: { kind: 'money', column: 'a.total_minor' },
+    paid: { kind: 'money', column: 'a.paid_minor' },
+    credit: { kind: 'money', column: 'a.credit_minor' },
+    balance: { kind: 'money' },
+    nextDueDate: { kind: 'date', column: 'a.next_due_date', nullable: true },
+    daysPastDue: { kind: 'integer' },
+    createdAt: { kind: 'timestamp', column: 'a.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'a.updated_at' },
   },
   {
     status: Type.Optional(Status),
@@ -203,47 +189,11 @@ export const accountList = defineList(
   },
 );
 
-/** More than n days past due is: due before the day n days ago. The index on next_due_date serves that. */
-function compareDaysPastDue(operator: Comparison, days: number, day: PlainDate): RawBuilder<boolean> {
-  const daysAgo = (n: number) => sql`${day}::date - ${Math.min(n, LONGEST_PAST_DUE)}::integer`;
-  const moreThan = (n: number): RawBuilder<boolean> =>
-    n < 0 ? sql`true` : sql`(a.status <> 'pending' and a.next_due_date < ${daysAgo(n)})`;
-  const exactly = (n: number): RawBuilder<boolean> =>
-    n <= 0
-      ? sql`(${moreThan(n - 1)} and ${moreThan(n)} is not true)`
-      : sql`(a.status <> 'pending' and a.next_due_date = ${daysAgo(n)})`;
-  switch (operator) {
-    case 'gt':
-      return moreThan(days);
-    case 'gte':
-      return moreThan(days - 1);
-    case 'lt':
-      return sql`${moreThan(days - 1)} is not true`;
-    case 'lte':
-      return sql`${moreThan(days)} is not true`;
-    case 'eq':
-      return exactly(days);
-    case 'ne':
-      return sql`${exactly(days)} is not true`;
-    default:
-      return unreachable(operator);
-  }
-}
-
-/** More days than lie between any two dates of the calendar, so that subtracting them leaves a date. */
-const LONGEST_PAST_DUE = 1_000_000;
-
 export const statusChangeList = defineList(
   {
-    id: { kind: 'id', column: column('h.id') },
-    cause: {
-      kind: 'enum',
-      column: column('h.cause'),
-      values: STATUS_CAUSES,
-      sqlType: 'status_cause',
-      nullable: true,
-    },
-    createdAt: { kind: 'timestamp', column: column('h.created_at') },
+    id: { kind: 'id', column: 'h.id' },
+    cause: { kind: 'enum', column: 'h.cause', values: STATUS_CAUSES, nullable: true },
+    createdAt: { kind: 'timestamp', column: 'h.created_at' },
   },
   {},
 );

@@ -1,10 +1,11 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { amountOf, type Context, type Currency, today } from '../core/context.ts';
 import { type Db, lookUp, type Tx, UNNAMED, violatedForeignKey } from '../core/database/db.ts';
 import type { AccountStatus, StatusCause } from '../core/database/tables.ts';
 import { notFound } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';
-import type { ListPlan } from '../core/lists/query.ts';
+import type { Filter, ListPlan } from '../core/lists/query.ts';
+import type { ListColumns } from '../core/lists/sql.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { balanceOf } from '../ledger/rules.ts';
@@ -210,13 +211,10 @@ export type AccountToSuspend = AccountRow & { last_day_of_grace: PlainDate };
 
 export async function listAccounts(
   context: Context,
-  plan: ListPlan,
-  {
-    status,
-    customerId,
-    accountNumber,
-  }: { status?: AccountStatus; customerId?: number; accountNumber?: string },
+  query: ListPlan & { status?: AccountStatus; customerId?: number; accountNumber?: string },
 ) {
+  const { status, customerId, accountNumber } = query;
+  const day = today(context);
   const where = [
     // Written out, one of eight texts: each is planned for as many accounts as have that status, and counted in the smallest
     // index that holds them, as accounts_grace does the active ones.
@@ -224,15 +222,60 @@ export async function listAccounts(
     ...(accountNumber === undefined ? [] : [sql<boolean>`a.id = ${readAccountNumber(accountNumber) ?? 0}`]),
     ...(customerId === undefined ? [] : [sql<boolean>`a.customer_id = ${customerId}`]),
   ];
-  const page = await fetchPage<ShownAccountRow>(context.db, plan, {
+  const page = await fetchPage<ShownAccountRow>(context.db, query, {
+    ...accountColumns(day),
     select: SHOWN,
     from: sql`from accounts a`,
     where,
     byKey: customerId !== undefined || accountNumber !== undefined,
-    inOrderOfIndex: plan.isPlain,
+    inOrderOfIndex: query.isPlain,
   });
-  const day = today(context);
   return { ...page, rows: page.rows.map((row) => toAccount(row, context.currency, day)) };
+}
+
+export function accountColumns(day: PlainDate): ListColumns {
+  return {
+    computed: {
+      // The same as balanceOf in ledger/rules.ts.
+      balance: sql`greatest(0, case when a.status = 'cancelled' then 0 else a.total_minor end - a.paid_minor)`,
+      // The same as position in schedule.ts.
+      daysPastDue: sql`(case
+        when a.status = 'pending' or a.next_due_date is null then 0
+        else greatest(0, ${day}::date - a.next_due_date) end)`,
+    },
+    indexed: { daysPastDue: (filter, usual) => compareDaysPastDue(filter, day) ?? usual },
+  };
+}
+
+/** More days than lie between any two dates of the calendar, so that subtracting them leaves a date. */
+const LONGEST_PAST_DUE = 1_000_000;
+
+/** More than n days past due means: due before the day n days ago. The index on next_due_date serves that. */
+function compareDaysPastDue({ operator, values }: Filter, day: PlainDate): RawBuilder<boolean> | undefined {
+  const days = Number(values[0]);
+  const daysAgo = (n: number) => sql`${day}::date - ${Math.min(n, LONGEST_PAST_DUE)}::integer`;
+  const moreThan = (n: number): RawBuilder<boolean> =>
+    n < 0 ? sql`true` : sql`(a.status <> 'pending' and a.next_due_date < ${daysAgo(n)})`;
+  const exactly = (n: number): RawBuilder<boolean> =>
+    n <= 0
+      ? sql`(${moreThan(n - 1)} and ${moreThan(n)} is not true)`
+      : sql`(a.status <> 'pending' and a.next_due_date = ${daysAgo(n)})`;
+  switch (operator) {
+    case 'gt':
+      return moreThan(days);
+    case 'gte':
+      return moreThan(days - 1);
+    case 'lt':
+      return sql`${moreThan(days - 1)} is not true`;
+    case 'lte':
+      return sql`${moreThan(days)} is not true`;
+    case 'eq':
+      return exactly(days);
+    case 'ne':
+      return sql`${exactly(days)} is not true`;
+    default:
+      return undefined;
+  }
 }
 
 export async function listStatusChanges(db: Db, plan: ListPlan, accountId: number) {

@@ -18,10 +18,6 @@ export function auditRoutes(api: Api, context: Context): void {
         response: { 200: ListEnvelope(AuditEntry, 'Audit entries found.') },
       },
     },
-    async (request) =>
-      okList(
-        await listAuditEntries(context.db, auditList.read(request.query, context)),
-        'Audit entries found.',
-      ),
+    async (request) => okList(await listAuditEntries(context.db, request.query), 'Audit entries found.'),
   );
 }

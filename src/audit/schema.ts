@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Id, Nullable, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 
 export const AuditEntry = Type.Object(
   {
@@ -37,14 +37,14 @@ export type AuditEntry = Static<typeof AuditEntry>;
 
 export const auditList = defineList(
   {
-    id: { kind: 'id', column: column('a.id') },
-    actor: { kind: 'text', column: column('a.actor') },
-    userId: { kind: 'id', column: column('a.actor_user_id'), nullable: true },
-    action: { kind: 'text', column: column('a.action') },
-    resource: { kind: 'text', column: column('a.resource') },
-    resourceId: { kind: 'id', column: column('a.resource_id'), nullable: true },
-    requestId: { kind: 'text', column: column('a.request_id'), nullable: true },
-    createdAt: { kind: 'timestamp', column: column('a.created_at') },
+    id: { kind: 'id', column: 'a.id' },
+    actor: { kind: 'text', column: 'a.actor' },
+    userId: { kind: 'id', column: 'a.actor_user_id', nullable: true },
+    action: { kind: 'text', column: 'a.action' },
+    resource: { kind: 'text', column: 'a.resource' },
+    resourceId: { kind: 'id', column: 'a.resource_id', nullable: true },
+    requestId: { kind: 'text', column: 'a.request_id', nullable: true },
+    createdAt: { kind: 'timestamp', column: 'a.created_at' },
   },
   {},
 );

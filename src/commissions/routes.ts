@@ -61,9 +61,8 @@ export function commissionRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const plan = commissionList.read(request.query, context);
       const visible = visibleTo(actorOf(request));
-      const page = await listCommissions(db, plan, visible, request.query);
+      const page = await listCommissions(db, request.query, visible);
       const rows = page.rows.map((row) => toCommissionSummary(row, currency));
       return okList({ ...page, rows }, 'Commissions found.');
     },
@@ -123,8 +122,7 @@ export function commissionRoutes(api: Api, context: Context): void {
         response: { 200: ListEnvelope(Rule, 'Commission rules found.') },
       },
     },
-    async (request) =>
-      okList(await listRules(db, ruleList.read(request.query, context)), 'Commission rules found.'),
+    async (request) => okList(await listRules(db, request.query), 'Commission rules found.'),
   );
 
   api.post(

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
 import {
@@ -11,7 +10,7 @@ import {
   Text,
   Timestamp,
 } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 import { COMMISSION_STATUSES } from './status-rules.ts';
 
 const MAX_SALES = 1_000;
@@ -178,29 +177,24 @@ export type Rule = Static<typeof Rule>;
 
 export const commissionList = defineList(
   {
-    id: { kind: 'id', column: column('c.id') },
-    employeeId: { kind: 'id', column: column('c.employee_id') },
-    period: { kind: 'text', column: column('c.period') },
-    status: {
-      kind: 'enum',
-      column: column('c.status'),
-      values: COMMISSION_STATUSES,
-      sqlType: 'commission_status',
-    },
-    total: { kind: 'money', column: column('c.total_minor') },
-    createdAt: { kind: 'timestamp', column: column('c.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('c.updated_at') },
+    id: { kind: 'id', column: 'c.id' },
+    employeeId: { kind: 'id', column: 'c.employee_id' },
+    period: { kind: 'text', column: 'c.period' },
+    status: { kind: 'enum', column: 'c.status', values: COMMISSION_STATUSES },
+    total: { kind: 'money', column: 'c.total_minor' },
+    createdAt: { kind: 'timestamp', column: 'c.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'c.updated_at' },
   },
   { employeeId: Type.Optional(Id), period: Type.Optional(Period) },
 );
 
 export const ruleList = defineList(
   {
-    id: { kind: 'id', column: column('r.id') },
-    category: { kind: 'text', column: sql`nullif(r.category, '')`, nullable: true },
-    version: { kind: 'integer', column: column('r.version') },
-    rateBasisPoints: { kind: 'integer', column: column('r.rate_basis_points') },
-    createdAt: { kind: 'timestamp', column: column('r.created_at') },
+    id: { kind: 'id', column: 'r.id' },
+    category: { kind: 'text', nullable: true },
+    version: { kind: 'integer', column: 'r.version' },
+    rateBasisPoints: { kind: 'integer', column: 'r.rate_basis_points' },
+    createdAt: { kind: 'timestamp', column: 'r.created_at' },
   },
   {},
 );

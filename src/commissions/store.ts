@@ -208,6 +208,7 @@ export async function insertRule(
 
 export function listRules(db: Db, plan: ListPlan) {
   return fetchPage<Rule>(db, plan, {
+    computed: { category: sql`nullif(r.category, '')` },
     select: sql`select ${RULE} from commission_rules r`,
     from: sql`from commission_rules r`,
   });
@@ -218,16 +219,16 @@ export type Visible = 'all' | { employeeId: number | null };
 
 export function listCommissions(
   db: Db,
-  plan: ListPlan,
+  query: ListPlan & { employeeId?: number; period?: string },
   visible: Visible,
-  { employeeId, period }: { employeeId?: number; period?: string },
 ) {
+  const { employeeId, period } = query;
   const where = [
     ...visibleRows(visible),
     ...(employeeId === undefined ? [] : [sql<boolean>`c.employee_id = ${employeeId}`]),
     ...(period === undefined ? [] : [sql<boolean>`c.period = ${period}`]),
   ];
-  return fetchPage<CommissionRow>(db, plan, {
+  return fetchPage<CommissionRow>(db, query, {
     select: sql`select c.* from commissions c`,
     from: sql`from commissions c`,
     where,

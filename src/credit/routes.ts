@@ -76,9 +76,8 @@ export function creditRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const { id } = request.params;
-      const plan = creditMoveList.read(request.query, context);
       if (!(await findAccountRow(db, id))) throw notFound('account', id);
-      return okList(await listCreditMovesOf(db, currency, plan, id), 'Credit moves found.');
+      return okList(await listCreditMovesOf(db, currency, request.query, id), 'Credit moves found.');
     },
   );
 
@@ -98,8 +97,7 @@ export function creditRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const plan = creditMoveList.read(request.query, context);
-      return okList(await listCreditMoves(db, currency, plan), 'Credit moves found.');
+      return okList(await listCreditMoves(db, currency, request.query), 'Credit moves found.');
     },
   );
 }

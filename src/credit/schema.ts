@@ -1,7 +1,6 @@
-import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../payments/rules.ts';
 
 const CREDIT_MOVE_KINDS = ['transfer', 'refund'] as const;
@@ -74,25 +73,20 @@ export const CreditMove = Type.Object(
 
 export const creditMoveList = defineList(
   {
-    id: { kind: 'id', column: column('m.id') },
-    kind: {
-      kind: 'enum',
-      column: sql`(case when m.to_account_id is null then 'refund' else 'transfer' end)`,
-      values: CREDIT_MOVE_KINDS,
-      sqlType: 'text',
-    },
-    accountId: { kind: 'id', column: column('m.account_id') },
-    toAccountId: { kind: 'id', column: column('m.to_account_id'), nullable: true },
-    amount: { kind: 'money', column: column('m.amount_minor') },
-    paymentMethodId: { kind: 'id', column: column('m.payment_method_id'), nullable: true },
+    id: { kind: 'id', column: 'm.id' },
+    kind: { kind: 'enum', values: CREDIT_MOVE_KINDS },
+    accountId: { kind: 'id', column: 'm.account_id' },
+    toAccountId: { kind: 'id', column: 'm.to_account_id', nullable: true },
+    amount: { kind: 'money', column: 'm.amount_minor' },
+    paymentMethodId: { kind: 'id', column: 'm.payment_method_id', nullable: true },
     transactionRef: {
       kind: 'text',
-      column: column('m.transaction_ref'),
-      key: { column: column('m.reference_key'), of: referenceKey },
+      column: 'm.transaction_ref',
+      key: { column: 'm.reference_key', of: referenceKey },
       nullable: true,
     },
-    valueDate: { kind: 'date', column: column('m.value_date') },
-    createdAt: { kind: 'timestamp', column: column('m.created_at') },
+    valueDate: { kind: 'date', column: 'm.value_date' },
+    createdAt: { kind: 'timestamp', column: 'm.created_at' },
   },
   {},
 );

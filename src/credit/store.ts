@@ -67,6 +67,7 @@ export async function listCreditMoves(
   where: RawBuilder<boolean>[] = [],
 ) {
   const page = await fetchPage<CreditMoveRow & { actor: string }>(db, plan, {
+    computed: { kind: sql`(case when m.to_account_id is null then 'refund' else 'transfer' end)` },
     select: sql`
       select m.*, coalesce(u.email, 'system') as actor
       from credit_moves m left join users u on u.id = m.created_by`,

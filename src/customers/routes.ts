@@ -24,8 +24,7 @@ export function customerRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const plan = customerList.read(request.query, context);
-      const page = await listCustomers(context.db, plan, searchWords(request.query.search ?? ''));
+      const page = await listCustomers(context.db, request.query, searchWords(request.query.search ?? ''));
       return okList(page, 'Customers found.');
     },
   );

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { VerificationStatus } from '../core/database/tables.ts';
 import { Email, Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
 import { nationalIdKey } from './rules.ts';
 
@@ -87,32 +87,21 @@ export const Customer = Type.Object(
 
 export const customerList = defineList(
   {
-    id: { kind: 'id', column: column('c.id') },
-    firstName: { kind: 'text', column: column('c.first_name') },
-    lastName: { kind: 'text', column: column('c.last_name') },
-    email: {
-      kind: 'text',
-      column: column('c.email'),
-      key: { column: column('c.email_key'), of: emailKey },
-      nullable: true,
-    },
-    phone: { kind: 'text', column: column('c.phone') },
+    id: { kind: 'id', column: 'c.id' },
+    firstName: { kind: 'text', column: 'c.first_name' },
+    lastName: { kind: 'text', column: 'c.last_name' },
+    email: { kind: 'text', column: 'c.email', key: { column: 'c.email_key', of: emailKey }, nullable: true },
+    phone: { kind: 'text', column: 'c.phone' },
     nationalId: {
       kind: 'text',
-      column: column('c.national_id'),
-      key: { column: column('c.national_id_key'), of: nationalIdKey },
+      column: 'c.national_id',
+      key: { column: 'c.national_id_key', of: nationalIdKey },
       nullable: true,
     },
-    kycStatus: {
-      kind: 'enum',
-      column: column('c.kyc_status'),
-      nullable: true,
-      values: VERIFICATION_STATUSES,
-      sqlType: 'verification_status',
-    },
-    kycReviewPending: { kind: 'boolean', column: column('c.kyc_review_pending') },
-    createdAt: { kind: 'timestamp', column: column('c.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('c.updated_at') },
+    kycStatus: { kind: 'enum', column: 'c.kyc_status', nullable: true, values: VERIFICATION_STATUSES },
+    kycReviewPending: { kind: 'boolean', column: 'c.kyc_review_pending' },
+    createdAt: { kind: 'timestamp', column: 'c.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'c.updated_at' },
   },
   {
     search: Type.Optional(

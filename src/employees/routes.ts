@@ -24,8 +24,7 @@ export function employeeRoutes(api: Api, context: Context): void {
         response: { 200: ListEnvelope(Employee, 'Employees found.') },
       },
     },
-    async (request) =>
-      okList(await listEmployees(context.db, employeeList.read(request.query, context)), 'Employees found.'),
+    async (request) => okList(await listEmployees(context.db, request.query), 'Employees found.'),
   );
 
   api.post(

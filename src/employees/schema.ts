@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 
 const fields = {
   name: Text(200),
@@ -53,12 +53,12 @@ export type Employee = Static<typeof Employee>;
 
 export const employeeList = defineList(
   {
-    id: { kind: 'id', column: column('e.id') },
-    name: { kind: 'text', column: column('e.name') },
-    phone: { kind: 'text', column: column('e.phone'), nullable: true },
-    active: { kind: 'boolean', column: column('e.active') },
-    createdAt: { kind: 'timestamp', column: column('e.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('e.updated_at') },
+    id: { kind: 'id', column: 'e.id' },
+    name: { kind: 'text', column: 'e.name' },
+    phone: { kind: 'text', column: 'e.phone', nullable: true },
+    active: { kind: 'boolean', column: 'e.active' },
+    createdAt: { kind: 'timestamp', column: 'e.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'e.updated_at' },
   },
   {},
 );

@@ -10,7 +10,7 @@ import {
   Text,
   Timestamp,
 } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 import { INVOICE_STATUSES, QUANTITY_DECIMALS } from './rules.ts';
 
 /** Twelve digits with the three decimals, so every quantity is an exact JSON number. */
@@ -124,17 +124,17 @@ export const Invoice = Type.Object(
 
 export const invoiceList = defineList(
   {
-    id: { kind: 'id', column: column('i.id') },
-    number: { kind: 'text', column: column('i.number') },
-    accountId: { kind: 'id', column: column('i.account_id') },
-    customerName: { kind: 'text', column: column('i.customer_name') },
-    total: { kind: 'money', column: column('i.total_minor') },
-    status: { kind: 'enum', column: column('i.status'), values: INVOICE_STATUSES, sqlType: 'invoice_status' },
-    issuedOn: { kind: 'date', column: column('i.issued_on') },
-    dueDate: { kind: 'date', column: column('i.due_on'), nullable: true },
-    voidedAt: { kind: 'timestamp', column: column('i.voided_at'), nullable: true },
-    createdAt: { kind: 'timestamp', column: column('i.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('i.updated_at') },
+    id: { kind: 'id', column: 'i.id' },
+    number: { kind: 'text', column: 'i.number' },
+    accountId: { kind: 'id', column: 'i.account_id' },
+    customerName: { kind: 'text', column: 'i.customer_name' },
+    total: { kind: 'money', column: 'i.total_minor' },
+    status: { kind: 'enum', column: 'i.status', values: INVOICE_STATUSES },
+    issuedOn: { kind: 'date', column: 'i.issued_on' },
+    dueDate: { kind: 'date', column: 'i.due_on', nullable: true },
+    voidedAt: { kind: 'timestamp', column: 'i.voided_at', nullable: true },
+    createdAt: { kind: 'timestamp', column: 'i.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'i.updated_at' },
   },
   {},
 );

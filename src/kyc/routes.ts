@@ -45,9 +45,8 @@ export function kycRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const { id } = request.params;
-      const plan = kycList.read(request.query, context);
       if (!(await findCustomer(context.db, id))) throw notFound('customer', id);
-      return okList(await listKycRecords(context.db, plan, id), 'KYC records found.');
+      return okList(await listKycRecords(context.db, request.query, id), 'KYC records found.');
     },
   );
 }

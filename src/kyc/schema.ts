@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { VerificationType } from '../core/database/tables.ts';
 import { Id, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 import { VERIFICATION_STATUSES } from '../customers/schema.ts';
 
 const VERIFICATION_TYPES = [
@@ -105,20 +105,10 @@ export type KycRecord = Static<typeof KycRecord>;
 
 export const kycList = defineList(
   {
-    id: { kind: 'id', column: column('k.id') },
-    verificationType: {
-      kind: 'enum',
-      column: column('k.verification_type'),
-      values: VERIFICATION_TYPES,
-      sqlType: 'verification_type',
-    },
-    verificationStatus: {
-      kind: 'enum',
-      column: column('k.verification_status'),
-      values: VERIFICATION_STATUSES,
-      sqlType: 'verification_status',
-    },
-    createdAt: { kind: 'timestamp', column: column('k.created_at') },
+    id: { kind: 'id', column: 'k.id' },
+    verificationType: { kind: 'enum', column: 'k.verification_type', values: VERIFICATION_TYPES },
+    verificationStatus: { kind: 'enum', column: 'k.verification_status', values: VERIFICATION_STATUSES },
+    createdAt: { kind: 'timestamp', column: 'k.created_at' },
   },
   {},
 );

@@ -27,7 +27,7 @@ export function payPlanRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const page = await listPayPlans(db, payPlanList.read(request.query, context));
+      const page = await listPayPlans(db, request.query);
       return okList({ ...page, rows: page.rows.map((row) => toPayPlan(row, currency)) }, 'Pay plans found.');
     },
   );

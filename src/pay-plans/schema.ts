@@ -9,7 +9,7 @@ import {
   Text,
   Timestamp,
 } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 
 export const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const satisfies Frequency[];
 
@@ -99,13 +99,13 @@ export const PayPlan = Type.Object(
 
 export const payPlanList = defineList(
   {
-    id: { kind: 'id', column: column('p.id') },
-    name: { kind: 'text', column: column('p.name') },
-    productId: { kind: 'id', column: column('p.product_id'), nullable: true },
-    frequency: { kind: 'enum', column: column('p.frequency'), values: FREQUENCIES, sqlType: 'frequency' },
-    active: { kind: 'boolean', column: column('p.active') },
-    createdAt: { kind: 'timestamp', column: column('p.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('p.updated_at') },
+    id: { kind: 'id', column: 'p.id' },
+    name: { kind: 'text', column: 'p.name' },
+    productId: { kind: 'id', column: 'p.product_id', nullable: true },
+    frequency: { kind: 'enum', column: 'p.frequency', values: FREQUENCIES },
+    active: { kind: 'boolean', column: 'p.active' },
+    createdAt: { kind: 'timestamp', column: 'p.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
   },
   {},
 );

@@ -22,8 +22,7 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const plan = paymentMethodList.read(request.query, context);
-      return okList(await listPaymentMethods(context.db, plan), 'Payment methods found.');
+      return okList(await listPaymentMethods(context.db, request.query), 'Payment methods found.');
     },
   );
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Id, Text, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 
 export const NewPaymentMethod = Type.Object(
   {
@@ -52,12 +52,12 @@ export type PaymentMethod = Static<typeof PaymentMethod>;
 
 export const paymentMethodList = defineList(
   {
-    id: { kind: 'id', column: column('m.id') },
-    code: { kind: 'text', column: column('m.code') },
-    name: { kind: 'text', column: column('m.name') },
-    active: { kind: 'boolean', column: column('m.active') },
-    createdAt: { kind: 'timestamp', column: column('m.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('m.updated_at') },
+    id: { kind: 'id', column: 'm.id' },
+    code: { kind: 'text', column: 'm.code' },
+    name: { kind: 'text', column: 'm.name' },
+    active: { kind: 'boolean', column: 'm.active' },
+    createdAt: { kind: 'timestamp', column: 'm.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'm.updated_at' },
   },
   {},
 );

@@ -41,8 +41,7 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       },
     },
     async (request) => {
-      const plan = paymentList.read(request.query, context);
-      return paymentsFound(await listPayments(db, plan), currency);
+      return paymentsFound(await listPayments(db, request.query), currency);
     },
   );
 
@@ -108,9 +107,8 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
     },
     async (request) => {
       const { accountId } = request.params;
-      const plan = paymentList.read(request.query, context);
       if (!(await findAccountRow(db, accountId))) throw notFound('account', accountId, 'accountId');
-      return paymentsFound(await listPayments(db, plan, accountId), currency);
+      return paymentsFound(await listPayments(db, request.query, accountId), currency);
     },
   );
 
@@ -129,10 +127,7 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       },
     },
     async (request) =>
-      okList(
-        await listUnmatched(context, request.log, paymentList.read(request.query, context)),
-        'Unmatched payments found.',
-      ),
+      okList(await listUnmatched(context, request.log, request.query), 'Unmatched payments found.'),
   );
 
   api.post(

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
 import {
@@ -11,7 +10,7 @@ import {
   Text,
   Timestamp,
 } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from './rules.ts';
 
 export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const satisfies PaymentStatus[];
@@ -178,36 +177,24 @@ export const UnmatchedPayment = Type.Object(
 
 export const paymentList = defineList(
   {
-    id: { kind: 'id', column: column('p.id') },
-    accountId: { kind: 'id', column: column('p.account_id'), nullable: true },
-    amount: { kind: 'money', column: column('p.amount_minor') },
-    paymentMethodId: { kind: 'id', column: column('p.payment_method_id') },
+    id: { kind: 'id', column: 'p.id' },
+    accountId: { kind: 'id', column: 'p.account_id', nullable: true },
+    amount: { kind: 'money', column: 'p.amount_minor' },
+    paymentMethodId: { kind: 'id', column: 'p.payment_method_id' },
     transactionRef: {
       kind: 'text',
-      column: column('p.transaction_ref'),
-      key: { column: column('p.reference_key'), of: referenceKey },
+      column: 'p.transaction_ref',
+      key: { column: 'p.reference_key', of: referenceKey },
       nullable: true,
     },
-    paymentDate: { kind: 'date', column: column('p.payment_date') },
-    status: { kind: 'enum', column: column('p.status'), values: PAYMENT_STATUSES, sqlType: 'payment_status' },
-    source: { kind: 'enum', column: column('p.source'), values: PAYMENT_SOURCES, sqlType: 'payment_source' },
-    matchMethod: {
-      kind: 'enum',
-      column: column('p.match_method'),
-      values: MATCH_METHODS,
-      sqlType: 'match_method',
-      nullable: true,
-    },
-    reconciliationId: {
-      kind: 'id',
-      column: column('p.reconciliation_id'),
-      nullable: true,
-      implies: (ids) =>
-        sql`p.id = any(array(select unnest(payment_ids) from reconciliations where id = any(${ids}::bigint[])))`,
-    },
-    reconciliationDate: { kind: 'date', column: column('p.reconciliation_date'), nullable: true },
-    createdAt: { kind: 'timestamp', column: column('p.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('p.updated_at') },
+    paymentDate: { kind: 'date', column: 'p.payment_date' },
+    status: { kind: 'enum', column: 'p.status', values: PAYMENT_STATUSES },
+    source: { kind: 'enum', column: 'p.source', values: PAYMENT_SOURCES },
+    matchMethod: { kind: 'enum', column: 'p.match_method', values: MATCH_METHODS, nullable: true },
+    reconciliationId: { kind: 'id', column: 'p.reconciliation_id', nullable: true },
+    reconciliationDate: { kind: 'date', column: 'p.reconciliation_date', nullable: true },
+    createdAt: { kind: 'timestamp', column: 'p.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
   },
   {},
 );

@@ -3,6 +3,7 @@ import { type Db, lookUp, type Tx } from '../core/database/db.ts';
 import type { Page } from '../core/http/envelope.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
+import type { ListColumns } from '../core/lists/sql.ts';
 import { type PaymentRow, referenceKey } from './rules.ts';
 
 export interface ProviderTransaction {
@@ -122,9 +123,21 @@ export async function unlinkFromProvider(tx: Tx, id: number): Promise<void> {
     .execute();
 }
 
+/** A reconciliation lists its payments. Their primary key finds them; reconciliation_id has no index. */
+export const PAYMENT_COLUMNS: ListColumns = {
+  indexed: {
+    reconciliationId: ({ operator, values }, usual) =>
+      operator === 'eq' || operator === 'in'
+        ? sql`(${usual} and p.id = any(array(
+            select unnest(payment_ids) from reconciliations where id = any(${values}::bigint[]))))`
+        : usual,
+  },
+};
+
 /** All payments, or those of one account. */
 export function listPayments(db: Db, plan: ListPlan, accountId?: number): Promise<Page<PaymentRow>> {
   return fetchPage<PaymentRow>(db, plan, {
+    ...PAYMENT_COLUMNS,
     select: sql`select p.* from payments p`,
     from: sql`from payments p`,
     ...(accountId !== undefined && { where: [sql<boolean>`p.account_id = ${accountId}`], byKey: true }),

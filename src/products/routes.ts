@@ -35,8 +35,7 @@ export function productRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const plan = productList.read(request.query, context);
-      const page = await listProducts(db, plan, request.query);
+      const page = await listProducts(db, request.query);
       return okList({ ...page, rows: page.rows.map((row) => toProduct(row, currency)) }, 'Products found.');
     },
   );
@@ -114,9 +113,8 @@ export function productRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const { id } = request.params;
-      const plan = configurationList.read(request.query, context);
       if (!(await findProduct(db, id))) throw notFound('product', id);
-      const page = await listConfigurations(db, plan, id);
+      const page = await listConfigurations(db, request.query, id);
       const rows = page.rows.map((row) => toConfiguration(row, currency));
       return okList({ ...page, rows }, 'Configurations found.');
     },

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { AmountFromZero, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 
 const productFields = {
   sku: Text(50),
@@ -140,14 +140,14 @@ export const Product = Type.Object(
 
 export const productList = defineList(
   {
-    id: { kind: 'id', column: column('p.id') },
-    sku: { kind: 'text', column: column('p.sku') },
-    name: { kind: 'text', column: column('p.name') },
-    category: { kind: 'text', column: column('p.category') },
-    price: { kind: 'money', column: column('p.price_minor') },
-    active: { kind: 'boolean', column: column('p.active') },
-    createdAt: { kind: 'timestamp', column: column('p.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('p.updated_at') },
+    id: { kind: 'id', column: 'p.id' },
+    sku: { kind: 'text', column: 'p.sku' },
+    name: { kind: 'text', column: 'p.name' },
+    category: { kind: 'text', column: 'p.category' },
+    price: { kind: 'money', column: 'p.price_minor' },
+    active: { kind: 'boolean', column: 'p.active' },
+    createdAt: { kind: 'timestamp', column: 'p.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
   },
   {
     category: Type.Optional(Type.String({ maxLength: 100, format: 'query-text' })),
@@ -157,12 +157,12 @@ export const productList = defineList(
 
 export const configurationList = defineList(
   {
-    id: { kind: 'id', column: column('c.id') },
-    name: { kind: 'text', column: column('c.name') },
-    price: { kind: 'money', column: column('c.price_minor'), nullable: true },
-    isDefault: { kind: 'boolean', column: column('c.is_default') },
-    createdAt: { kind: 'timestamp', column: column('c.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('c.updated_at') },
+    id: { kind: 'id', column: 'c.id' },
+    name: { kind: 'text', column: 'c.name' },
+    price: { kind: 'money', column: 'c.price_minor', nullable: true },
+    isDefault: { kind: 'boolean', column: 'c.is_default' },
+    createdAt: { kind: 'timestamp', column: 'c.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'c.updated_at' },
   },
   {},
 );

@@ -43,16 +43,13 @@ export function updateProduct(
     .catch(refuseTakenSku(changes.sku));
 }
 
-export function listProducts(
-  db: Db,
-  plan: ListPlan,
-  { category, active }: { category?: string; active?: boolean },
-) {
+export function listProducts(db: Db, query: ListPlan & { category?: string; active?: boolean }) {
+  const { category, active } = query;
   const where = [
     ...(category === undefined ? [] : [sql<boolean>`p.category = ${category}`]),
     ...(active === undefined ? [] : [sql<boolean>`p.active = ${active}`]),
   ];
-  return fetchPage<ProductRow>(db, plan, {
+  return fetchPage<ProductRow>(db, query, {
     select: sql`select p.* from products p`,
     from: sql`from products p`,
     where,

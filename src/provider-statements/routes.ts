@@ -116,11 +116,7 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
         response: { 200: ListEnvelope(ProviderStatement, 'Statements found.') },
       },
     },
-    async (request) =>
-      okList(
-        await listProviderStatements(db, currency, providerStatementList.read(request.query, context)),
-        'Statements found.',
-      ),
+    async (request) => okList(await listProviderStatements(db, currency, request.query), 'Statements found.'),
   );
 
   api.get(
@@ -154,9 +150,8 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       },
     },
     async (request) => {
-      const plan = providerStatementLineList.read(request.query, context);
       const { id } = await found(request.params.id);
-      return okList(await listLines(db, currency, id, plan), 'Lines found.');
+      return okList(await listLines(db, currency, id, request.query), 'Lines found.');
     },
   );
 

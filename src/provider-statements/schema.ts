@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../payments/rules.ts';
 import { PAYMENT_STATUSES } from '../payments/schema.ts';
 
@@ -176,47 +176,36 @@ export const ReconcileStatementBody = Type.Object(
 
 export const providerStatementList = defineList(
   {
-    id: { kind: 'id', column: column('s.id') },
-    status: {
-      kind: 'enum',
-      column: column('s.status'),
-      values: STATEMENT_STATUSES,
-      sqlType: 'provider_statement_status',
-    },
-    shortCode: { kind: 'text', column: column('s.short_code'), nullable: true },
-    periodStart: { kind: 'date', column: column('s.period_start'), nullable: true },
-    periodEnd: { kind: 'date', column: column('s.period_end'), nullable: true },
-    createdAt: { kind: 'timestamp', column: column('s.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('s.updated_at') },
+    id: { kind: 'id', column: 's.id' },
+    status: { kind: 'enum', column: 's.status', values: STATEMENT_STATUSES },
+    shortCode: { kind: 'text', column: 's.short_code', nullable: true },
+    periodStart: { kind: 'date', column: 's.period_start', nullable: true },
+    periodEnd: { kind: 'date', column: 's.period_end', nullable: true },
+    createdAt: { kind: 'timestamp', column: 's.created_at' },
+    updatedAt: { kind: 'timestamp', column: 's.updated_at' },
   },
   {},
 );
 
 export const providerStatementLineList = defineList(
   {
-    id: { kind: 'id', column: column('l.id') },
-    lineNumber: { kind: 'integer', column: column('l.line_number'), nullable: true },
-    result: {
-      kind: 'enum',
-      column: column('l.result'),
-      nullable: true,
-      values: LINE_RESULTS,
-      sqlType: 'provider_line_result',
-    },
+    id: { kind: 'id', column: 'l.id' },
+    lineNumber: { kind: 'integer', column: 'l.line_number', nullable: true },
+    result: { kind: 'enum', column: 'l.result', nullable: true, values: LINE_RESULTS },
     receipt: {
       kind: 'text',
-      column: column('l.receipt'),
+      column: 'l.receipt',
       nullable: true,
-      key: { column: column('l.receipt'), of: referenceKey },
+      key: { column: 'l.receipt', of: referenceKey },
     },
-    completedAt: { kind: 'timestamp', column: column('l.completed_at'), nullable: true },
-    amount: { kind: 'money', column: column('l.amount_minor'), nullable: true },
-    reference: { kind: 'text', column: column('l.reference'), nullable: true },
-    payer: { kind: 'text', column: column('l.payer'), nullable: true },
-    payerName: { kind: 'text', column: column('l.payer_name'), nullable: true },
-    paymentId: { kind: 'id', column: column('l.payment_id'), nullable: true },
-    dayDiffers: { kind: 'boolean', column: column('l.day_differs'), nullable: true },
-    createdAt: { kind: 'timestamp', column: column('s.created_at') },
+    completedAt: { kind: 'timestamp', column: 'l.completed_at', nullable: true },
+    amount: { kind: 'money', column: 'l.amount_minor', nullable: true },
+    reference: { kind: 'text', column: 'l.reference', nullable: true },
+    payer: { kind: 'text', column: 'l.payer', nullable: true },
+    payerName: { kind: 'text', column: 'l.payer_name', nullable: true },
+    paymentId: { kind: 'id', column: 'l.payment_id', nullable: true },
+    dayDiffers: { kind: 'boolean', column: 'l.day_differs', nullable: true },
+    createdAt: { kind: 'timestamp', column: 's.created_at' },
   },
   {},
 );

@@ -54,8 +54,10 @@ export function reconciliationRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const plan = reconciliationList.read(request.query, context);
-      return okList(await listReconciliations(context.db, context.currency, plan), 'Reconciliations found.');
+      return okList(
+        await listReconciliations(context.db, context.currency, request.query),
+        'Reconciliations found.',
+      );
     },
   );
 

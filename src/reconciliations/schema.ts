@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { CalendarDate, DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 
 const MAX_PAYMENTS = 10_000;
 
@@ -109,12 +109,12 @@ export const ReconciliationResult = Type.Object(
 
 export const reconciliationList = defineList(
   {
-    id: { kind: 'id', column: column('r.id') },
-    reconciliationDate: { kind: 'date', column: column('r.reconciliation_date') },
-    paymentCount: { kind: 'integer', column: column('r.payment_count') },
-    total: { kind: 'money', column: column('r.total_minor') },
-    providerStatementId: { kind: 'id', column: column('r.provider_statement_id'), nullable: true },
-    createdAt: { kind: 'timestamp', column: column('r.created_at') },
+    id: { kind: 'id', column: 'r.id' },
+    reconciliationDate: { kind: 'date', column: 'r.reconciliation_date' },
+    paymentCount: { kind: 'integer', column: 'r.payment_count' },
+    total: { kind: 'money', column: 'r.total_minor' },
+    providerStatementId: { kind: 'id', column: 'r.provider_statement_id', nullable: true },
+    createdAt: { kind: 'timestamp', column: 'r.created_at' },
   },
   {},
 );

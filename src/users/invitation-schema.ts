@@ -1,11 +1,10 @@
-import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import type { InvitationPurpose } from '../core/database/tables.ts';
 import { Email, Id, Nullable, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
 import { USER_ROLES } from '../rights.ts';
-import { DEFAULT_DAYS, INVITATION_STATUSES, type InvitationStatus, MAX_DAYS } from './invitation-rules.ts';
+import { DEFAULT_DAYS, INVITATION_STATUSES, MAX_DAYS } from './invitation-rules.ts';
 
 const PURPOSES = ['sign_up', 'link_identity'] as const satisfies InvitationPurpose[];
 
@@ -82,34 +81,17 @@ export const IssuedInvitation = Type.Object(
   },
 );
 
-/** Invitations expire by real time, as everything about sign-in does. */
-export const STATUS_NOW = sql<InvitationStatus>`case
-  when i.accepted_at is not null then 'accepted'
-  when i.revoked_at is not null then 'revoked'
-  when i.expires_at <= now() then 'expired'
-  else 'pending' end`;
-
 export const invitationList = defineList(
   {
-    id: { kind: 'id', column: column('i.id') },
-    purpose: { kind: 'enum', column: column('i.purpose'), values: PURPOSES, sqlType: 'invitation_purpose' },
-    email: {
-      kind: 'text',
-      column: column('i.email'),
-      key: { column: column('i.email_key'), of: emailKey },
-    },
-    role: {
-      kind: 'enum',
-      column: column('i.role'),
-      values: USER_ROLES,
-      sqlType: 'user_role',
-      nullable: true,
-    },
-    userId: { kind: 'id', column: column('i.user_id'), nullable: true },
-    status: { kind: 'enum', column: STATUS_NOW, values: INVITATION_STATUSES, sqlType: 'text' },
-    expiresAt: { kind: 'timestamp', column: column('i.expires_at') },
-    createdAt: { kind: 'timestamp', column: column('i.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('i.updated_at') },
+    id: { kind: 'id', column: 'i.id' },
+    purpose: { kind: 'enum', column: 'i.purpose', values: PURPOSES },
+    email: { kind: 'text', column: 'i.email', key: { column: 'i.email_key', of: emailKey } },
+    role: { kind: 'enum', column: 'i.role', values: USER_ROLES, nullable: true },
+    userId: { kind: 'id', column: 'i.user_id', nullable: true },
+    status: { kind: 'enum', values: INVITATION_STATUSES },
+    expiresAt: { kind: 'timestamp', column: 'i.expires_at' },
+    createdAt: { kind: 'timestamp', column: 'i.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'i.updated_at' },
   },
   {},
 );

@@ -5,7 +5,15 @@ import { notFound } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
-import { type Invitation, STATUS_NOW } from './invitation-schema.ts';
+import type { InvitationStatus } from './invitation-rules.ts';
+import type { Invitation } from './invitation-schema.ts';
+
+/** Invitations expire by real time, as everything about sign-in does. */
+const STATUS_NOW = sql<InvitationStatus>`case
+  when i.accepted_at is not null then 'accepted'
+  when i.revoked_at is not null then 'revoked'
+  when i.expires_at <= now() then 'expired'
+  else 'pending' end`;
 
 export type OpenInvitation = Pick<
   Selectable<Invitations>,
@@ -127,7 +135,11 @@ const SELECT = sql<Invitation>`
   from invitations i`;
 
 export function listInvitations(db: Db, plan: ListPlan) {
-  return fetchPage(db, plan, { select: SELECT, from: sql`from invitations i` });
+  return fetchPage(db, plan, {
+    computed: { status: STATUS_NOW },
+    select: SELECT,
+    from: sql`from invitations i`,
+  });
 }
 
 /** @throws AppError NOT_FOUND */

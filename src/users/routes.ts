@@ -33,7 +33,7 @@ export function userRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const page = await listUsers(context.db, userList.read(request.query, context));
+      const page = await listUsers(context.db, request.query);
       return okList({ ...page, rows: page.rows.map(toUser) }, 'Users found.');
     },
   );
@@ -111,11 +111,7 @@ export function userRoutes(api: Api, context: Context): void {
         response: { 200: ListEnvelope(Invitation, 'Invitations found.') },
       },
     },
-    async (request) =>
-      okList(
-        await listInvitations(context.db, invitationList.read(request.query, context)),
-        'Invitations found.',
-      ),
+    async (request) => okList(await listInvitations(context.db, request.query), 'Invitations found.'),
   );
 
   // No Idempotency-Key: the stored answer would contain the token, and a repeat only replaces the invitation.

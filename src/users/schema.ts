@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { Email, Id, NewPassword, Nullable, Text, Timestamp } from '../core/http/fields.ts';
-import { column, defineList } from '../core/lists/query.ts';
+import { defineList } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
 import { USER_ROLES } from '../rights.ts';
 
@@ -74,19 +74,15 @@ export const User = Type.Object(
 
 export const userList = defineList(
   {
-    id: { kind: 'id', column: column('u.id') },
-    email: {
-      kind: 'text',
-      column: column('u.email'),
-      key: { column: column('u.email_key'), of: emailKey },
-    },
-    firstName: { kind: 'text', column: column('u.first_name') },
-    lastName: { kind: 'text', column: column('u.last_name') },
-    role: { kind: 'enum', column: column('u.role'), values: USER_ROLES, sqlType: 'user_role' },
-    active: { kind: 'boolean', column: column('u.active') },
-    employeeId: { kind: 'id', column: column('u.employee_id'), nullable: true },
-    createdAt: { kind: 'timestamp', column: column('u.created_at') },
-    updatedAt: { kind: 'timestamp', column: column('u.updated_at') },
+    id: { kind: 'id', column: 'u.id' },
+    email: { kind: 'text', column: 'u.email', key: { column: 'u.email_key', of: emailKey } },
+    firstName: { kind: 'text', column: 'u.first_name' },
+    lastName: { kind: 'text', column: 'u.last_name' },
+    role: { kind: 'enum', column: 'u.role', values: USER_ROLES },
+    active: { kind: 'boolean', column: 'u.active' },
+    employeeId: { kind: 'id', column: 'u.employee_id', nullable: true },
+    createdAt: { kind: 'timestamp', column: 'u.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'u.updated_at' },
   },
   {},
 );

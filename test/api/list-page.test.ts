@@ -9,8 +9,8 @@ import { useService } from '../harness.ts';
 const service = useService();
 
 const planOf = (page: number, limit: number): ListPlan => ({
-  ...{ conditions: [], isPlain: false, page, limit },
-  orderBy: sql`n`,
+  ...{ filters: [], isPlain: false, page, limit },
+  order: [{ field: { name: 'n', kind: 'id', column: 'n' }, direction: 'asc' }],
 });
 
 const rowsOf = <Row>(select: RawBuilder<Row>) => ({ select, from: sql`from (select 1 as n) as t` });

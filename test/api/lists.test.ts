@@ -341,8 +341,8 @@ describe('a filter of text that must be unique', () => {
   it('says in the description of the API what is one', async () => {
     const operation = committedDescription().operations.find(({ name }) => name === 'GET /api/customers');
     const said = (name: string) => JSON.stringify(operation?.parameters.find((one) => one.name === name));
-    expect(said('filter[email]')).toContain('all spellings of a value as one');
-    expect(said('filter[lastName]')).toContain('Upper and lower case differ');
+    expect(said('filter[email]')).toContain('match every spelling of a value');
+    expect(said('filter[lastName]')).toContain('ignore case; the other operators do not');
   });
 });
 
@@ -478,4 +478,18 @@ describe('every list', () => {
     expect((await read(`filter[id][gte]=${second.data[0].id}`)).pagination.total).toBe(total - 1);
     expect((await read('filter[createdAt][gte]=2999-01-01')).pagination.total).toBe(0);
   });
+});
+
+/** Without the lines of a statement: here there is none. */
+const LISTS = committedDescription().operations.filter(
+  ({ name, parameters }) => parameters.some((one) => one.name === 'sort') && !name.endsWith('/lines'),
+);
+
+it.each(LISTS)('$name sorts and filters by each of its fields', async ({ name, parameters }) => {
+  await newAccount(service);
+  const path = name.replace('GET /api', '').replace(/\{\w+\}/, '1');
+  for (const { name: parameter } of parameters) {
+    const field = /^filter\[(\w+)\]$/.exec(parameter)?.[1];
+    if (field) await list(`${path}?filter[${field}][isnull]=false&sort=${field}`);
+  }
 });

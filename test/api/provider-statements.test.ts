@@ -495,7 +495,7 @@ describe('a file in the encoding and with the delimiter of its spreadsheet', () 
     expect(refused.body.error.details.fields).toMatchObject([{ path: 'body' }]);
     expect(await nameOf(await uploadBytes(both, 'text/csv; charset="Windows-1252"'))).toBe('ZOÃ‹ MÜLLER');
     const contradicted = await uploadBytes(both, 'text/csv; charset=utf-8');
-    expect(contradicted.body.error.message).toContain('not utf-8 as it says');
+    expect(contradicted.body.error.message).toContain('declared as utf-8, but is not valid utf-8');
     const unknown = await uploadBytes(both, 'text/csv; charset=klingon');
     expect(unknown.body.error.message).toContain('Use one of utf-8');
   });

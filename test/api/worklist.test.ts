@@ -7,7 +7,6 @@ import { lockAccounts } from '../../src/ledger/store.ts';
 import { unassignPayment } from '../../src/payments/commands.ts';
 import { insertLearned } from '../../src/payments/matching/store.ts';
 import { listUnmatched } from '../../src/payments/matching/view.ts';
-import { paymentList } from '../../src/payments/schema.ts';
 import { lockPaymentRows } from '../../src/payments/store.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
@@ -376,7 +375,10 @@ describe('the suggestions', () => {
     const log = createLog({ LOG_LEVEL: 'silent', production: true });
     const warn = vi.spyOn(log, 'warn');
     const context = { ...service.context, db: service.context.db.withPlugin(slowNames) };
-    const page = await listUnmatched(context, log, paymentList.read({ limit: 1 }, context));
+    const page = await listUnmatched(context, log, {
+      ...{ filters: [], isPlain: true, page: 1, limit: 1 },
+      order: [{ field: { name: 'id', kind: 'id', column: 'p.id' }, direction: 'desc' }],
+    });
     expect(page.rows[0]?.suggestions).toContainEqual(expect.objectContaining({ accountId: account.id }));
     expect(warn).toHaveBeenCalledWith(expect.anything(), 'the names of 1 payers took too long to look up');
   });

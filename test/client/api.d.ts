@@ -5011,17 +5011,17 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[firstName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
@@ -5329,7 +5329,7 @@ export interface operations {
                  */
                 "filter[purpose]"?: components["schemas"]["EnumFilter"];
                 /**
-                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
@@ -5723,27 +5723,27 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[firstName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[firstName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[firstName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[lastName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[lastName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[lastName]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[email][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[email]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[email]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[nationalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[nationalId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[nationalId]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[nationalId]"?: components["schemas"]["TextFilter"];
@@ -7011,7 +7011,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -7303,7 +7303,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -7452,7 +7452,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -7847,12 +7847,12 @@ export interface operations {
                  */
                 "filter[outcome]"?: components["schemas"]["EnumFilter"];
                 /**
-                 * @description filter[flags][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[flags][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[flags]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[flags]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -7862,12 +7862,12 @@ export interface operations {
                  */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[reference]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[payer]"?: components["schemas"]["TextFilter"];
@@ -8284,7 +8284,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -8409,7 +8409,7 @@ export interface operations {
                  */
                 "filter[paymentMethodId]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[transactionRef][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[transactionRef]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[transactionRef]"?: components["schemas"]["TextFilter"];
@@ -8762,7 +8762,7 @@ export interface operations {
                  */
                 "filter[status]"?: components["schemas"]["EnumFilter"];
                 /**
-                 * @description filter[shortCode][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[shortCode][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[shortCode]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[shortCode]"?: components["schemas"]["TextFilter"];
@@ -9168,7 +9168,7 @@ export interface operations {
                  */
                 "filter[result]"?: components["schemas"]["EnumFilter"];
                 /**
-                 * @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. eq, ne, in and nin take all spellings of a value as one; contains and startswith ignore case.
+                 * @description filter[receipt][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[receipt]=value means eq. eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.
                  * @example {}
                  */
                 "filter[receipt]"?: components["schemas"]["TextFilter"];
@@ -9183,17 +9183,17 @@ export interface operations {
                  */
                 "filter[amount]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[reference][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[reference]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[reference]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[payer][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payer]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[payer]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[payerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[payerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[payerName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[payerName]"?: components["schemas"]["TextFilter"];
@@ -9684,7 +9684,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[number][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[number]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[number][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[number]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[number]"?: components["schemas"]["TextFilter"];
@@ -9694,7 +9694,7 @@ export interface operations {
                  */
                 "filter[accountId]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[customerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[customerName]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[customerName][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[customerName]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[customerName]"?: components["schemas"]["TextFilter"];
@@ -10125,17 +10125,17 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[sku][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[sku]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[sku][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[sku]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[sku]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[category]"?: components["schemas"]["TextFilter"];
@@ -10438,7 +10438,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
@@ -10627,7 +10627,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
@@ -10947,12 +10947,12 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[code][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[code]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[code][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[code]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[code]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
@@ -11177,12 +11177,12 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[name][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[name]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[name]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[phone][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[phone]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[phone]"?: components["schemas"]["TextFilter"];
@@ -11556,7 +11556,7 @@ export interface operations {
                  */
                 "filter[employeeId]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[period][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[period]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[period][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[period]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[period]"?: components["schemas"]["TextFilter"];
@@ -11808,7 +11808,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[category][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[category]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[category]"?: components["schemas"]["TextFilter"];
@@ -12376,7 +12376,7 @@ export interface operations {
                  */
                 "filter[id]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[actor][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[actor]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[actor][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[actor]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[actor]"?: components["schemas"]["TextFilter"];
@@ -12386,12 +12386,12 @@ export interface operations {
                  */
                 "filter[userId]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[action][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[action]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[action][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[action]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[action]"?: components["schemas"]["TextFilter"];
                 /**
-                 * @description filter[resource][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[resource]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[resource][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[resource]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[resource]"?: components["schemas"]["TextFilter"];
@@ -12401,7 +12401,7 @@ export interface operations {
                  */
                 "filter[resourceId]"?: components["schemas"]["OrderFilter"];
                 /**
-                 * @description filter[requestId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[requestId]=value means eq. Upper and lower case differ, but in contains and startswith.
+                 * @description filter[requestId][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, contains, startswith, isnull; filter[requestId]=value means eq. contains and startswith ignore case; the other operators do not.
                  * @example {}
                  */
                 "filter[requestId]"?: components["schemas"]["TextFilter"];

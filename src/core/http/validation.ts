@@ -75,12 +75,15 @@ function companyFormats(company: Company): Record<string, TextFormat> {
 }
 
 /**
- * A schema of a query may hold under this what to look for beyond it. It is asked also where the schema refuses, so that
- * the caller hears all at once, and passes over what has not the form that the schema wants.
+ * A query schema may carry a parser under this symbol; the handler receives the parsed value. The parser also runs on a
+ * query that the schema refuses, so that the answer names all problems at once. It ignores values of the wrong form.
  */
-export const FURTHER_PROBLEMS = Symbol('further problems');
+export const PARSE = Symbol('parse');
 
-type FurtherProblems = (value: never, company: Company) => FieldProblem[];
+type Parser = (
+  query: Record<string, unknown>,
+  company: Company,
+) => { value: unknown; problems: FieldProblem[] };
 
 /** The names of all formats: a serializer only has to know that they exist. */
 export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'past-date'];
@@ -138,7 +141,7 @@ export function createValidatorCompiler(company: Company) {
     let check = checkers.get(schema);
     if (!check) {
       const whole = closed(schema);
-      const { [FURTHER_PROBLEMS]: further } = schema as { [FURTHER_PROBLEMS]?: FurtherProblems };
+      const { [PARSE]: parse } = schema as { [PARSE]?: Parser };
       check = isBody
         ? checker(
             () => bodies.compile(whole),
@@ -149,7 +152,7 @@ export function createValidatorCompiler(company: Company) {
             () => urlParts.compile(whole),
             (value) => readText(value, whole),
             formats,
-            further && ((value) => further(value as never, company)),
+            parse && ((value) => parse(value as Record<string, unknown>, company)),
           );
       checkers.set(schema, check);
     }
@@ -157,7 +160,7 @@ export function createValidatorCompiler(company: Company) {
   };
 }
 
-/** What a check of one part of a request finds: the part as it was read, or all that is wrong in it. */
+/** The parsed part of a request, or an error that names all its problems. */
 export type Checked = { value: unknown } | { error: AppError };
 
 type Checker = (given: unknown) => Checked;
@@ -166,16 +169,17 @@ function checker(
   compile: () => ValidateFunction,
   read: (value: unknown) => unknown,
   formats: Record<string, TextFormat>,
-  further: (value: unknown) => FieldProblem[] = () => [],
+  parse: (value: unknown) => ReturnType<Parser> = (value) => ({ value, problems: [] }),
 ): Checker {
   let validate: ValidateFunction | undefined;
   return (given) => {
-    const value = read(given);
+    const text = read(given);
     validate ??= compile();
-    const refused = validate(value) ? [] : problemsOf(validate.errors ?? [], formats);
+    const refused = validate(text) ? [] : problemsOf(validate.errors ?? [], formats);
     const named = new Set(refused.map(({ path }) => path));
-    const problems = [...refused, ...further(value).filter(({ path }) => !named.has(path))];
-    return problems.length === 0 ? { value } : { error: invalid(problems) };
+    const { value, problems } = parse(text);
+    const all = [...refused, ...problems.filter(({ path }) => !named.has(path))];
+    return all.length === 0 ? { value } : { error: invalid(all) };
   };
 }
 
@@ -319,6 +323,6 @@ function join(at: string, name: string): string {
   return at.startsWith('filter[') ? `${at}[${name}]` : `${at}.${name}`;
 }
 
-function clip(name: string): string {
+export function clip(name: string): string {
   return name.length > 80 ? `${name.slice(0, 80)}…` : name;
 }

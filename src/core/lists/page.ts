@@ -3,21 +3,22 @@ import { type Db, lookUp, UNNAMED } from '../database/db.ts';
 import type { Page } from '../http/envelope.ts';
 import { readerOf } from './json-rows.ts';
 import { DEFAULT_LIMIT, type ListPlan, MAX_LIMIT } from './query.ts';
+import { conditionsOf, type ListColumns, orderOf } from './sql.ts';
 
-export interface ListSource<Row> {
-  /** `select … from …` of one row, always the same text; conditions and order are added. */
+export interface ListSource<Row> extends ListColumns {
+  /** `select … from …` of a row. The text must be constant; conditions and order are appended. */
   select: RawBuilder<Row>;
-  /** `from …` that is enough to count by: it has as many rows, and whatever the list filters and sorts by. */
+  /** The tables to count rows in: as many rows as `select`, and every column that the list filters and sorts by. */
   from: RawBuilder<unknown>;
   where?: RawBuilder<boolean>[];
   /**
-   * One of the conditions is the key of a customer or an account, so that few rows match, whatever else is asked:
-   * a plan made for any value is as good as one for the value at hand, and the answer quick.
+   * A condition selects one customer or account, so few rows match and the page is quick. PostgreSQL may reuse its plan,
+   * because it is good for any value.
    */
   byKey?: boolean;
   /**
-   * An index has the rows that match in the order of the page, whatever the values: they are read the same way for
-   * one that many rows have as for one that few have, and need not be planned anew.
+   * An index returns the matching rows in the order of the page. PostgreSQL may reuse its plan, because it is the same
+   * for frequent and for rare values.
    */
   inOrderOfIndex?: boolean;
 }
@@ -35,32 +36,32 @@ export function columnList(columns: readonly string[]): RawBuilder<unknown> {
   );
 }
 
-/** Reading so many rows of an index, past them or to count them, is as good as a look-up. */
+/** Skipping or counting this many rows of an index costs about as much as a look-up. */
 const MOST_READ_QUICKLY = 500;
-/** For a limit that may be any PostgreSQL plans a page anew each time, longer than it runs: usual ones are written out. */
-const USUAL_LIMITS = [DEFAULT_LIMIT, MAX_LIMIT];
+/** With a limit as a parameter PostgreSQL plans each page again, which takes longer than to run it. */
+const LITERAL_LIMITS = [DEFAULT_LIMIT, MAX_LIMIT];
 
 /** One page of rows and the exact number of all rows that match. */
 export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<Row>): Promise<Page<Row>> {
   const read = await readerOf(db, source.select);
   const { page, limit } = plan;
   const skipped = (page - 1) * limit;
-  const conditions = [...plan.conditions, ...(source.where ?? [])];
+  const conditions = [...conditionsOf(plan, source), ...(source.where ?? [])];
   const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
   const parts: Parts<Row> = {
     select: sql`${source.select} ${where}`,
     matching: sql`${source.from} ${where}`,
-    orderBy: plan.orderBy,
-    limit: USUAL_LIMITS.includes(limit) ? sql.lit(limit) : sql`${limit}::bigint`,
+    orderBy: orderOf(plan, source),
+    limit: LITERAL_LIMITS.includes(limit) ? sql.lit(limit) : sql`${limit}::bigint`,
     offset: skipped === 0 ? sql.lit(0) : sql`${skipped}::bigint`,
   };
   const isQuick = source.byKey || (source.inOrderOfIndex && skipped <= MOST_READ_QUICKLY);
   const found = isQuick ? await findQuickly(db, parts, source) : await find(db, parts);
-  return { rows: found.rows.map(read), page, limit, total: totalBeside(found, skipped, limit) };
+  return { rows: found.rows.map(read), page, limit, total: totalOf(found, skipped, limit) };
 }
 
-/** What was counted a moment before or after the page was read may say otherwise than the page itself. */
-function totalBeside({ rows, total }: Found<unknown>, skipped: number, limit: number): number {
+/** Rows may come or go between the count and the page. The page decides where the two disagree. */
+function totalOf({ rows, total }: Found<unknown>, skipped: number, limit: number): number {
   const end = skipped + rows.length;
   if (rows.length === limit) return Math.max(total, end);
   return rows.length > 0 ? end : Math.min(total, end);
@@ -75,12 +76,12 @@ interface Parts<Row> {
 }
 
 interface Found<Row> {
-  /** As JSON has them. */
+  /** As JSON values; see json-rows.ts. */
   rows: Row[];
   total: number;
 }
 
-/** The page and its total at once, each planned for the values at hand. */
+/** Reads the page and its total in two concurrent statements. PostgreSQL plans each for its values. */
 async function find<Row>(db: Db, parts: Parts<Row>): Promise<Found<Row>> {
   const page = sql<{ rows: Row[] | null }>`select json_agg(row) as rows from (${pageOf(parts)}) as row`;
   const [[found], [counted]] = await Promise.all([planned(db, page), planned(db, countOf(parts))]);
@@ -88,12 +89,12 @@ async function find<Row>(db: Db, parts: Parts<Row>): Promise<Found<Row>> {
 }
 
 /**
- * Asks for both in one statement, on the connection that lists share. A page that is not full tells by itself how many
- * rows match; behind a full one they are counted as far as that is quick, and apart where it is not.
+ * Reads the page and its total in one statement on the connection that lists share. The total follows from a page that is
+ * not full. After a full page the statement counts up to a bound; a second statement counts more rows than that.
  */
 async function findQuickly<Row>(db: Db, parts: Parts<Row>, { byKey }: ListSource<Row>): Promise<Found<Row>> {
   const { limit, offset, matching, orderBy } = parts;
-  // In another order than that of the index the first of them might be looked for in the whole table.
+  // In any other order PostgreSQL might search the whole table for the first rows.
   const few = byKey ? matching : sql`${matching} order by ${orderBy}`;
   const { sql: text, parameters } = sql`
     select page.rows,

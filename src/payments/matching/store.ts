@@ -6,6 +6,7 @@ import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
+import { PAYMENT_COLUMNS } from '../store.ts';
 import { type Candidate, MASK_END_LENGTH, type MaskedNumber, type Readings } from './rules.ts';
 import type { Relative } from './suggestion-rules.ts';
 
@@ -268,6 +269,7 @@ type Sent = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'> & { flags
 /** Unmatched payments with what their payers sent. */
 export function listUnmatchedRows(db: Db, plan: ListPlan) {
   return fetchPage<PaymentRow & Sent>(db, plan, {
+    ...PAYMENT_COLUMNS,
     select: sql`
       select p.*, n.bill_ref, n.payer, n.payer_name, n.flags
       from payments p left join notifications n on n.payment_id = p.id and ${IS_OWN}`,

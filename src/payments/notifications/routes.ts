@@ -34,8 +34,7 @@ export function notificationRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const plan = notificationList.read(request.query, context);
-      return notificationsFound(await listNotifications(db, plan), currency);
+      return notificationsFound(await listNotifications(db, request.query), currency);
     },
   );
 

@@ -1,8 +1,7 @@
-import { sql } from 'kysely';
 import { type Static, Type } from 'typebox';
 import type { NotificationOutcome, NotificationStatus } from '../../core/database/tables.ts';
 import { Id, Money, Nullable, Text, Timestamp } from '../../core/http/fields.ts';
-import { column, defineList } from '../../core/lists/query.ts';
+import { defineList } from '../../core/lists/query.ts';
 import { referenceKey } from '../rules.ts';
 
 const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const satisfies NotificationStatus[];
@@ -84,32 +83,21 @@ export const ConflictParams = Type.Object({ id: { ...Id, examples: [3] } });
 
 export const notificationList = defineList(
   {
-    id: { kind: 'id', column: column('n.id') },
-    status: {
-      kind: 'enum',
-      column: column('n.status'),
-      values: NOTIFICATION_STATUSES,
-      sqlType: 'notification_status',
-    },
-    outcome: {
-      kind: 'enum',
-      column: column('n.outcome'),
-      values: NOTIFICATION_OUTCOMES,
-      sqlType: 'notification_outcome',
-      nullable: true,
-    },
-    flags: { kind: 'text', column: sql`array_to_string(n.flags, ',')` },
+    id: { kind: 'id', column: 'n.id' },
+    status: { kind: 'enum', column: 'n.status', values: NOTIFICATION_STATUSES },
+    outcome: { kind: 'enum', column: 'n.outcome', values: NOTIFICATION_OUTCOMES, nullable: true },
+    flags: { kind: 'text' },
     transactionRef: {
       kind: 'text',
-      column: column('n.trans_id'),
+      column: 'n.trans_id',
       nullable: true,
-      key: { column: column('n.trans_id'), of: referenceKey },
+      key: { column: 'n.trans_id', of: referenceKey },
     },
-    amount: { kind: 'money', column: column('n.amount_minor'), nullable: true },
-    reference: { kind: 'text', column: column('n.bill_ref'), nullable: true },
-    payer: { kind: 'text', column: column('n.payer'), nullable: true },
-    paymentId: { kind: 'id', column: column('n.payment_id'), nullable: true },
-    createdAt: { kind: 'timestamp', column: column('n.received_at') },
+    amount: { kind: 'money', column: 'n.amount_minor', nullable: true },
+    reference: { kind: 'text', column: 'n.bill_ref', nullable: true },
+    payer: { kind: 'text', column: 'n.payer', nullable: true },
+    paymentId: { kind: 'id', column: 'n.payment_id', nullable: true },
+    createdAt: { kind: 'timestamp', column: 'n.received_at' },
   },
   {},
 );

@@ -103,6 +103,7 @@ const LISTED_BODY = sql.lit(MAX_LISTED_BODY_LENGTH);
 
 export function listNotifications(db: Db, plan: ListPlan): Promise<Page<ListedNotification>> {
   return fetchPage<ListedNotification>(db, plan, {
+    computed: { flags: sql`array_to_string(n.flags, ',')` },
     select: sql`
       select n.id, n.status, n.outcome, n.flags, n.trans_id, n.amount_minor, n.bill_ref, n.payer,
         n.business_short_code, n.payment_id, n.conflict_payment_id, n.failure, n.attempts, n.processed_at,
