@@ -11,16 +11,11 @@ import pg from 'pg';
 import { buildApp } from '../src/app.ts';
 import { PROVIDER_SETTINGS, readConfig, settingsSchema } from '../src/config.ts';
 import type { Context } from '../src/core/context.ts';
-import { openCopyPool } from '../src/core/database/copy.ts';
-import { openDatabase } from '../src/core/database/db.ts';
-import { openLongReads } from '../src/core/database/long-reads.ts';
 import { createLog } from '../src/core/log.ts';
 import { systemClock } from '../src/core/values/dates.ts';
 import { currencyOf, prepareDatabase } from '../src/database.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
-import { openDatabaseProbe } from '../src/platform/health/probe.ts';
-import { PROOF_READS } from '../src/proof/store.ts';
-import { SUMMARY_READS } from '../src/reports/summary-store.ts';
+import { openPools } from '../src/pools.ts';
 import { dumpSchema } from './dump-schema.ts';
 import { resultsTable } from './results-table.ts';
 
@@ -95,36 +90,18 @@ async function generateSchema(): Promise<string> {
 }
 
 async function generateDescription(): Promise<string> {
-  const database = openDatabase({
-    connection: embedded.connection,
-    poolSize: 1,
-    prepare: false,
-    onConnectionLost: () => {},
-  });
+  const pools = await openPools(config, { connection: embedded.connection });
   const context: Context = {
-    db: database.db,
+    db: pools.db,
     clock: systemClock,
     config,
     currency: currencyOf(config),
-    secret: 'no token is made here, but one could be',
+    secret: 'unused',
   };
   const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string };
-  const copies = openCopyPool({ connection: embedded.connection, onConnectionLost: () => {} });
-  const probe = openDatabaseProbe({
-    connection: embedded.connection,
-    migrations: [],
-    onConnectionLost: () => {},
-  });
-  const reads = { connection: embedded.connection, onConnectionLost: () => {} };
-  const prover = openLongReads({ ...reads, ...PROOF_READS });
-  const summaries = openLongReads({ ...reads, ...SUMMARY_READS });
   const app = buildApp({
+    ...pools,
     context,
-    copies,
-    prover,
-    summaries,
-    pool: database.pool,
-    probe,
     log: createLog(config),
     redis: undefined,
     version,
@@ -135,11 +112,8 @@ async function generateDescription(): Promise<string> {
   await app.ready();
   const text = `${JSON.stringify(app.swagger(), null, 2)}\n`;
   await app.close();
-  await copies.close();
-  await probe.close();
-  await prover.close();
-  await summaries.close();
-  await database.close();
+  await pools.cancelLongWork();
+  await pools.close();
   return text;
 }
 

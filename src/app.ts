@@ -1,4 +1,3 @@
-import type { Pool } from 'pg';
 import { accountRoutes } from './accounts/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { createAccessTokens, createSessionReader } from './auth/access.ts';
@@ -7,8 +6,6 @@ import { createIdentityProviders } from './auth/identity-providers.ts';
 import { authRoutes } from './auth/routes.ts';
 import { commissionRoutes } from './commissions/routes.ts';
 import type { Context } from './core/context.ts';
-import type { CopyPool } from './core/database/copy.ts';
-import type { LongReads } from './core/database/long-reads.ts';
 import { guardRoutes } from './core/http/access.ts';
 import type { Api } from './core/http/api.ts';
 import { AppError } from './core/http/errors.ts';
@@ -33,11 +30,11 @@ import { describeApi } from './platform/api-docs/description.ts';
 import { DOCS_PATH, docsRoutes } from './platform/api-docs/pages.ts';
 import { startPageRoute } from './platform/api-docs/start-page.ts';
 import { metricsRoutes } from './platform/health/metrics.ts';
-import type { DatabaseProbe } from './platform/health/probe.ts';
 import { healthRoutes } from './platform/health/routes.ts';
 import { createHealthCheck } from './platform/health/status.ts';
 import { createPrinter } from './platform/printing/printer.ts';
 import { type SettableClock, testClockRoutes } from './platform/test-clock/routes.ts';
+import type { Pools } from './pools.ts';
 import { productRoutes } from './products/routes.ts';
 import { proofRoutes } from './proof/routes.ts';
 import { providerStatementRoutes } from './provider-statements/routes.ts';
@@ -51,14 +48,8 @@ import { userRoutes } from './users/routes.ts';
 const GUESSES_PER_EMAIL = 10;
 const GUESS_WINDOW_SECONDS = 15 * 60;
 
-export interface AppParts {
+export interface AppParts extends Pick<Pools, 'pool' | 'copies' | 'prover' | 'summaries' | 'probe'> {
   context: Context;
-  copies: CopyPool;
-  prover: LongReads;
-  summaries: LongReads;
-  /** Its figures are shown at /metrics. */
-  pool: Pool;
-  probe: DatabaseProbe;
   log: Log;
   redis: SharedRedis | undefined;
   version: string;

@@ -4,26 +4,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { buildApp } from './app.ts';
 import type { Config } from './config.ts';
 import type { Context } from './core/context.ts';
-import { openCopyPool } from './core/database/copy.ts';
-import { type Connection, openDatabase } from './core/database/db.ts';
-import { openLongReads } from './core/database/long-reads.ts';
+import type { Connection } from './core/database/db.ts';
 import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
 import { systemClock } from './core/values/dates.ts';
-import {
-  currencyOf,
-  getJwtSecret,
-  type Preparation,
-  prepareDatabase,
-  readMigrationNames,
-} from './database.ts';
+import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
 import { type MinuteJobs, runMinuteJobs, startMinuteJobs } from './jobs.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
-import { openDatabaseProbe } from './platform/health/probe.ts';
 import { createSettableClock } from './platform/test-clock/routes.ts';
-import { PROOF_READS } from './proof/store.ts';
-import { SUMMARY_READS } from './reports/summary-store.ts';
+import { openPools } from './pools.ts';
 
 /** Between "not ready" and closing, so that load balancers stop sending requests. */
 const READINESS_DRAIN_MS = 1_500;
@@ -51,53 +41,23 @@ export async function startService(config: Config): Promise<Service> {
     config.TEST_CLOCK === 'on'
       ? createSettableClock(async () => void (await runMinuteJobs(context, log)))
       : undefined;
-  const database = openDatabase({
-    connection,
-    testClock,
-    poolSize: config.DATABASE_POOL_SIZE,
-    prepare: config.namedStatements,
-    pooled: config.pooled,
-    onConnectionLost: (error) => log.warn(`A database connection was lost: ${error.message}`),
-  });
-  const copies = openCopyPool({
-    connection: direct,
-    testClock,
-    onConnectionLost: (error) => log.warn(`A copy's connection was lost: ${error.message}`),
-  });
-  const probe = openDatabaseProbe({
-    connection: direct,
-    migrations: await readMigrationNames(),
-    pooler,
-    onConnectionLost: () => {}, // The pool tells of it.
-  });
-  const prover = openLongReads({
-    connection: direct,
-    testClock,
-    ...PROOF_READS,
-    onConnectionLost: (error) => log.warn(`The proof's connection was lost: ${error.message}`),
-  });
-  const summaries = openLongReads({
-    connection: direct,
-    ...SUMMARY_READS,
-    onConnectionLost: (error) => log.warn(`A summary's connection was lost: ${error.message}`),
+  const pools = await openPools(config, {
+    ...{ connection, direct, pooler, testClock },
+    onConnectionLost: (name, error) => log.warn(`The ${name} pool lost a connection: ${error.message}`),
   });
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   let accepting = true;
   let jobs: MinuteJobs | undefined;
   const context: Context = {
-    db: database.db,
+    db: pools.db,
     clock: testClock ?? systemClock,
     config,
     currency,
-    secret: await getJwtSecret(database.db, config),
+    secret: await getJwtSecret(pools.db, config),
   };
   const app = buildApp({
+    ...pools,
     context,
-    copies,
-    prover,
-    summaries,
-    pool: database.pool,
-    probe,
     log,
     redis,
     version,
@@ -121,10 +81,9 @@ export async function startService(config: Config): Promise<Service> {
       // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
       if (config.production) await sleep(READINESS_DRAIN_MS);
       // What may take minutes is broken off, as its reader or sender sees, while the other requests end.
-      await Promise.all([copies.close(), prover.close(), summaries.close(), app.close()]);
+      await Promise.all([pools.cancelLongWork(), app.close()]);
       await jobsStopped;
-      await probe.close();
-      await database.close();
+      await pools.close();
       redis?.close();
       await embedded?.stop();
       log.info('Stopped');

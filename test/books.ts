@@ -1,6 +1,7 @@
 import { expect } from 'vitest';
 import type { Context } from '../src/core/context.ts';
-import { inSnapshot, type Tx } from '../src/core/database/db.ts';
+import type { Tx } from '../src/core/database/db.ts';
+import { inSnapshot } from '../src/core/database/transactions.ts';
 import { runChecks } from '../src/proof/store.ts';
 
 /** Asserts every check of the books on the whole database; a violation is shown with its row. */

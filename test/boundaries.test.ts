@@ -247,7 +247,7 @@ describe('the time at which rows are written', () => {
   it('is that of business_now(), which a test can move, but where real time is meant', () => {
     const own = /(?<![.\w])now\(\)(?!:)|clock_timestamp|statement_timestamp|current_timestamp|current_date/;
     const users = sources.filter(({ text }) => own.test(text)).map(({ path }) => path);
-    const isSignIn = (path: string) => path === 'users/invitation-schema.ts';
+    const isSignIn = (path: string) => path === 'users/invitation-store.ts';
     // Heartbeats of background work.
     const isBackground = (path: string) => path.startsWith('provider-statements/');
     expect(users.filter((path) => !isSignIn(path) && !isBackground(path))).toEqual([]);

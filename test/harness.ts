@@ -4,17 +4,12 @@ import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import { type AppParts, buildApp } from '../src/app.ts';
 import { type Config, readConfig } from '../src/config.ts';
 import type { Context } from '../src/core/context.ts';
-import { openCopyPool } from '../src/core/database/copy.ts';
-import { openDatabase } from '../src/core/database/db.ts';
-import { openLongReads } from '../src/core/database/long-reads.ts';
 import { openRedis } from '../src/core/http/redis.ts';
 import type { HttpServer } from '../src/core/http/server.ts';
 import { createLog } from '../src/core/log.ts';
-import { currencyOf, readMigrationNames } from '../src/database.ts';
-import { openDatabaseProbe } from '../src/platform/health/probe.ts';
+import { currencyOf } from '../src/database.ts';
 import { createSettableClock, type SettableClock } from '../src/platform/test-clock/routes.ts';
-import { PROOF_READS } from '../src/proof/store.ts';
-import { SUMMARY_READS } from '../src/reports/summary-store.ts';
+import { openPools } from '../src/pools.ts';
 import { committedDescription } from './description.ts';
 import { databaseOn } from './global-setup.ts';
 
@@ -81,32 +76,14 @@ export async function startTestService(environment: Record<string, string> = {})
   await onServer(`create database ${database} template ${inject('template')}`);
   const connection = databaseOn(inject('server'), database);
   const clock = createSettableClock(async () => {});
-  const copies = openCopyPool({ connection, testClock: clock, onConnectionLost: () => {} });
-  const prover = openLongReads({ connection, testClock: clock, ...PROOF_READS, onConnectionLost: () => {} });
-  const summaries = openLongReads({ connection, ...SUMMARY_READS, onConnectionLost: () => {} });
-  const opened = openDatabase({
-    connection,
-    poolSize: config.DATABASE_POOL_SIZE,
-    prepare: config.namedStatements,
-    testClock: clock,
-    onConnectionLost: () => {},
-  });
-  const probe = openDatabaseProbe({
-    connection,
-    migrations: await readMigrationNames(),
-    onConnectionLost: () => {},
-  });
+  const pools = await openPools(config, { connection, testClock: clock });
   const log = createLog(config);
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   const secret = config.JWT_SECRET || 'a secret of the tests, 32 bytes long';
-  const context: Context = { db: opened.db, clock, config, currency: currencyOf(config), secret };
+  const context: Context = { db: pools.db, clock, config, currency: currencyOf(config), secret };
   const parts: AppParts = {
+    ...pools,
     context,
-    copies,
-    prover,
-    summaries,
-    pool: opened.pool,
-    probe,
     log,
     redis,
     version: 'test',
@@ -137,7 +114,7 @@ export async function startTestService(environment: Record<string, string> = {})
     async signInAs(role) {
       users += 1;
       const token = await register(call, `user${users}@example.com`);
-      await opened.pool.query('update users set role = $1 where email_key = $2', [
+      await pools.pool.query('update users set role = $1 where email_key = $2', [
         role,
         `user${users}@example.com`,
       ]);
@@ -145,9 +122,8 @@ export async function startTestService(environment: Record<string, string> = {})
     },
   };
   const close = async () => {
-    await Promise.all([copies.close(), prover.close(), summaries.close(), app.close()]);
-    await probe.close();
-    await opened.close();
+    await Promise.all([pools.cancelLongWork(), app.close()]);
+    await pools.close();
     redis?.close();
     await onServer(`drop database ${database} with (force)`);
   };

@@ -1,7 +1,8 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
 import type { AccountStatus, LedgerEvent, StatusCause } from '../core/database/tables.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import { findEmployee } from '../employees/store.ts';

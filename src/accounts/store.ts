@@ -1,6 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import { amountOf, type Context, type Currency, today } from '../core/context.ts';
-import { type Db, lookUp, type Tx, UNNAMED, violatedForeignKey } from '../core/database/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { UNNAMED } from '../core/database/named-statements.ts';
+import { violatedForeignKey } from '../core/database/postgres-errors.ts';
+import { lookUp } from '../core/database/statements.ts';
 import type { AccountStatus, StatusCause } from '../core/database/tables.ts';
 import { notFound } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';

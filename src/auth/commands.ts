@@ -1,6 +1,6 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { AppError } from '../core/http/errors.ts';
 import type { Limiter } from '../core/http/rate-limit.ts';
 import { emailKey } from '../core/values/email.ts';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
 import { hashToken, newToken } from '../core/values/secret.ts';
 import * as users from '../users/store.ts';

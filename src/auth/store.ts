@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { type Db, deleteInBatches, lookUp, type Tx } from '../core/database/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { deleteInBatches, lookUp } from '../core/database/statements.ts';
 import type { UserRow } from '../users/store.ts';
 
 /** Serializes registrations, so that only one user becomes the first. An empty table has no row to lock. */

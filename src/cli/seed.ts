@@ -1,4 +1,4 @@
-import { inTransaction } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { addDemoCatalogue } from '../demo.ts';
 import { hasProducts } from '../products/store.ts';
 import { runCommand, UsageError, withDatabase } from './connect.ts';

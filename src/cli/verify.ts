@@ -1,5 +1,5 @@
-import { sqlState } from '../core/database/db.ts';
 import { openLongReads } from '../core/database/long-reads.ts';
+import { sqlState } from '../core/database/postgres-errors.ts';
 import { minorToText } from '../core/values/money.ts';
 import { currencyOf } from '../database.ts';
 import { type Finding, runChecks, type Violation } from '../proof/store.ts';

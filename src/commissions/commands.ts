@@ -1,7 +1,8 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
 import type { CommissionStatus } from '../core/database/tables.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, invalidField, notFound } from '../core/http/errors.ts';
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { MAX_AMOUNT_TEXT, maxAmountMinor } from '../core/values/money.ts';

@@ -1,6 +1,8 @@
 import { type Selectable, sql } from 'kysely';
-import { type Db, LostRace, run, type Tx, violatedCheck, violatedUnique } from '../core/database/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { LostRace, violatedCheck, violatedUnique } from '../core/database/postgres-errors.ts';
 import { insertRows, rowsAsJson } from '../core/database/rows.ts';
+import { run } from '../core/database/statements.ts';
 import type {
   AccountStatus,
   CommissionLines,

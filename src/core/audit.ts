@@ -1,7 +1,8 @@
 import type { Insertable } from 'kysely';
 import type { Actor } from './context.ts';
-import { run, type Tx } from './database/db.ts';
+import type { Tx } from './database/db.ts';
 import { insertRows, rowsAsJson } from './database/rows.ts';
+import { run } from './database/statements.ts';
 import type { AuditEntries, JsonValue } from './database/tables.ts';
 import type { Resource } from './http/errors.ts';
 

@@ -1,7 +1,8 @@
 import { postToAccounts } from '../accounts/commands.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { accountFull, booksOf, checkCredit, hasRoomFor } from '../ledger/rules.ts';

@@ -1,7 +1,8 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import { formatAccountNumber } from '../accounts/account-number.ts';
 import { amountOf, type Currency } from '../core/context.ts';
-import { type Db, type Tx, violatedUnique } from '../core/database/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { violatedUnique } from '../core/database/postgres-errors.ts';
 import type { CreditMoves } from '../core/database/tables.ts';
 import { duplicate } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
-import { type Db, type Tx, violatedUnique } from '../core/database/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { violatedUnique } from '../core/database/postgres-errors.ts';
 import type { Customers, VerificationStatus } from '../core/database/tables.ts';
 import { type AppError, duplicate } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';

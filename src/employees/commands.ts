@@ -1,6 +1,6 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
 import { requirePhone } from '../core/values/phone.ts';
 import type { EmployeeChanges, NewEmployee } from './schema.ts';

@@ -1,6 +1,6 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
-import { inTransaction } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { compareDates } from '../core/values/dates.ts';
 import { MAX_AMOUNT_TEXT } from '../core/values/money.ts';

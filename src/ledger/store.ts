@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { AUDIT_COLUMNS } from '../core/audit.ts';
-import { run, type Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
 import { insertRows, rowsAsJson } from '../core/database/rows.ts';
+import { run } from '../core/database/statements.ts';
 import type { DB, LedgerAccount, LedgerEvent } from '../core/database/tables.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { AccountRow, NewBooks, PostingRows } from './rules.ts';

@@ -1,6 +1,6 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
-import { inTransaction } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { MAX_AMOUNT_TEXT, maxAmountMinor } from '../core/values/money.ts';
 import type { NewPayPlan, PayPlanChanges } from './schema.ts';

@@ -1,6 +1,6 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
 import type { NewPaymentMethod, PaymentMethodChanges } from './schema.ts';
 import { insertPaymentMethod, lockPaymentMethod, updatePaymentMethod } from './store.ts';

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { type Db, type Tx, violatedUnique } from '../core/database/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { violatedUnique } from '../core/database/postgres-errors.ts';
 import { duplicate } from '../core/http/errors.ts';
 import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';

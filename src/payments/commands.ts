@@ -1,8 +1,10 @@
 import { postToAccounts } from '../accounts/commands.ts';
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction, LostRace, type Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
+import { LostRace } from '../core/database/postgres-errors.ts';
 import type { LedgerEvent } from '../core/database/tables.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { type AppError, illegalMove, notFound } from '../core/http/errors.ts';
 import type { AccountRow, LedgerLine, Movement } from '../ledger/rules.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
-import { type Db, lookUp, type Tx } from '../core/database/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { lookUp } from '../core/database/statements.ts';
 import type { Page } from '../core/http/envelope.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';

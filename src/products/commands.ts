@@ -1,6 +1,6 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, type Currency, readAmount } from '../core/context.ts';
-import { inTransaction } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import type { NewConfiguration, NewProduct, ProductChanges } from './schema.ts';
 import { clearDefault, insertConfiguration, insertProduct, lockProduct, updateProduct } from './store.ts';

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
-import { type Db, type Tx, violatedForeignKey, violatedUnique } from '../core/database/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { violatedForeignKey, violatedUnique } from '../core/database/postgres-errors.ts';
 import type { ProductConfigurations, Products } from '../core/database/tables.ts';
 import { duplicate, notFound } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';

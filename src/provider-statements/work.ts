@@ -1,5 +1,6 @@
 import { type Actor, type Context, SYSTEM } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
 import { getMethodId } from '../payment-methods/store.ts';
 import { importReports } from '../payments/notifications/commands.ts';

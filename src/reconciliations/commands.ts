@@ -1,6 +1,7 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, amountOf, type Context, today, totalOf } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
 import type { REASONS, RESULTS, ReconcileBody } from './schema.ts';

@@ -1,6 +1,7 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { AppError, duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import { refuseGuessablePassword } from './password-rules.ts';
 import { hashPassword } from './passwords.ts';

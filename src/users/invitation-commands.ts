@@ -1,7 +1,8 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
-import { inTransaction, type Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
 import type { InvitationPurpose, UserRole } from '../core/database/tables.ts';
+import { inTransaction } from '../core/database/transactions.ts';
 import { duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import { newToken } from '../core/values/secret.ts';
 import { checkInvitationMove, expiryOf } from './invitation-rules.ts';

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
-import { type Db, type Tx, violatedForeignKey } from '../core/database/db.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { violatedForeignKey } from '../core/database/postgres-errors.ts';
 import type { InvitationPurpose, Invitations, UserRole } from '../core/database/tables.ts';
 import { notFound } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { inTransaction } from '../../src/core/database/db.ts';
+import { inTransaction } from '../../src/core/database/transactions.ts';
 import { fetchPage, type ListSource } from '../../src/core/lists/page.ts';
 import type { ListPlan } from '../../src/core/lists/query.ts';
 import { useService } from '../harness.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
-import { inSnapshot } from '../../src/core/database/db.ts';
+import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { readMigrations } from '../../src/database.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { runChecks } from '../../src/proof/store.ts';

@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { createSharedSlots } from '../http/shared-slots.ts';
-import { onConnection, type Tx } from './db.ts';
+import type { Tx } from './db.ts';
+import { onConnection } from './transactions.ts';
 
 /**
  * Large files into tables, by `COPY … FROM STDIN`: runs the work in one transaction, which may take as long as

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { createSharedSlots } from '../http/shared-slots.ts';
-import { type DatabaseOptions, onConnection, openDatabase, type Tx } from './db.ts';
+import { type DatabaseOptions, openDatabase, type Tx } from './db.ts';
+import { onConnection } from './transactions.ts';
 
 /** Reads of a large part of the database, a few at a time, on connections that nothing else waits for. */
 export interface LongReads {

@@ -1,26 +1,62 @@
+import type { PostgresCursor, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import pg from 'pg';
+import { isStale } from './postgres-errors.ts';
 
-/** Of a connection: texts that are built from what a caller asks for could be any number. */
-const MOST_NAMES = 200;
+/** The limit per connection. Callers can cause any number of statement texts with their filters. */
+const MAX_NAMES = 200;
 
-/** Gives each statement text a name, so that PostgreSQL parses it once a connection; undefined for one too many. */
+/**
+ * A comment that keeps a statement unnamed. Lists need it: where values are unevenly distributed, a generic plan can be a
+ * hundred times slower than a plan for the given values.
+ */
+export const UNNAMED = '/* unnamed */';
+
+/** Names each statement text, so that PostgreSQL parses it once per connection; undefined beyond the limit. */
 export function nameStatements(prefix: string): (text: string) => string | undefined {
   const names = new Map<string, string>();
   return (text) => {
     const known = names.get(text);
-    if (known !== undefined || names.size >= MOST_NAMES) return known;
+    if (known !== undefined || names.size >= MAX_NAMES) return known;
     const name = `${prefix}${names.size}`;
     names.set(text, name);
     return name;
   };
 }
 
+/** The pool that Kysely uses: a `namingClient` for each connection. */
+export function namingPool(pool: pg.Pool, prepare: boolean) {
+  const clients = new WeakMap<pg.PoolClient, PostgresPoolClient>();
+  return {
+    end: () => pool.end(),
+    async connect() {
+      const client = await pool.connect();
+      const known = clients.get(client) ?? namingClient(client, prepare);
+      clients.set(client, known);
+      return known;
+    },
+  };
+}
+
 /**
- * Whether a connection's named statements are of no use any more: a newer version has changed the table that one
- * reads, or one was never parsed, because the call that should have was refused. Another connection has none of that.
+ * Names the statements of a connection and closes it after a failure on our side, such as a read time-out or a broken
+ * socket: it may still be busy or inside a transaction.
  */
-export function isStale(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError)) return false;
-  const { code, message } = error;
-  return code === '26000' || code === '42P05' || (code === '0A000' && message.includes('cached plan'));
+export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
+  const nameOf = nameStatements('s');
+  let broken = false;
+
+  function query<R>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+  function query(text: unknown, values: readonly unknown[] = []): unknown {
+    if (typeof text !== 'string') throw new TypeError('Cursors are not supported.');
+    // A select may have only literals. PostgreSQL plans no begin, commit or rollback.
+    const isPlanned = values.length > 0 || text.startsWith('select ');
+    const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
+    return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {
+      broken ||= !(error instanceof pg.DatabaseError) || isStale(error);
+      throw error;
+    });
+  }
+
+  return { query, release: () => client.release(broken) };
 }

@@ -2,8 +2,11 @@ import { createHmac } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Context } from '../context.ts';
-import { type Db, deleteInBatches, inTransaction, sqlState, type Tx } from '../database/db.ts';
+import type { Db, Tx } from '../database/db.ts';
+import { sqlState } from '../database/postgres-errors.ts';
+import { deleteInBatches } from '../database/statements.ts';
 import type { IdempotencyKeys } from '../database/tables.ts';
+import { inTransaction } from '../database/transactions.ts';
 import { actorOf } from './access.ts';
 import { AppError, invalidField } from './errors.ts';
 

@@ -13,7 +13,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import helmet from 'helmet';
-import { asUnavailable, sqlState } from '../database/db.ts';
+import { asUnavailable, sqlState } from '../database/postgres-errors.ts';
 import { parseQueryString } from '../lists/query.ts';
 import type { Log } from '../log.ts';
 import { createNetworks, readAddress } from './addresses.ts';

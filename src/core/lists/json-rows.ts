@@ -1,8 +1,9 @@
 import type { RawBuilder } from 'kysely';
 import pg from 'pg';
-import { columnTypes, type Db, databaseOf } from '../database/db.ts';
+import { columnTypes, type Db } from '../database/db.ts';
 import { exactInt8 } from '../database/int8.ts';
 import { parseMoment } from '../database/moment.ts';
+import { databaseOf } from '../database/transactions.ts';
 
 /**
  * Converts, in place, a row that PostgreSQL returned as JSON into the row that its columns would have given. Parsing the

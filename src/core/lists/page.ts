@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Db, lookUp, UNNAMED } from '../database/db.ts';
+import type { Db } from '../database/db.ts';
+import { UNNAMED } from '../database/named-statements.ts';
+import { lookUp } from '../database/statements.ts';
 import type { Page } from '../http/envelope.ts';
 import { readerOf } from './json-rows.ts';
 import { DEFAULT_LIMIT, type ListPlan, MAX_LIMIT } from './query.ts';

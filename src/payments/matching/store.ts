@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { formatAccountNumber } from '../../accounts/account-number.ts';
 import { OPEN_STATUSES } from '../../accounts/rules.ts';
-import { type Db, type Tx, UNNAMED } from '../../core/database/db.ts';
+import type { Db, Tx } from '../../core/database/db.ts';
+import { UNNAMED } from '../../core/database/named-statements.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';

@@ -1,6 +1,8 @@
 import { formatAccountNumber, nearAccountNumbers } from '../../accounts/account-number.ts';
 import type { Context } from '../../core/context.ts';
-import { type Db, isTimeout, withTimeout } from '../../core/database/db.ts';
+import type { Db } from '../../core/database/db.ts';
+import { isTimeout } from '../../core/database/postgres-errors.ts';
+import { withTimeout } from '../../core/database/transactions.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { Log } from '../../core/log.ts';
 import { toPayment } from '../view.ts';

@@ -1,7 +1,8 @@
 import { audit } from '../../core/audit.ts';
 import { type Actor, amountOf, type Context } from '../../core/context.ts';
 import { runIsolated } from '../../core/database/batching.ts';
-import { changedNothing, inTransaction } from '../../core/database/db.ts';
+import { changedNothing } from '../../core/database/postgres-errors.ts';
+import { inTransaction } from '../../core/database/transactions.ts';
 import { AppError, illegalMove, invalidField, notFound, unavailable } from '../../core/http/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { lockAccounts } from '../../ledger/store.ts';

@@ -2,7 +2,9 @@ import { postAllToAccounts } from '../../accounts/commands.ts';
 import { audit } from '../../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../../core/context.ts';
 import { type Batcher, createBatcher, type ItemResult } from '../../core/database/batching.ts';
-import { changedNothing, inTransaction, LostRace, type Tx, violatedUnique } from '../../core/database/db.ts';
+import type { Tx } from '../../core/database/db.ts';
+import { changedNothing, LostRace, violatedUnique } from '../../core/database/postgres-errors.ts';
+import { inTransaction } from '../../core/database/transactions.ts';
 import { type AppError, unavailable } from '../../core/http/errors.ts';
 import {
   findAnswers,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { auditRow } from '../../core/audit.ts';
-import { run, type Tx } from '../../core/database/db.ts';
+import type { Tx } from '../../core/database/db.ts';
+import { run } from '../../core/database/statements.ts';
 import type { Row } from '../../core/database/tables.ts';
 import { answerRow } from '../../core/http/idempotency.ts';
 import type { Posting, PostingRows } from '../../ledger/rules.ts';

@@ -1,5 +1,6 @@
 import pg from 'pg';
-import { type DatabaseOptions, sqlState } from '../../core/database/db.ts';
+import type { DatabaseOptions } from '../../core/database/db.ts';
+import { sqlState } from '../../core/database/postgres-errors.ts';
 
 /** `other version`: it answers, but has fewer or other migrations than this version of the service, or none. */
 export type DatabaseState = 'up' | 'other version' | 'down';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { describe, expect, it } from 'vitest';
-import { asUnavailable } from './db.ts';
+import { asUnavailable } from './postgres-errors.ts';
 
 /** An error of the system, as Node makes it. */
 const systemError = (code: string, syscall: string) =>

@@ -1,0 +1,202 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  DummyDriver,
+  Kysely,
+  PostgresDialect,
+  type QueryExecutor,
+  sql,
+  Transaction,
+} from 'kysely';
+import type pg from 'pg';
+import { AppError } from '../http/errors.ts';
+import { Database, type Db, type Tx } from './db.ts';
+import { namingClient } from './named-statements.ts';
+import { CommitUnknown, isRetryable, isStale, sqlState } from './postgres-errors.ts';
+import type { DB } from './tables.ts';
+
+const MAX_RETRIES = 3;
+/** As many as a pool may have connections: each may hold stale statements. */
+const MAX_STALE_CONNECTIONS = 100;
+/** Short, because the transaction may have used most of the time that a request has. */
+const EXISTING_ID_TIMEOUT_MS = 1_000;
+
+/**
+ * A transaction that pipelines its statements: each is sent at once, without waiting for earlier answers. PostgreSQL runs
+ * them in the order sent. `Promise.all` of several costs one round trip.
+ */
+class PipelinedTransaction extends Transaction<DB> {
+  readonly database: Database;
+
+  constructor(database: Database, executor: QueryExecutor, connection: DatabaseConnection) {
+    const { dialect } = database;
+    super({
+      config: { dialect },
+      dialect,
+      driver: new DummyDriver(), // A transaction never uses its driver.
+      executor: executor.withConnectionProvider({ provideConnection: (use) => use(connection) }),
+    });
+    this.database = database;
+  }
+}
+
+/** The database of a handle, which is the database itself or one of its transactions. */
+export function databaseOf(db: Db | Tx): Database {
+  if (db instanceof Database) return db;
+  if (db instanceof PipelinedTransaction) return db.database;
+  throw new Error('Pass a database of openDatabase or one of its transactions.');
+}
+
+/**
+ * Runs the work in one transaction. Retries up to three times after a lost race, a deadlock or a serialization failure, and
+ * once per connection whose named statements are stale. Given a transaction, the work joins it.
+ *
+ * @param startsWithReads the work reads or locks before it writes. Its first statements then travel with BEGIN; if BEGIN
+ *   were canceled, they would run outside a transaction.
+ * @throws CommitUnknown if the transaction may or may not have been committed.
+ */
+export async function inTransaction<T>(
+  db: Db | Tx,
+  work: (tx: Tx) => Promise<T>,
+  { startsWithReads = false }: { startsWithReads?: boolean } = {},
+): Promise<T> {
+  if (isTx(db)) return work(db); // The outer transaction retries.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await runOnce(databaseOf(db), BEGIN, work, startsWithReads);
+    } catch (error) {
+      if (attempt > (isStale(error) ? MAX_STALE_CONNECTIONS : MAX_RETRIES) || !isRetryable(error)) {
+        throw await withExistingId(db, error);
+      }
+      await delay(10 * attempt * (1 + Math.random()));
+    }
+  }
+}
+
+/**
+ * Adds the id of the existing row to DUPLICATE_ENTRY, in a query after the failed transaction. The error is correct without
+ * the id, so a failed or slow query only omits it.
+ */
+async function withExistingId(db: Db, error: unknown): Promise<unknown> {
+  if (!(error instanceof AppError) || !error.existing) return error;
+  const lookup = error.existing.execute(db).then(
+    ({ rows }) => rows[0]?.id,
+    () => undefined,
+  );
+  const id = await Promise.race([lookup, delay(EXISTING_ID_TIMEOUT_MS, undefined, { ref: false })]);
+  if (id !== undefined) error.details.id = id;
+  return error;
+}
+
+const BEGIN = CompiledQuery.raw('begin');
+const BEGIN_SNAPSHOT = CompiledQuery.raw('begin isolation level repeatable read read only');
+const COMMIT = CompiledQuery.raw('commit');
+const ROLLBACK = CompiledQuery.raw('rollback');
+const IN_FAILED_TRANSACTION = '25P02';
+
+function runOnce<T>(
+  database: Database,
+  begin: CompiledQuery,
+  work: (tx: Tx) => Promise<T>,
+  startsWithReads = false,
+): Promise<T> {
+  return database.connection().execute(async (reserved) => {
+    const executor = reserved.getExecutor();
+    const connection = await executor.provideConnection(async (held) => held);
+    const begun = connection.executeQuery(begin);
+    begun.catch(() => {}); // Awaited below and by each statement.
+    const pipeline = openPipeline(begun, connection);
+    let result: T;
+    try {
+      if (!startsWithReads) await begun;
+      result = await work(new PipelinedTransaction(database, executor, pipeline.connection));
+      await begun;
+    } catch (error) {
+      pipeline.end();
+      // A rollback fails only if its connection does, which also ends the transaction.
+      await connection.executeQuery(ROLLBACK).catch(() => {});
+      throw error;
+    }
+    pipeline.end();
+    try {
+      await connection.executeQuery(COMMIT);
+    } catch (error) {
+      if (isRolledBack(error)) throw error;
+      throw new CommitUnknown('the answer to a commit was lost', { cause: error });
+    }
+    return result;
+  });
+}
+
+/**
+ * Whether PostgreSQL refused the commit, for a constraint or to break a cycle. After any other failure, such as a pooler that
+ * lost its server, the transaction may have been committed.
+ */
+function isRolledBack(error: unknown): boolean {
+  return ['23', '40'].includes(sqlState(error)?.slice(0, 2) ?? '');
+}
+
+/**
+ * A connection for the statements of one transaction. Each answer waits for the answer of BEGIN and fails if that fails.
+ * After a statement fails, the statements sent behind it fail with the same error, because PostgreSQL reports only that the
+ * transaction is aborted. After the transaction ends, no statement is sent.
+ */
+function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
+  let failure: unknown;
+  let hasEnded = false;
+  async function send<R>(query: CompiledQuery) {
+    if (hasEnded) throw new Error('The transaction has ended.');
+    try {
+      return await connection.executeQuery<R>(query);
+    } catch (error) {
+      failure ??= error;
+      throw sqlState(error) === IN_FAILED_TRANSACTION ? failure : error;
+    }
+  }
+  const pipelined: DatabaseConnection = {
+    executeQuery: async <R>(query: CompiledQuery) => {
+      const [answer] = await Promise.all([send<R>(query), begun]);
+      return answer;
+    },
+    streamQuery: (query, chunkSize) => connection.streamQuery(query, chunkSize),
+  };
+  return {
+    connection: pipelined,
+    end: () => {
+      hasEnded = true;
+    },
+  };
+}
+
+/** Runs the work in one transaction on a connection of another pool, then releases the connection. */
+export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const { query, release } = namingClient(client, false);
+  const pool = { connect: async () => ({ query, release: () => {} }), end: async () => {} };
+  try {
+    return await new Kysely<DB>({ dialect: new PostgresDialect({ pool }) }).transaction().execute(work);
+  } finally {
+    release();
+  }
+}
+
+/** Runs the work with a shorter time-out per statement than the connection has; see `isTimeout`. */
+export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return runOnce(databaseOf(db), BEGIN, async (tx) => {
+    await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
+    return work(tx);
+  });
+}
+
+/**
+ * Runs reads that all see the database as it was at the first one. Given a transaction, they join it and also see what it
+ * has written.
+ */
+export async function inSnapshot<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
+  if (isTx(db)) return work(db);
+  return runOnce(databaseOf(db), BEGIN_SNAPSHOT, work, true);
+}
+
+function isTx(db: Db | Tx): db is Tx {
+  return db.isTransaction;
+}
