@@ -1,0 +1,149 @@
+import type { ICruiseOptions, IRegularForbiddenRuleType } from 'dependency-cruiser';
+
+/** The import rules, by the role of a file (see CONTRIBUTING.md). boundaries.test.ts checks them. */
+
+/** The other features that a feature may import, and why. */
+export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
+  // An account copies the terms of a pay plan, and checks that the product is sold and that the employee sells.
+  accounts: ['employees', 'ledger', 'pay-plans', 'products'],
+  // A session belongs to a user.
+  auth: ['users'],
+  // An employee earns a commission for accounts, and sees their statuses.
+  commissions: ['accounts', 'employees'],
+  // Credit leaves accounts by a payment method; a refund ends where a payment began.
+  credit: ['accounts', 'ledger', 'payment-methods', 'payments'],
+  // An invoice prints the number of its account.
+  invoices: ['accounts'],
+  kyc: ['customers'],
+  // A payment is posted to an account, which may be found by the national id of a customer.
+  payments: ['accounts', 'customers', 'ledger'],
+  // A statement imports lost notifications, and reconciles payments for the user who asks.
+  'provider-statements': ['payment-methods', 'payments', 'reconciliations', 'users'],
+  // Reports print account numbers and statuses.
+  reports: ['accounts'],
+  // A statement lists the terms and the money of an account.
+  statements: ['accounts', 'ledger', 'pay-plans'],
+};
+
+const ROLE = '(^|[/-])(schema|rules|store|commands|view|routes)[.]ts$';
+
+/** Files of a feature without a role, and why. */
+const WITHOUT_ROLE: Record<string, string> = {
+  'src/auth/access.ts': 'issues and verifies access tokens, for the access hook of core/http',
+  'src/auth/identity-providers.ts': 'client of OpenID Connect providers',
+  'src/users/passwords.ts': 'hashes passwords in threads',
+  'src/accounts/account-number.ts': 'value',
+  'src/accounts/schedule.ts': 'value',
+  'src/proof/checks.ts': 'table of checks',
+  'src/provider-statements/reader.ts': 'parser',
+  'src/provider-statements/work.ts': 'background work',
+  'src/statements/answers.ts': 'formats',
+  'src/statements/document.ts': 'printed document',
+  'src/statements/words.ts': 'printed document',
+};
+
+const FEATURE = '^src/(?!(?:core|platform|cli|simulator)/)([^/]+)/';
+const ASSEMBLY = '^src/[^/]+[.]ts$';
+const CORE = '^src/core/';
+const RULES = 'rules[.]ts$';
+/** Pure values of a feature that its rules and schemas may share. */
+const PURE = ['^src/accounts/(schedule|account-number)[.]ts$'];
+/** Files of the assembly that every file may import: the permissions, and the type of the configuration. */
+const SHARED = ['^src/rights[.]ts$', '^src/config[.]ts$'];
+const PACKAGES: IRegularForbiddenRuleType['to'] = {
+  dependencyTypes: ['npm', 'core', 'npm-dev', 'npm-optional', 'unknown'],
+};
+
+const forbid = (
+  name: string,
+  from: IRegularForbiddenRuleType['from'],
+  to: IRegularForbiddenRuleType['to'],
+) => ({
+  name,
+  severity: 'error' as const,
+  from,
+  to,
+});
+
+export const FORBIDDEN = [
+  forbid('no file imports itself in a cycle', {}, { circular: true }),
+  forbid(
+    'core imports only core and the type of the configuration',
+    { path: CORE },
+    { path: '^src/', pathNot: [CORE, '^src/config[.]ts$'] },
+  ),
+  forbid(
+    'platform imports no feature',
+    { path: '^src/platform/' },
+    { path: [FEATURE, '^src/(cli|simulator)/'] },
+  ),
+  forbid(
+    'a feature imports nothing of platform but the printer',
+    { path: FEATURE },
+    { path: '^src/platform/', pathNot: '^src/platform/printing/printer[.]ts$' },
+  ),
+  forbid(
+    'only the assembly and the CLI import the assembly',
+    { path: '^src/', pathNot: [ASSEMBLY, '^src/cli/'] },
+    { path: ASSEMBLY, pathNot: SHARED },
+  ),
+  forbid(
+    'only app.ts imports routes',
+    { pathNot: '^src/app[.]ts$' },
+    // service.ts creates the settable clock, which lives beside its routes.
+    { path: '/routes[.]ts$', pathNot: '^src/platform/test-clock/routes[.]ts$' },
+  ),
+  forbid(
+    'rules and schemas import only core, rules, schemas and pure values',
+    { path: ['rules[.]ts$', '/schema[.]ts$'] },
+    {
+      path: '^src/',
+      pathNot: [CORE, RULES, '/schema[.]ts$', '/provider[.]ts$', '^src/rights[.]ts$', ...PURE],
+    },
+  ),
+  forbid('pure values import only core', { path: PURE }, { path: '^src/', pathNot: CORE }),
+  forbid(
+    'rules and pure values import no package but a word list',
+    { path: [RULES, ...PURE] },
+    { ...PACKAGES, pathNot: '@zxcvbn-ts/language-common' },
+  ),
+  forbid('a store imports no commands', { path: 'store[.]ts$' }, { path: 'commands[.]ts$' }),
+  forbid('a view imports no commands', { path: 'view[.]ts$' }, { path: 'commands[.]ts$' }),
+  forbid(
+    'the simulator imports only itself: it talks to the service over HTTP',
+    { path: ['^src/simulator/', '^src/cli/simulate[.]ts$'] },
+    { path: '^src/', pathNot: '^src/simulator/' },
+  ),
+  forbid(
+    'only the CLI imports the simulator',
+    { path: '^src/', pathNot: ['^src/simulator/', '^src/cli/simulate[.]ts$'] },
+    { path: '^src/simulator/' },
+  ),
+  ...Object.entries(FEATURES_MAY_IMPORT).map(([feature, others]) =>
+    forbid(
+      `${feature} imports no features but ${others.join(', ')}`,
+      { path: `^src/${feature}/` },
+      { path: FEATURE, pathNot: `^src/(${[feature, ...others].join('|')})/` },
+    ),
+  ),
+  forbid(
+    'a feature imports another only if FEATURES_MAY_IMPORT lists it',
+    { path: FEATURE, pathNot: `^src/(${Object.keys(FEATURES_MAY_IMPORT).join('|')})/` },
+    { path: FEATURE, pathNot: '^src/$1/' },
+  ),
+  forbid('every import exists', {}, { couldNotResolve: true }),
+];
+
+export const OPTIONS: ICruiseOptions = {
+  parser: 'swc', // dependency-cruiser 17 has no parser for TypeScript 7.
+  tsPreCompilationDeps: true,
+  exclude: { path: '[.]test[.]ts$' },
+  doNotFollow: { path: 'node_modules' },
+  enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'] },
+};
+
+/** Whether a file is of a feature, but has neither a role nor a reason in WITHOUT_ROLE. */
+export function hasNoRole(path: string): boolean {
+  const isFeature = new RegExp(FEATURE).test(path) && !path.startsWith('src/payments/providers/');
+  return isFeature && !new RegExp(ROLE).test(path) && !(path in WITHOUT_ROLE);
+}
