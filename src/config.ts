@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import envSchema from 'env-schema';
 import { type Static, type TSchema, Type } from 'typebox';
 import type { UserRole } from './core/database/tables.ts';
-import { createNetworks, type Networks } from './core/http/addresses.ts';
+import { createNetworks, type Networks, sizeOf } from './core/http/addresses.ts';
 import { isTimeZone } from './core/values/dates.ts';
 import { domainKey } from './core/values/email.ts';
 import { callingCode } from './core/values/phone.ts';
@@ -507,48 +506,21 @@ function networks(
   problems: string[],
 ): string[] {
   const list = commaList(name, settings[name], problems);
-  for (const network of list) {
-    const [address = '', bits, ...rest] = network.split('/');
-    const family = isIP(address);
-    const bitsFit =
-      bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32));
-    if (family === 0 || !bitsFit || rest.length > 0) {
-      problems.push(`${name} must be a list of networks such as 10.0.0.0/8, by comma`);
-      return [];
-    }
+  const sizes = list.map((network) => sizeOf(network, WIDEST));
+  if (sizes.includes('invalid')) {
+    problems.push(`${name} must be a list of networks such as 10.0.0.0/8, by comma`);
+    return [];
   }
-  if (list.some(holdsEveryone)) problems.push(`${name} must not contain every address; ${remedy}`);
-  else if (refusesWide && list.some(isWide))
+  if (sizes.includes('every address')) problems.push(`${name} must not contain every address; ${remedy}`);
+  else if (refusesWide && sizes.includes('too wide'))
     problems.push(
-      `${name} must not contain a network wider than /${WIDEST_IPV4} (IPv4) or /${WIDEST_IPV6} (IPv6), because ${danger}; ${remedy}`,
+      `${name} must not contain a network wider than /${WIDEST.ipv4} (IPv4) or /${WIDEST.ipv6} (IPv6), because ${danger}; ${remedy}`,
     );
   return list;
 }
 
-/** The first and the last address of IPv4 and of IPv6. */
-const ENDS = [
-  ['0.0.0.0', '255.255.255.255'],
-  ['::', 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'],
-] as const;
-
-function holdsEveryone(network: string): boolean {
-  const networks = createNetworks([network]);
-  return ENDS.some((ends) => ends.every((address) => networks.has(address)));
-}
-
-/** Private networks have up to 16,777,216 IPv4 addresses: 10.0.0.0/8. */
-const WIDEST_IPV4 = 8;
-const WIDEST_IPV6 = 16;
-
-/** A network of IPv6 may hold IPv4 addresses: ::ffff:0:0/97. A /7 of IPv4 is two neighbours of /8, the first of them even. */
-function isWide(network: string): boolean {
-  const [address = '', bits = '128'] = network.split('/');
-  const networks = createNetworks([network]);
-  const holdsNeighbours = Array.from({ length: 128 }, (_, n) => 2 * n).some(
-    (first) => networks.has(`${first}.0.0.0`) && networks.has(`${first + 1}.0.0.0`),
-  );
-  return holdsNeighbours || (isIP(address) === 6 && Number(bits) < WIDEST_IPV6);
-}
+/** The largest private network is 10.0.0.0/8. */
+const WIDEST = { ipv4: 8, ipv6: 16 };
 
 function readLogo(path: string, problems: string[]): Logo | undefined {
   if (path === '') return undefined;

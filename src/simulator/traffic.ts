@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
 /** An account that is paid on, and what the simulator knows of whose it is. */
 export interface PayingAccount {
@@ -52,15 +54,10 @@ interface TrafficOptions {
 
 type Random = (below: number) => number;
 
-/** A seeded generator (mulberry32): whole numbers from 0 to below a bound. */
+/** Whole numbers from 0 to below a bound. The same seed gives the same numbers. */
 export function createRandom(seed: number): Random {
-  let state = seed | 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
+  const generator = xoroshiro128plus(seed);
+  return (below) => uniformInt(generator, 0, below - 1);
 }
 
 const BURST_SHARE = 6; // one second in so many has all its posts at its start

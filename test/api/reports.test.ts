@@ -7,6 +7,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { openCopyPool } from '../../src/core/database/copy.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
+import { createRandom } from '../../src/simulator/traffic.ts';
 import { expectBooksToBalance } from '../books.ts';
 import { databaseOn } from '../global-setup.ts';
 import {
@@ -32,17 +33,6 @@ const TODAY = '2026-11-15' as PlainDate;
 const COLUMNS =
   'id,paymentDate,accountId,accountNumber,customerName,amount,currency,paymentMethod,transactionRef,status,reconciliationDate';
 
-/** A seeded generator (mulberry32), so that a failure can be repeated. */
-function seeded(seed: number) {
-  let state = seed;
-  return (below: number) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % below;
-  };
-}
-
 async function done(service: TestService, method: string, path: string, body?: unknown): Promise<Any> {
   const answer = await service.call(method, path, body);
   expect(answer.status, `${method} ${path}: ${answer.text}`).toBeLessThan(300);
@@ -56,7 +46,7 @@ const OFFSET = { utcOffsetHours: 3 }; // of Africa/Nairobi
  * to each, on its own day, in the order of the days.
  */
 async function livePortfolio(service: TestService): Promise<void> {
-  const random = seeded(20_261_115);
+  const random = createRandom(20_261_115);
   const plans: number[] = [];
   for (const [deposit, instalmentAmount, instalmentCount, frequency] of [
     [1_500, 60, 90, 'daily'],
@@ -509,7 +499,7 @@ describe('GET /reports/payments', () => {
       const { id: customerId } = await newCustomer(service, { firstName, lastName });
       accounts.push(await newAccount(service, { customerId, activationDate: '2026-01-01' }));
     }
-    const random = seeded(7);
+    const random = createRandom(7);
     for (let n = 0; n < 60; n += 1) {
       const payment = await done(service, 'POST', '/payments', {
         accountId: accounts[n % accounts.length].id,

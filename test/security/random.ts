@@ -1,23 +1,9 @@
-/** A source of choices that gives the same ones for the same seed (mulberry32). */
-export interface Random {
-  below(bound: number): number;
-  pick<T>(from: readonly T[]): T;
-}
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (bound: number) => Math.floor(next() * bound);
-  return {
-    below,
-    pick<T>(from: readonly T[]) {
-      return from[below(from.length)] as T;
-    },
-  };
+/** Makes the same choices for the same seed. */
+export function createRandom(seed: number) {
+  const generator = xoroshiro128plus(seed);
+  const below = (bound: number) => uniformInt(generator, 0, bound - 1);
+  return { below, pick: <T>(from: readonly T[]): T => from[below(from.length)] as T };
 }

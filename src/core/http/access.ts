@@ -1,8 +1,9 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Config } from '../../config.ts';
 import type { Actor } from '../context.ts';
+import { clientKey } from './addresses.ts';
 import { AppError, type ErrorCode } from './errors.ts';
-import { clientKey, createLimiter, type Limiter, type LimitState, limited } from './rate-limit.ts';
+import { createLimiter, type Limiter, type LimitState, limited } from './rate-limit.ts';
 import type { SharedRedis } from './redis.ts';
 import type { HttpServer } from './server.ts';
 

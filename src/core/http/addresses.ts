@@ -1,18 +1,19 @@
-import { BlockList, isIP, isIPv6 } from 'node:net';
+import { BlockList, isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
 /** A list of IP networks. */
 export interface Networks {
-  /** @param text an address as a socket or a proxy writes it; text that is none is in no network. */
+  /** @param text an address as a socket or a proxy writes it. Other text is in no network. */
   has(text: string): boolean;
 }
 
-/** @param cidrs networks or single addresses, which have been checked; IPv4 also holds where it is mapped into IPv6. */
+/** @param cidrs valid networks or addresses. Those of IPv4 also match addresses mapped into IPv6. */
 export function createNetworks(cidrs: readonly string[]): Networks {
   const list = new BlockList();
   for (const cidr of cidrs) {
-    const [address = '', bits] = cidr.split('/');
-    const family = familyOf(address);
-    list.addSubnet(address, bits === undefined ? (family === 'ipv6' ? 128 : 32) : Number(bits), family);
+    const { address, bits } = parseNetwork(cidr) ?? {};
+    if (address === undefined || bits === undefined) throw new TypeError(`${cidr} is not a network.`);
+    list.addSubnet(address, bits, familyOf(address));
   }
   return {
     has(text) {
@@ -22,10 +23,43 @@ export function createNetworks(cidrs: readonly string[]): Networks {
   };
 }
 
+/** @returns undefined for text that is neither a network such as 10.0.0.0/8 nor an address. */
+function parseNetwork(cidr: string): { address: string; bits: number } | undefined {
+  const [address = '', bits, ...rest] = cidr.split('/');
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return undefined;
+  const maxBits = family === 6 ? 128 : 32;
+  if (bits === undefined) return { address, bits: maxBits };
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= maxBits ? { address, bits: Number(bits) } : undefined;
+}
+
 /**
- * Some proxies write the client's port, too: 192.0.2.1:49152 or [2001:db8::1]:49152. A zone says where a link-local address
- * is, not whose it is.
- * @returns undefined for text that holds no address.
+ * How many addresses a network covers, as far as configuration limits it. IPv4 mapped into IPv6 counts as IPv4.
+ * @param widest the shortest allowed prefixes.
+ */
+export function sizeOf(
+  cidr: string,
+  widest: { ipv4: number; ipv6: number },
+): 'invalid' | 'every address' | 'too wide' | 'allowed' {
+  const { address, bits } = parseNetwork(cidr) ?? {};
+  if (address === undefined || bits === undefined) return 'invalid';
+  const ip = ipaddr.parse(address);
+  if (ip instanceof ipaddr.IPv4)
+    return bits === 0 ? 'every address' : bits < widest.ipv4 ? 'too wide' : 'allowed';
+  const holdsIPv4 = bits <= MAPPED_BITS && ALL_IPV4.match(ip, bits);
+  if (bits === 0 || holdsIPv4) return 'every address';
+  const isMapped = bits > MAPPED_BITS && ip.isIPv4MappedAddress();
+  return bits < (isMapped ? MAPPED_BITS + widest.ipv4 : widest.ipv6) ? 'too wide' : 'allowed';
+}
+
+/** All of IPv4, mapped into IPv6: ::ffff:0:0/96. */
+const ALL_IPV4 = ipaddr.IPv6.parse('::ffff:0:0');
+const MAPPED_BITS = 96;
+
+/**
+ * Reads an address from text that may also hold the client's port, as some proxies write it: 192.0.2.1:49152 or
+ * [2001:db8::1]:49152. Drops the zone of a link-local address.
+ * @returns undefined for text without an address.
  */
 export function readAddress(text: string): string | undefined {
   const [, inBrackets] = /^\[(.+)\](?::\d+)?$/.exec(text) ?? [];
@@ -34,6 +68,21 @@ export function readAddress(text: string): string | undefined {
   return isIP(address) === 0 ? undefined : address;
 }
 
+/**
+ * The key that an address is rate limited by. A provider assigns a whole /64 of IPv6 to one customer, who may use any
+ * address in it. IPv4 mapped into IPv6 counts as IPv4.
+ */
+export function clientKey(given: string): string {
+  const address = readAddress(given);
+  if (address === undefined) return given;
+  const ip = ipaddr.process(address);
+  if (ip instanceof ipaddr.IPv4) return ip.toString();
+  return `${ip.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
+}
+
 function familyOf(address: string): 'ipv4' | 'ipv6' {
-  return isIPv6(address) ? 'ipv6' : 'ipv4';
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }

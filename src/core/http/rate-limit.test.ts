@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { clientKey, createLimiter } from './rate-limit.ts';
+import { clientKey } from './addresses.ts';
+import { createLimiter } from './rate-limit.ts';
 import type { SharedRedis } from './redis.ts';
 
 beforeEach(() => {

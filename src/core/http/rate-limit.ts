@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net';
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
 import {
   type RateLimiterAbstract,
@@ -6,7 +5,6 @@ import {
   RateLimiterRedis,
   RateLimiterRes,
 } from 'rate-limiter-flexible';
-import { readAddress } from './addresses.ts';
 import { AppError } from './errors.ts';
 import { inTime, type SharedRedis } from './redis.ts';
 
@@ -105,39 +103,6 @@ export function createLimiter(
       await ask((limiter) => limiter.delete(key));
     },
   };
-}
-
-/**
- * What an address is counted as. One line of a provider is given a whole /64 of IPv6, so that anyone may change
- * the rest at will; IPv4 that is mapped into IPv6 is the IPv4 that it is. A port is no part of an address.
- */
-export function clientKey(given: string): string {
-  const address = readAddress(given) ?? given;
-  if (!isIPv6(address)) return address;
-  const groups = groupsOf(address);
-  const [, , , , , mapped = 0, high = 0, low = 0] = groups;
-  if (mapped === 0xffff && groups.slice(0, 5).every((group) => group === 0)) {
-    return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
-  }
-  const network = groups.slice(0, 4).map((group) => group.toString(16));
-  return `${network.join(':')}::/64`;
-}
-
-/** The eight groups of an IPv6 address, whichever way it is written. */
-function groupsOf(address: string): number[] {
-  const [head = [], tail = []] = address.split('::').map((half) =>
-    half
-      .split(':')
-      .filter((group) => group !== '')
-      .flatMap((group) => (group.includes('.') ? pairsOf(group) : [Number.parseInt(group, 16)])),
-  );
-  return [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail];
-}
-
-/** 192.0.2.1 as two groups of IPv6. */
-function pairsOf(ipv4: string): number[] {
-  const [a = 0, b = 0, c = 0, d = 0] = ipv4.split('.').map(Number);
-  return [a * 256 + b, c * 256 + d];
 }
 
 function stateOf(limit: number, consumed: number, msBeforeNext: number): LimitState {
