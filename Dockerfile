@@ -5,6 +5,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY tools ./tools
 RUN npm run build
 
 # Runtime: no compiler, no embedded PostgreSQL, no root.

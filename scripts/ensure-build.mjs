@@ -1,29 +1,41 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 /**
- * Runs before every command of package.json that needs dist/. Where the compiler is installed, it builds what has
- * changed. An installation without development packages uses the build it has, and fails if that is missing or older
- * than the sources. Plain JavaScript without packages, because it has to run in both.
+ * Runs before every command of package.json that needs dist/. With the compiler installed, it builds what has changed.
+ * Without, it uses the existing build, and fails if that is missing or older than the sources. It is plain JavaScript
+ * without packages, because it runs in both kinds of installation.
  */
 const ROOT = join(import.meta.dirname, '..');
-const SOURCES = join(ROOT, 'src');
-const BUILD = join(ROOT, 'dist', '.tsbuildinfo'); // the compiler writes it last
+/** The compiler writes the build file of a project last. */
+const PROJECTS = [
+  { config: 'tsconfig.build.json', sources: join(ROOT, 'src'), build: join(ROOT, 'dist', '.tsbuildinfo') },
+  { config: 'tools', sources: join(ROOT, 'tools'), build: join(ROOT, 'dist', 'tools', '.tsbuildinfo') },
+];
 const COMPILER = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
 const HOW_TO_BUILD =
   'Run "npm ci && npm run build" with the development packages; "npm prune --omit=dev" removes them afterwards.';
 
-if (existsSync(COMPILER) && existsSync(SOURCES)) {
-  const { status } = spawnSync(process.execPath, [COMPILER, '-b', 'tsconfig.build.json'], {
+const present = PROJECTS.filter(({ sources }) => existsSync(sources));
+const missing = PROJECTS.find(({ build }) => !existsSync(build));
+const outdated = present.find(
+  ({ sources, build }) => !missing && newestChangeMs(sources) > statSync(build).mtimeMs,
+);
+
+if (existsSync(COMPILER) && present.length > 0) {
+  const configs = present.map(({ config }) => config);
+  const { status } = spawnSync(process.execPath, [COMPILER, '-b', ...configs], {
     cwd: ROOT,
     stdio: 'inherit',
   });
   process.exitCode = status ?? 1;
-} else if (!existsSync(BUILD)) {
-  fail(`The service is not built: there is no ${BUILD}. ${HOW_TO_BUILD}`);
-} else if (existsSync(SOURCES) && newestChangeMs(SOURCES) > statSync(BUILD).mtimeMs) {
-  fail(`The build in dist/ is older than the sources in src/. ${HOW_TO_BUILD}`);
+} else if (missing) {
+  fail(`The service is not built: there is no ${missing.build}. ${HOW_TO_BUILD}`);
+} else if (outdated) {
+  fail(
+    `The build in dist/ is older than the sources in ${relative(ROOT, outdated.sources)}/. ${HOW_TO_BUILD}`,
+  );
 }
 
 function newestChangeMs(folder) {

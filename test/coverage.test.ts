@@ -138,7 +138,7 @@ function hasTest(file: string, title: string): boolean {
   return known.includes(title);
 }
 
-const testFiles = ['src', 'test'].flatMap((folder) =>
+const testFiles = ['src', 'test', 'tools'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts'))
     .map((path) => `${folder}/${path.replaceAll('\\', '/')}`),

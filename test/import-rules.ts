@@ -42,7 +42,7 @@ const WITHOUT_ROLE: Record<string, string> = {
   'src/statements/words.ts': 'printed document',
 };
 
-const FEATURE = '^src/(?!(?:core|platform|cli|simulator)/)([^/]+)/';
+const FEATURE = '^src/(?!(?:core|platform|cli)/)([^/]+)/';
 const ASSEMBLY = '^src/[^/]+[.]ts$';
 const CORE = '^src/core/';
 const RULES = 'rules[.]ts$';
@@ -72,11 +72,7 @@ export const FORBIDDEN = [
     { path: CORE },
     { path: '^src/', pathNot: [CORE, '^src/config[.]ts$'] },
   ),
-  forbid(
-    'platform imports no feature',
-    { path: '^src/platform/' },
-    { path: [FEATURE, '^src/(cli|simulator)/'] },
-  ),
+  forbid('platform imports no feature', { path: '^src/platform/' }, { path: [FEATURE, '^src/cli/'] }),
   forbid(
     'a feature imports nothing of platform but the printer',
     { path: FEATURE },
@@ -110,14 +106,9 @@ export const FORBIDDEN = [
   forbid('a store imports no commands', { path: 'store[.]ts$' }, { path: 'commands[.]ts$' }),
   forbid('a view imports no commands', { path: 'view[.]ts$' }, { path: 'commands[.]ts$' }),
   forbid(
-    'the simulator imports only itself: it talks to the service over HTTP',
-    { path: ['^src/simulator/', '^src/cli/simulate[.]ts$'] },
-    { path: '^src/', pathNot: '^src/simulator/' },
-  ),
-  forbid(
-    'only the CLI imports the simulator',
-    { path: '^src/', pathNot: ['^src/simulator/', '^src/cli/simulate[.]ts$'] },
-    { path: '^src/simulator/' },
+    'the service and the simulator do not import each other: they talk over HTTP',
+    { path: '^(src|tools)/' },
+    { path: '^(src|tools)/', pathNot: '^$1/' },
   ),
   ...Object.entries(FEATURES_MAY_IMPORT).map(([feature, others]) =>
     forbid(

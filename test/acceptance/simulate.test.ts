@@ -16,7 +16,7 @@ import {
 vi.setConfig({ testTimeout: 120_000 });
 cleanUpAfterwards();
 
-const SIMULATE = join(ROOT, 'dist', 'cli', 'simulate.js');
+const SIMULATE = join(ROOT, 'dist', 'tools', 'simulator', 'simulate.js');
 const EMAIL = 'provider@example.com';
 const PASSWORD = 'the password of the provider';
 const SECRET = 'what the provider knows';

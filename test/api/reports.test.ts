@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, inject, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
 import { openCopyPool } from '../../src/core/database/copy.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
-import { createRandom } from '../../src/simulator/traffic.ts';
+import { createRandom } from '../../tools/simulator/traffic.ts';
 import { expectBooksToBalance } from '../books.ts';
 import { databaseOn } from '../global-setup.ts';
 import {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRandom } from '../../src/simulator/traffic.ts';
+import { createRandom } from '../../tools/simulator/traffic.ts';
 import { expectBooksToHold } from '../acceptance/books.ts';
 import { inParallel, PASSWORD } from '../acceptance/client.ts';
 import { cleanUpAfterwards, report, runToEnd } from '../acceptance/process.ts';

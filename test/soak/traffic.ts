@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { createRandom } from '../../src/simulator/traffic.ts';
+import type { createRandom } from '../../tools/simulator/traffic.ts';
 import { cents, inParallel, PASSWORD, sumOf } from '../acceptance/client.ts';
 import type { RunningService } from '../acceptance/process.ts';
 import { send } from '../faults/clients.ts';

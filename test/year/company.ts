@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { createRandom } from '../../src/simulator/traffic.ts';
+import type { createRandom } from '../../tools/simulator/traffic.ts';
 import { inParallel, read } from '../acceptance/client.ts';
 import type { RunningService } from '../acceptance/process.ts';
 import { send } from '../faults/clients.ts';

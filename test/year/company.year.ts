@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createRandom } from '../../src/simulator/traffic.ts';
+import { createRandom } from '../../tools/simulator/traffic.ts';
 import { inParallel, registerAdmin } from '../acceptance/client.ts';
 import {
   cleanUpAfterwards,

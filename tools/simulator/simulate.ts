@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type Comparison, compare, type Sent } from '../simulator/comparison.ts';
-import { GATEWAYS, type Gateway } from '../simulator/gateways.ts';
+import { type Comparison, compare, type Sent } from './comparison.ts';
+import { GATEWAYS, type Gateway } from './gateways.ts';
 import {
   findAccounts,
   growthOf,
@@ -12,8 +12,8 @@ import {
   readPayments,
   ServiceError,
   signIn,
-} from '../simulator/service.ts';
-import { createRandom, type Delivery, planTraffic, type Transaction } from '../simulator/traffic.ts';
+} from './service.ts';
+import { createRandom, type Delivery, planTraffic, type Transaction } from './traffic.ts';
 
 /** Plays the gateway of a payment provider against a running service, over HTTP alone, and proves the outcome. */
 
