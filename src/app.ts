@@ -53,17 +53,17 @@ export interface AppParts extends Pick<Pools, 'pool' | 'copies' | 'prover' | 'su
   log: Log;
   redis: SharedRedis | undefined;
   version: string;
-  /** For the figures: where the database is. */
+  /** Where the database is, for /metrics. */
   databaseKind: string;
   /** When this instance last completed the minute jobs. */
   jobsCompletedAt(): Date | undefined;
-  /** False once the process has begun to stop. */
+  /** False after the process has started to stop. */
   accepting(): boolean;
   /** Only with TEST_CLOCK=on. */
   testClock?: SettableClock;
 }
 
-/** The whole HTTP service in reading order; it opens nothing by itself. */
+/** Assembles the HTTP service in reading order. It opens no connection. */
 export function buildApp({
   context,
   copies,
@@ -144,13 +144,13 @@ export function buildApp({
   app.register(async (root) => healthRoutes(root, { check, probe, accepting }));
   startPageRoute(app, { check, version, registration: config.registration.open });
   docsRoutes(app);
-  // A second version is one more line here: its own list of features under its own prefix.
+  // A second version is one more line here: its list of features under its prefix.
   app.register(async (api) => v1(api), { prefix: '/api' });
   app.register(async (api) => v1(undocumented(api)), { prefix: '/api/v1' });
   return app;
 }
 
-/** The same routes under a second address need no second entry in the description. */
+/** Keeps a second address of the same routes out of the description. */
 function undocumented(api: Api): Api {
   api.addHook('onRoute', (route) => {
     route.schema = { ...route.schema, hide: true };

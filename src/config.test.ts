@@ -193,7 +193,7 @@ describe('the address of the database', () => {
       namedStatements: false,
     });
     expect(problems({ DATABASE_URL, DATABASE_DIRECT_URL, TEST_CLOCK: 'on' })).toEqual([
-      expect.stringMatching(/^TEST_CLOCK cannot be on behind a pooler/),
+      expect.stringMatching(/^TEST_CLOCK must be off behind a pooler/),
     ]);
     expect(problems({ DATABASE_URL, DATABASE_DIRECT_URL: 'localhost' })).toEqual([
       'DATABASE_DIRECT_URL must start with postgres:// or postgresql://',
@@ -247,7 +247,7 @@ describe('production', () => {
   it('does not make administrators of all who register', () => {
     const admin = { REGISTRATION: 'open', REGISTRATION_ROLE: 'admin' };
     expect(problems({ ...PRODUCTION, ...admin })).toEqual([
-      'REGISTRATION_ROLE must not be admin in production where REGISTRATION is open, because everyone could make ' +
+      'REGISTRATION_ROLE must not be admin in production if REGISTRATION is open, because everyone could make ' +
         'themselves an administrator; use one of manager, finance, agent, viewer',
     ]);
     expect(problems(admin)).toEqual([]);
@@ -324,7 +324,7 @@ describe('identity providers', () => {
   it.each<[Record<string, string>, string]>([
     [{ OAUTH_GOOGLE_DOMAINS: 'a.example' }, 'OAUTH_GOOGLE_ROLE must be one of admin, manager, finance'],
     [{ OAUTH_GOOGLE_DOMAINS: 'a.example', OAUTH_GOOGLE_ROLE: 'boss' }, 'OAUTH_GOOGLE_ROLE must be one of'],
-    [{ OAUTH_GOOGLE_ROLE: 'agent' }, 'OAUTH_GOOGLE_DOMAINS is missing; it goes with OAUTH_GOOGLE_ROLE'],
+    [{ OAUTH_GOOGLE_ROLE: 'agent' }, 'OAUTH_GOOGLE_DOMAINS is missing; OAUTH_GOOGLE_ROLE requires it'],
   ])('refuse %j', (variables, problem) => {
     expect(problems({ ...google, ...variables })).toEqual([expect.stringContaining(problem)]);
   });
@@ -340,7 +340,7 @@ describe('identity providers', () => {
   ])('do not take %s for a domain', (domain) => {
     const variables = { OAUTH_GOOGLE_DOMAINS: `b.example, ${domain}`, OAUTH_GOOGLE_ROLE: 'agent' };
     expect(problems({ ...google, ...variables })).toEqual([
-      'OAUTH_GOOGLE_DOMAINS must be a list of domains such as example.com, by comma',
+      'OAUTH_GOOGLE_DOMAINS must be a list of domains such as example.com, separated by commas',
     ]);
   });
 

@@ -18,20 +18,20 @@ import {
 import { rolesWith, USER_ROLES } from './rights.ts';
 
 const MAX_LOGO_BYTES = 1024 * 1024;
-/** Of a secret that only machines type. */
+/** For secrets that only machines enter. */
 const MIN_SECRET_LENGTH = 16;
-/** Repeated characters make a secret long, not strong. */
+/** Different characters: repetition makes a secret long, not strong. */
 const MIN_SECRET_CHARACTERS = 3;
 
 /**
- * Every setting of the service, read from the environment (and a `.env` file) in this one place.
- * The descriptions are printed into `.env.example` by `npm run generate`.
+ * All settings of the service, which come from the environment and a `.env` file. `npm run generate` writes the descriptions to
+ * `.env.example`.
  */
 export const settingsSchema = Type.Object({
   NODE_ENV: setting(
     Type.Enum(['development', 'test', 'production']),
     'development',
-    'In production nothing insecure has a default.',
+    'production disables all insecure defaults.',
   ),
   HOST: setting(
     Type.String({ minLength: 1 }),
@@ -42,114 +42,114 @@ export const settingsSchema = Type.Object({
   LOG_LEVEL: setting(
     Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent']),
     'info',
-    'How much is logged.',
+    'The lowest level that is logged.',
   ),
   TRUST_PROXY: setting(
     Type.String(),
     '',
-    'Networks (CIDR, by comma) of your proxies, whose X-Forwarded-For is believed; none wider than /8, or /16 in IPv6.',
+    'Networks of your proxies (CIDR, separated by commas), whose X-Forwarded-For is trusted. At most /8, or /16 in IPv6.',
   ),
 
   DATABASE_URL: setting(
     Type.String(),
     '',
-    'PostgreSQL 15 or newer; empty: the embedded PostgreSQL below DATA_DIR.',
+    'Address of PostgreSQL 15 or newer. Empty: the embedded PostgreSQL in DATA_DIR.',
   ),
   DATABASE_DIRECT_URL: setting(
     Type.String(),
     '',
-    'Where DATABASE_URL leads through a pooler in transaction mode: PostgreSQL itself, for migrations, exports, uploads, the proof, summaries, the health check and commands; empty: there is no pooler.',
+    'Direct address of PostgreSQL if DATABASE_URL is a pooler in transaction mode. Used for migrations, exports, uploads, the proof, summaries, the health check and commands. Empty: no pooler.',
   ),
   DATABASE_POOL_SIZE: setting(
     Type.Integer({ minimum: 2, maximum: 100 }),
     8,
-    'Connections of one instance; the minute job holds one of them while it runs.',
+    'Connections of one instance. The minute job uses one of them while it runs.',
   ),
   DATABASE_PREPARE: setting(
     Type.Enum(['on', 'off']),
     'on',
-    'Named prepared statements, and look-ups that share connections; never where DATABASE_DIRECT_URL is set.',
+    'Whether to use named prepared statements and reading lanes. Always off if DATABASE_DIRECT_URL is set.',
   ),
   DATA_DIR: setting(Type.String({ minLength: 1 }), 'data', 'Folder of the embedded PostgreSQL.'),
   REDIS_URL: setting(
     Type.String(),
     '',
-    'Redis that shares the rate limits between instances; empty: limits per instance.',
+    'Address of a Redis that shares rate limits between instances. Empty: each instance has its own limits.',
   ),
 
   CURRENCY: setting(
     Type.String({ pattern: '^[A-Z]{3}$' }),
     'KES',
-    'The one currency of the books (ISO 4217); fixed once the database holds it.',
+    'Currency of the books (ISO 4217). It cannot change after the first start.',
   ),
   BUSINESS_TIMEZONE: setting(
     Type.String({ minLength: 1 }),
     'Africa/Nairobi',
-    'Decides what today is: UTC, or an IANA name of the form Area/City.',
+    'Time zone of business days: UTC, or an IANA name of the form Area/City.',
   ),
   PHONE_REGION: setting(
     Type.String({ pattern: '^[A-Z]{2}$' }),
     'KE',
-    'Country of phone numbers written without a country code (ISO 3166).',
+    'Country of phone numbers without a country code (ISO 3166).',
   ),
   DEMO_DATA: setting(
     Type.Enum(['on', 'off']),
     'on',
-    'A small catalogue in a new database; never in production.',
+    'Whether a new database gets a small demo catalogue. Never in production.',
   ),
 
   JWT_SECRET: setting(
     Type.String(),
     '',
-    'Signs access tokens, at least 32 bytes; required in production, elsewhere made once and kept in the database.',
+    'Key that signs access tokens, at least 32 bytes. Required in production. Elsewhere, empty: generated once and stored in the database.',
   ),
   ACCESS_TOKEN_TTL: setting(
     Type.Integer({ minimum: 60, maximum: 86_400 }),
     3600,
-    'Seconds an access token is valid.',
+    'Lifetime of an access token, in seconds.',
   ),
   REFRESH_TOKEN_TTL_DAYS: setting(
     Type.Integer({ minimum: 1, maximum: 365 }),
     30,
-    'Days a refresh token is valid.',
+    'Lifetime of a refresh token, in days.',
   ),
   REGISTRATION: setting(
     Type.Enum(['', 'open', 'closed']),
     '',
-    'Whether anyone may register; empty: open, but closed in production.',
+    'Whether anyone may register. Empty: closed in production, open elsewhere.',
   ),
   REGISTRATION_ROLE: setting(
     Type.Enum(['', ...USER_ROLES]),
     '',
-    'Role of whoever registers; empty: manager. Where registration is open in production, it is required and may not be admin.',
+    'Role of users who register. Empty: manager. Required, and not admin, if registration is open in production.',
   ),
 
   ADMIN_PASSWORD: setting(
     Type.String(),
     '',
-    'For `npm run create-admin` alone: the password of the new admin; empty: it is asked for.',
+    'Password of the new admin, used only by `npm run create-admin`. Empty: the command asks for it.',
   ),
 
   PUBLIC_URL: setting(
     Type.String(),
     '',
-    "Address by which browsers reach this service, such as https://ams.example.com; empty: the request's own host. Production needs it where an identity provider is set.",
+    'Address of this service for browsers, such as https://ams.example.com. Empty: the host of the request. Required in production if an identity provider is set.',
   ),
 
   WEBHOOK_SECRET: setting(
     Type.String(),
     '',
-    'What the provider sends as X-Webhook-Secret or ?token=. Production wants this (at least 16 characters) or WEBHOOK_ALLOWED_IPS.',
+    'Secret that the provider sends as X-Webhook-Secret or ?token=. Production requires this (at least 16 characters) or WEBHOOK_ALLOWED_IPS.',
   ),
   WEBHOOK_ALLOWED_IPS: setting(
     Type.String(),
     '',
-    'Networks (CIDR, by comma) that may post notifications; without WEBHOOK_SECRET none wider than /8, or /16 in IPv6; empty: any.',
+    'Networks (CIDR, separated by commas) that may post notifications. At most /8, or /16 in IPv6, without WEBHOOK_SECRET. Empty: any.',
   ),
   PAYBILL_NUMBERS: setting(
     Type.String({ pattern: '^[0-9, ]*$' }),
     '',
-    'Own business short codes, by comma; empty: any.',
+    'Your business short codes, separated by commas. Empty: any.',
   ),
 
   COMPANY_NAME: setting(
@@ -160,60 +160,60 @@ export const settingsSchema = Type.Object({
   COMPANY_ADDRESS: setting(
     Type.String({ maxLength: 500 }),
     '',
-    'Printed on invoices below the name; | begins a new line.',
+    'Printed on invoices below the name. | starts a new line.',
   ),
   COMPANY_LOGO: setting(
     Type.String(),
     '',
-    'PNG, JPEG or SVG file of at most 1 MB, printed on invoices; text in an SVG as outlines.',
+    'PNG, JPEG or SVG file of at most 1 MB, printed on invoices. Convert text in an SVG to outlines.',
   ),
 
   RATE_LIMIT_AUTH: setting(
     Type.Integer({ minimum: 0 }),
     5,
-    'Calls a minute of each credential endpoint; 0: no limit.',
+    'Calls per minute to each credential endpoint. 0: no limit.',
   ),
-  RATE_LIMIT_BULK: setting(Type.Integer({ minimum: 0 }), 10, 'Bulk operations a minute; 0: no limit.'),
-  RATE_LIMIT_GENERAL: setting(Type.Integer({ minimum: 0 }), 100, 'All other calls a minute; 0: no limit.'),
+  RATE_LIMIT_BULK: setting(Type.Integer({ minimum: 0 }), 10, 'Bulk operations per minute. 0: no limit.'),
+  RATE_LIMIT_GENERAL: setting(Type.Integer({ minimum: 0 }), 100, 'All other calls per minute. 0: no limit.'),
   RATE_LIMIT_PAGES: setting(
     Type.Integer({ minimum: 0 }),
     300,
-    'Files of the start page and the documentation a minute to one address; 0: no limit.',
+    'Files of the start page and the documentation per minute and address. 0: no limit.',
   ),
   RATE_LIMIT_WEBHOOK: setting(
     Type.Integer({ minimum: 0 }),
     6000,
-    'Notifications a minute from one address; 0: no limit.',
+    'Notifications per minute and address. 0: no limit.',
   ),
 
   METRICS_TOKEN: setting(
     Type.String(),
     '',
-    'Bearer token that /metrics answers to, in production at least 16 characters; empty: there is no /metrics.',
+    'Bearer token for /metrics, at least 16 characters in production. Empty: /metrics does not exist.',
   ),
   CORS_ORIGINS: setting(
     Type.String(),
     '',
-    'Web origins that browsers may call from, such as https://app.example.com, by comma; empty: none.',
+    'Web origins that may call the API from a browser, such as https://app.example.com, separated by commas. Empty: none.',
   ),
-  TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'on adds PUT /api/test/clock; refused in production.'),
+  TEST_CLOCK: setting(Type.Enum(['on', 'off']), 'off', 'on adds PUT /api/test/clock. Refused in production.'),
 });
 
-/** What the variables OAUTH_<NAME>_… of each identity provider mean, for `.env.example`. */
+/** Descriptions of the variables OAUTH_<NAME>_… of each identity provider, for `.env.example`. */
 export const PROVIDER_SETTINGS: Readonly<Record<ProviderPart, string>> = {
   ISSUER:
-    'Issuer of an identity provider (OpenID Connect). GOOGLE as the name opens /api/auth/google; the address for the provider to return to is PUBLIC_URL/api/auth/google/callback.',
-  CLIENT_ID: 'What the provider calls this service.',
-  CLIENT_SECRET: 'By which the provider knows this service.',
+    'Issuer of an identity provider (OpenID Connect). The name GOOGLE adds /api/auth/google; register PUBLIC_URL/api/auth/google/callback as its redirect URI.',
+  CLIENT_ID: 'Client id of this service at the provider.',
+  CLIENT_SECRET: 'Client secret of this service at the provider.',
   DOMAINS:
-    'E-mail domains, by comma, whose people become users although registration is closed, where the provider says email_verified; empty: none.',
-  ROLE: 'Role of those who come by DOMAINS; required with it.',
+    'E-mail domains, separated by commas, whose people become users even if registration is closed. The provider must report email_verified. Empty: none.',
+  ROLE: 'Role of users from DOMAINS. Required with it.',
 };
 
 export type Settings = Readonly<Static<typeof settingsSchema>>;
 
 export interface IdentityProvider {
-  /** In lower case, as it stands in the path. */
+  /** In lower case, as in the path. */
   readonly name: string;
   readonly issuer: string;
   readonly clientId: string;
@@ -225,17 +225,17 @@ export interface IdentityProvider {
 export interface Config extends Settings {
   /** By name. */
   readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
-  /** Without a slash at its end; undefined: take the request's own host. */
+  /** Without a slash at its end; undefined: use the host of the request. */
   readonly publicUrl: string | undefined;
   readonly production: boolean;
-  /** DATABASE_URL leads through a pooler in transaction mode, where no statement has a session of its own. */
+  /** Whether DATABASE_URL is a pooler in transaction mode. Statements then share their sessions. */
   readonly pooled: boolean;
-  /** The address for what needs a session; empty: the embedded PostgreSQL. */
+  /** The address for work that needs a session; empty: the embedded PostgreSQL. */
   readonly directUrl: string;
-  /** Names of statements belong to a session: behind a pooler they would be those of others. */
+  /** Off behind a pooler: names of statements belong to a session, which callers share there. */
   readonly namedStatements: boolean;
   readonly registration: { readonly open: boolean; readonly role: UserRole };
-  /** CIDR list for Fastify; undefined trusts nobody. */
+  /** CIDR list; undefined: no proxy is trusted. */
   readonly trustedProxies: string[] | undefined;
   readonly webhookNetworks: Networks | undefined;
   readonly paybillNumbers: readonly string[];
@@ -248,7 +248,7 @@ interface Logo {
   readonly bytes: Buffer;
 }
 
-/** Says every mistake with the variable's name and what is allowed, never with its value. */
+/** Names each wrong variable and what is allowed, never its value. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -290,17 +290,17 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   checkUrl('DATABASE_DIRECT_URL', settings.DATABASE_DIRECT_URL, ['postgres:', 'postgresql:'], problems);
   const pooled = settings.DATABASE_DIRECT_URL !== '';
   if (pooled && settings.DATABASE_URL === '')
-    problems.push('DATABASE_DIRECT_URL goes beside DATABASE_URL, the address of the pooler');
+    problems.push('DATABASE_DIRECT_URL requires DATABASE_URL, the address of the pooler');
   if (pooled && settings.TEST_CLOCK === 'on')
     problems.push(
-      'TEST_CLOCK cannot be on behind a pooler, whose connections would carry the clock to others',
+      'TEST_CLOCK must be off behind a pooler, whose shared connections would move the clock of others',
     );
   checkUrl('REDIS_URL', settings.REDIS_URL, ['redis:', 'rediss:'], problems);
   checkRedisDatabase(settings.REDIS_URL, problems);
   checkWebAddress('PUBLIC_URL', settings.PUBLIC_URL, production, problems);
   const identityProviders = readProviders(providerValues, production, problems);
   if (production && identityProviders.size > 0 && settings.PUBLIC_URL === '')
-    problems.push('PUBLIC_URL is required in production where an identity provider is set');
+    problems.push('PUBLIC_URL is required in production if an identity provider is set');
   if (!isTimeZone(settings.BUSINESS_TIMEZONE))
     problems.push('BUSINESS_TIMEZONE must be UTC or an IANA time zone such as Africa/Nairobi');
   if (callingCode(settings.PHONE_REGION) === undefined)
@@ -310,7 +310,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   if (settings.JWT_SECRET !== '' && Buffer.byteLength(settings.JWT_SECRET) < 32)
     problems.push('JWT_SECRET must have at least 32 bytes');
   for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
-    // A header carries nothing else unchanged.
+    // HTTP headers change other characters.
     if (!/^([!-~]([ -~]*[!-~])?)?$/.test(settings[name]))
       problems.push(`${name} must consist of printable ASCII characters, without spaces around them`);
   }
@@ -346,7 +346,7 @@ function productionProblems(settings: Settings): string[] {
     problems.push('WEBHOOK_SECRET or WEBHOOK_ALLOWED_IPS is required in production');
   }
   if (settings.REGISTRATION === 'open' && settings.REGISTRATION_ROLE === '') {
-    problems.push('REGISTRATION_ROLE is required in production where REGISTRATION is open');
+    problems.push('REGISTRATION_ROLE is required in production if REGISTRATION is open');
   }
   if (
     settings.REGISTRATION === 'open' &&
@@ -354,10 +354,10 @@ function productionProblems(settings: Settings): string[] {
   ) {
     const others = USER_ROLES.filter((role) => !administrators.includes(role)).join(', ');
     problems.push(
-      `REGISTRATION_ROLE must not be ${settings.REGISTRATION_ROLE} in production where REGISTRATION is open, because everyone could make themselves an administrator; use one of ${others}`,
+      `REGISTRATION_ROLE must not be ${settings.REGISTRATION_ROLE} in production if REGISTRATION is open, because everyone could make themselves an administrator; use one of ${others}`,
     );
   }
-  if (settings.TEST_CLOCK === 'on') problems.push('TEST_CLOCK cannot be on in production');
+  if (settings.TEST_CLOCK === 'on') problems.push('TEST_CLOCK must be off in production');
   for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
     if (settings[name] !== '' && settings[name].length < MIN_SECRET_LENGTH)
       problems.push(`${name} must have at least ${MIN_SECRET_LENGTH} characters in production`);
@@ -380,12 +380,12 @@ interface EnvironmentError {
 
 interface GivenSettings {
   settings: Settings;
-  /** The OAUTH_<NAME>_… variables, whose names no schema can list. */
+  /** The OAUTH_<NAME>_… variables, whose names are not fixed. */
   providerValues: Record<string, string>;
 }
 
 function readSettings(environment: Record<string, string | undefined>, useDotenv: boolean): GivenSettings {
-  // An empty variable means "not set": compose files and shells often pass one.
+  // Compose files and shells often set empty variables. Treat them as not set.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const schema = { ...settingsSchema, patternProperties: { [PROVIDER_VARIABLE]: { type: 'string' } } };
   try {
@@ -405,7 +405,7 @@ function readSettings(environment: Record<string, string | undefined>, useDotenv
   }
 }
 
-/** Collects the variables by the name in them; each provider needs the first three. */
+/** Groups the variables by the provider's name. Each provider needs the first three. */
 function readProviders(
   values: Record<string, string>,
   production: boolean,
@@ -429,7 +429,7 @@ function readProviders(
       );
     }
     checkWebAddress(issuerVariable, issuer, production, problems);
-    // Given the address of the document itself, the library would not check whose it is.
+    // For the address of the document itself, the library would not verify the issuer.
     if (issuer.includes('/.well-known/')) problems.push(`${issuerVariable} must end before /.well-known/`);
     return {
       name: capitals.toLowerCase(),
@@ -453,12 +453,12 @@ function readNewcomers(
   const given = commaList(providerVariable(capitals, 'DOMAINS'), read('DOMAINS'), problems);
   const role = USER_ROLES.find((one) => one === read('ROLE'));
   if (given.length === 0 && read('ROLE') === '') return undefined;
-  if (given.length === 0) problems.push(`${domainsVariable} is missing; it goes with ${roleVariable}`);
+  if (given.length === 0) problems.push(`${domainsVariable} is missing; ${roleVariable} requires it`);
   if (!role)
-    problems.push(`${roleVariable} must be one of ${USER_ROLES.join(', ')} where ${domainsVariable} is set`);
+    problems.push(`${roleVariable} must be one of ${USER_ROLES.join(', ')} if ${domainsVariable} is set`);
   const domains = given.flatMap((domain) => domainKey(domain) ?? []);
   if (domains.length < given.length)
-    problems.push(`${domainsVariable} must be a list of domains such as example.com, by comma`);
+    problems.push(`${domainsVariable} must be a list of domains such as example.com, separated by commas`);
   return role && { domains: new Set(domains), role };
 }
 
@@ -471,30 +471,30 @@ function setting<S extends TSchema>(schema: S, defaultValue: string | number, de
   return { ...schema, default: defaultValue, description } as S;
 }
 
-/** A list that is set but names nothing is a mistake: an empty one often means "any". */
+/** Refuses a list that is set but has no items, because an empty list often means "any". */
 function commaList(name: string, text: string, problems: string[]): string[] {
   const list = text
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
-  if (text !== '' && list.length === 0) problems.push(`${name} must name at least one, or be empty`);
+  if (text !== '' && list.length === 0) problems.push(`${name} must have at least one item, or be empty`);
   return list;
 }
 
 function origins(name: string, text: string, problems: string[]): string[] {
   const list = commaList(name, text, problems);
   const isOrigin = (item: string) => URL.canParse(item) && new URL(item).origin === item;
-  if (text.includes('*')) problems.push(`${name} must name each origin; * would let every web page call`);
+  if (text.includes('*')) problems.push(`${name} must list each origin; * would allow every web page`);
   else if (!list.every(isOrigin))
     problems.push(
-      `${name} must be a list of origins such as https://app.example.com, by comma, without a path`,
+      `${name} must be a list of origins such as https://app.example.com, separated by commas, without a path`,
     );
   return list;
 }
 
 interface NetworkRule {
   name: 'TRUST_PROXY' | 'WEBHOOK_ALLOWED_IPS';
-  /** What those in the networks can do, and what to do instead of naming so many. */
+  /** Why a wide network is dangerous, and what to do instead. */
   danger: string;
   remedy: string;
   refusesWide: boolean;
@@ -508,7 +508,7 @@ function networks(
   const list = commaList(name, settings[name], problems);
   const sizes = list.map((network) => sizeOf(network, WIDEST));
   if (sizes.includes('invalid')) {
-    problems.push(`${name} must be a list of networks such as 10.0.0.0/8, by comma`);
+    problems.push(`${name} must be a list of networks such as 10.0.0.0/8, separated by commas`);
     return [];
   }
   if (sizes.includes('every address')) problems.push(`${name} must not contain every address; ${remedy}`);
@@ -537,7 +537,7 @@ function readLogo(path: string, problems: string[]): Logo | undefined {
   return undefined;
 }
 
-/** By what the file holds; its name may say anything. */
+/** Detects the format by content, not by file name. */
 function imageFormat(bytes: Buffer): Logo['format'] | undefined {
   if (bytes.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n') return 'png';
   if (bytes.subarray(0, 3).toString('latin1') === '\xff\xd8\xff') return 'jpg';
@@ -551,10 +551,10 @@ function checkUrl(name: string, text: string, protocols: string[], problems: str
     problems.push(`${name} must start with ${protocols.map((p) => `${p}//`).join(' or ')}`);
 }
 
-/** ioredis would ask for the database NaN, and only Redis would refuse it. */
+/** ioredis would select the database NaN, and only Redis would refuse it. */
 function checkRedisDatabase(text: string, problems: string[]): void {
   if (URL.canParse(text) && !/^(\/\d*)?$/.test(new URL(text).pathname))
-    problems.push('REDIS_URL must end in the number of a database, such as /0, or in none');
+    problems.push('REDIS_URL must end with a database number, such as /0, or without a path');
 }
 
 function checkWebAddress(name: string, text: string, production: boolean, problems: string[]): void {

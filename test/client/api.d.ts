@@ -3000,7 +3000,7 @@ export interface components {
             name: string;
             /** @description Must be text with at least one visible character and no control characters. */
             category: string;
-            /** @description Must be text without control characters but line breaks and tabs. */
+            /** @description Must be text without control characters other than line breaks and tabs. */
             description?: string;
             /** @description In units of the currency, with no more decimals than it has. */
             price: number;
@@ -3384,7 +3384,7 @@ export interface components {
             name?: string;
             /** @description Must be text with at least one visible character and no control characters. */
             category?: string;
-            /** @description Must be text without control characters but line breaks and tabs. */
+            /** @description Must be text without control characters other than line breaks and tabs. */
             description?: string;
             /** @description In units of the currency, with no more decimals than it has. */
             price?: number;

@@ -242,7 +242,7 @@ describe('secrets', () => {
       expect(reply.status, reply.text).toBe(500);
       expect(JSON.parse(reply.text).error).toEqual({
         code: 'INTERNAL_ERROR',
-        message: 'Something went wrong on our side.',
+        message: 'An internal error occurred.',
         details: {},
       });
     }

@@ -7,23 +7,22 @@ import type { Tx } from './db.ts';
 import { onConnection } from './transactions.ts';
 
 /**
- * Large files into tables, by `COPY … FROM STDIN`: runs the work in one transaction, which may take as long as
- * whoever sends the file.
+ * Loads large files into tables with `COPY … FROM STDIN`, in one transaction that lasts as long as the upload.
  *
- * @throws AppError 429 while a file of the same caller comes in, 503 while there is no connection for another.
+ * @throws AppError 429 while an upload of the same caller runs, 503 while no connection is free.
  */
 export type Load = <T>(caller: string, work: (tx: Tx, copyIn: CopyIn) => Promise<T>) => Promise<T>;
 
-/** @param statement `copy … from stdin`. The stream takes its rows; its end is the end of the statement. */
+/** @param statement `copy … from stdin`. Write the rows to the stream and end it. */
 export type CopyIn = (statement: string) => Writable;
 
 export const MAX_LOADS = 2;
-/** For the end of what came before it. */
+/** The longest wait for an earlier copy to end. */
 export const COPY_WAIT_MS = 3_000;
-/** Above the time that a file may take to come in. */
+/** Longer than an upload may take. */
 const LOAD_TIMEOUT_MS = 20 * 60_000;
 
-/** @param running where the streams stand that a stop has to break off. */
+/** @param running the streams to cancel when the service stops. */
 export function createLoader(pool: pg.Pool, running: Set<Writable>): Load {
   const slots = createSharedSlots({
     what: 'uploads',
@@ -40,7 +39,7 @@ export function createLoader(pool: pg.Pool, running: Set<Writable>): Load {
       const copyIn = (statement: string) => {
         const rows = client.query(copyFrom(statement));
         running.add(rows);
-        // The server's word on a COPY that was broken off comes after the pipeline has let go of it.
+        // After a canceled COPY, the server's error arrives when the pipeline no longer listens.
         rows.on('error', () => {});
         return rows.once('close', () => running.delete(rows));
       };

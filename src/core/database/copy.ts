@@ -11,34 +11,34 @@ import { columnTypes, type DatabaseOptions } from './db.ts';
 import { followClock } from './test-clock.ts';
 
 /**
- * Large results as CSV, streamed by `COPY … TO STDOUT`, on connections that nothing else waits for. Files come
- * in on them, too: see copy-in.ts.
+ * Streams large results as CSV with `COPY … TO STDOUT`, on connections of its own. Uploads use the same connections; see
+ * copy-in.ts. PostgreSQL writes the CSV, because csv-stringify would cost this process more than the query.
  */
 export interface CopyPool {
   /**
-   * Starts an export and waits for its first bytes, so that whatever is wrong with it is still an error.
-   * The stream holds a byte order mark, a header, and one line a row, in UTF-8, ended by CRLF as RFC 4180 has it; destroying it
-   * ends the statement on the server. If the statement fails later, the stream fails and never ends.
+   * Starts an export and waits for its first bytes, so that an early failure is still an error answer.
+   * The stream has a byte order mark, a header and one line per row, in UTF-8 with CRLF (RFC 4180). Destroying it cancels the
+   * statement. If the statement fails later, the stream fails.
    *
-   * @param caller see `callerOf` in gate.ts.
-   * @param query `select …` with the columns named as the header shall be. COPY takes no parameters: see
-   *   `dateLiteral`. No cell may hold a line break.
-   * @param quoted the columns of text, by name. A reader that heeds quotes keeps them as text.
-   * @throws AppError 429 while an export of the same caller runs, 503 while there is no connection for another.
+   * @param caller see `callerOf` in access.ts.
+   * @param query `select …` whose column names become the header. COPY accepts no parameters; see `dateLiteral`. No cell may
+   *   contain a line break.
+   * @param quoted the names of text columns. Readers that respect quotes keep them as text.
+   * @throws AppError 429 while an export of the same caller runs, 503 while no connection is free.
    */
   open(caller: string, query: string, quoted: readonly string[]): Promise<Readable>;
   load: Load;
-  /** Breaks off what is running. */
+  /** Cancels running exports and uploads. */
   close(): Promise<void>;
 }
 
 const EXPORTS = 2;
 const CONNECT_TIMEOUT_MS = 3_000;
 export const EXPORT_TIMEOUT_MS = 10 * 60_000;
-/** Nothing here waits for more than another copy's last statements. */
+/** Enough to wait for the last statements of another copy. */
 const LOCK_TIMEOUT_MS = 3_000;
 
-// A slow statement is what this pool is for: it may sort in memory, and its dates are ISO 8601 on every server.
+// A slow statement may sort in memory. Its dates are ISO 8601 on every server.
 const BEGIN = `
   begin transaction read only;
   set local datestyle = 'ISO';
@@ -60,9 +60,9 @@ export function openCopyPool({
     types: columnTypes,
     statement_timeout: EXPORT_TIMEOUT_MS,
     lock_timeout: LOCK_TIMEOUT_MS,
-    idle_in_transaction_session_timeout: EXPORT_TIMEOUT_MS, // Not the role's, which is made for requests.
+    idle_in_transaction_session_timeout: EXPORT_TIMEOUT_MS, // The role's own limit is meant for requests.
   });
-  // An `error` event that nobody hears would end the process.
+  // Node throws an `error` event without a listener, which would end the process.
   pool.on('error', onConnectionLost);
   pool.on('connect', (client) => client.on('error', onConnectionLost));
   if (testClock) followClock(pool, testClock);

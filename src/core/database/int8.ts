@@ -9,8 +9,8 @@ export function parseInt8(text: string): number {
 }
 
 /**
- * An int8 as JavaScript has it. Ids, counts and money in minor units all stay far below 2^53;
- * @throws RangeError where one does not, since it has been rounded.
+ * Checks that an int8 is exact as a number. Ids, counts and money in minor units stay far below 2^53.
+ * @throws RangeError beyond 2^53.
  */
 export function exactInt8(value: number): number {
   if (!Number.isSafeInteger(value)) throw new RangeError('an int8 from the database is beyond 2^53');

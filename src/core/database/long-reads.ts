@@ -4,25 +4,25 @@ import { createSharedSlots } from '../http/shared-slots.ts';
 import { type DatabaseOptions, openDatabase, type Tx } from './db.ts';
 import { onConnection } from './transactions.ts';
 
-/** Reads of a large part of the database, a few at a time, on connections that nothing else waits for. */
+/** A snapshot pool: long consistent reads, a few at a time, on connections of their own. */
 export interface LongReads {
   /**
-   * Does the work on a snapshot of the database. Where as many run as may, it waits for its turn a few seconds.
-   * @param caller see `callerOf` in gate.ts.
-   * @throws what is answered as 429 where the caller has as many of them as it may, and as 503 where its turn does not
-   *   come or it takes too long.
+   * Runs the work on a snapshot of the database. Waits a few seconds for a free connection.
+   * @param caller see `callerOf` in access.ts.
+   * @throws an error that is answered as 429 if the caller has reached its limit, or as 503 if no connection is free in time or
+   *   the work takes too long.
    */
   read<T>(caller: string, work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Breaks off what is running. */
+  /** Cancels running reads. */
   close(): Promise<void>;
 }
 
 interface LongReadOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
-  /** What is read, in the plural. */
+  /** What is read, as a plural noun. */
   what: string;
   /** How many may run at once. */
   connections: number;
-  /** How long the work may take in all. */
+  /** The longest time for the whole work. */
   timeoutMs: number;
 }
 
@@ -58,11 +58,11 @@ export function openLongReads({ what, connections, timeoutMs, ...options }: Long
   async function readNow<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const client = await pool.connect();
     working.add(client);
-    const timer = setTimeout(() => breakOff(client), timeoutMs);
+    const timer = setTimeout(() => cancel(client), timeoutMs);
     try {
       return await onConnection(client, async (tx) => {
         await sql`set transaction isolation level repeatable read, read only`.execute(tx);
-        // Sums over all rows may sort and hash in memory; compiling them takes longer than it gains.
+        // Sums over all rows may sort and hash in memory. Compiling them takes longer than it saves.
         await sql`set local work_mem = '64MB'`.execute(tx);
         await sql`set local jit = off`.execute(tx);
         return work(tx);
@@ -75,14 +75,14 @@ export function openLongReads({ what, connections, timeoutMs, ...options }: Long
 
   async function close(): Promise<void> {
     slots.close();
-    for (const client of working) breakOff(client);
+    for (const client of working) cancel(client);
     await closePool();
   }
 
   return { read, close };
 }
 
-/** Cuts the connection; what the server still does then ends with its statement_timeout at the latest. */
-function breakOff(client: pg.PoolClient): void {
+/** Closes the connection. The server ends the statement after its statement_timeout at the latest. */
+function cancel(client: pg.PoolClient): void {
   client.connection.stream.destroy(); // `end` would wait for the answer.
 }

@@ -7,8 +7,8 @@ export type Moment = ColumnType<string, Date, Date>;
 const toDate: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 
 /**
- * Reads PostgreSQL's text of a timestamptz, as it comes in a column or in JSON. In a session of UTC that is two slices
- * of it; a `Date` for each moment of a list would cost more than its amounts do.
+ * Reads PostgreSQL's text of a timestamptz, from a column or from JSON. In a UTC session it only slices the text: parsing each
+ * timestamp of a list as a `Date` would be slower than all its amounts.
  */
 export function parseMoment(text: string): string {
   const isPlain = text[4] === '-' && (text[10] === ' ' || text[10] === 'T');

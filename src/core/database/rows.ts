@@ -5,11 +5,10 @@ import type { DB } from './tables.ts';
 export type RowsOf<Table extends keyof DB> = { [T in Table]?: Insertable<DB[T]>[] };
 
 /**
- * The statement that inserts rows: none, one or many. It can be part of a larger one.
+ * A statement that inserts any number of rows. It may be part of a larger statement.
  *
- * @param columns that are written. A row has null for those that it leaves out; other columns of the table have their
- *   default.
- * @param parameter that holds the rows, as `rowsAsJson` gives them.
+ * @param columns to write. A column that a row omits becomes null; other columns of the table get their default.
+ * @param parameter that holds the result of `rowsAsJson`.
  */
 export function insertRows(table: keyof DB, columns: readonly string[], parameter: `$${number}`): string {
   const names = columns.map((column) => `"${column}"`).join(', ');
@@ -17,7 +16,7 @@ export function insertRows(table: keyof DB, columns: readonly string[], paramete
     select ${names} from json_populate_recordset(null::${table}, ${parameter}::json)`;
 }
 
-/** Bytes in the form that PostgreSQL reads from text; amounts as numbers, which are exact below 2^53. */
+/** Writes bytes as PostgreSQL's hex text, and amounts as numbers, which are exact below 2^53. */
 export function rowsAsJson(rows: readonly object[] = []): string {
   return JSON.stringify(rows, function (this: Record<string, unknown>, key, value: unknown) {
     const given = this[key]; // `value` of a buffer is what its toJSON gives.

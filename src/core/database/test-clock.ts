@@ -1,15 +1,15 @@
 import type pg from 'pg';
 import type { Clock } from '../values/dates.ts';
 
-/** A clock that a test can move. It continues at the speed of real time. */
+/** A clock that a test can move. It runs at the speed of real time. */
 export interface TestClock extends Clock {
-  /** How far it is ahead of real time; negative when it is behind, 0 when nobody has moved it. */
+  /** How far it is ahead of real time; negative if it is behind. */
   offsetMs(): number;
 }
 
 /**
- * Makes `business_now()`, which dates rows, follow a test clock on every connection that a pool hands out. The offset is
- * sent only when it differs from what the connection has.
+ * Makes `business_now()` follow a test clock on every connection of a pool. Sends the offset to a connection only when it has
+ * changed.
  */
 export function followClock(pool: pg.Pool, clock: TestClock): void {
   const offsets = new WeakMap<pg.PoolClient, number>();
@@ -19,6 +19,6 @@ export function followClock(pool: pg.Pool, clock: TestClock): void {
     offsets.set(client, offsetMs);
     client
       .query(`select set_config('ams.clock_offset', $1, false)`, [`${offsetMs} milliseconds`])
-      .catch(() => offsets.delete(client)); // a lost connection fails the caller's own statement, too
+      .catch(() => offsets.delete(client)); // A lost connection also fails the caller's own statement.
   });
 }

@@ -16,40 +16,40 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     rate?: RateClass;
-    /** For rate class auth: the name that the endpoint's calls are counted under. */
+    /** For rate class auth: the name under which calls of the endpoint are counted. */
     budget?: string;
-    /** Errors that this route answers besides those that every route of its access can. */
+    /** Errors of this route, besides those of every route with its access. */
     errors?: ErrorCode[];
-    /** How long the body may take to come in; see server.ts. */
+    /** How long the body may take to arrive; see server.ts. */
     bodyTimeoutMs?: number;
-    /** How long the answer may take to begin; default: a few seconds. */
+    /** How long the answer may take to start; see server.ts. */
     answerTimeoutMs?: number;
-    /** Takes an `Idempotency-Key`; see idempotency.ts. */
+    /** Accepts an `Idempotency-Key`; see idempotency.ts. */
     repeatable?: true;
   }
 }
 
 const WINDOW_SECONDS = 60;
 
-/** @throws AppError UNAUTHORIZED when the request shows no valid token. */
+/** @throws AppError UNAUTHORIZED for a request without a valid token. */
 export type Identify = (request: FastifyRequest) => Promise<Actor>;
 
-/** What a route may declare; see the rights table. */
+/** What a route may declare; see rights.ts. */
 type Access = NonNullable<FastifyContextConfig['access']>;
 
 interface AccessOptions {
   identify: Identify;
-  /** Whether a role may do what a route declares. */
+  /** Whether a role has a permission. */
   mayDo(role: Actor['role'], access: Access): boolean;
-  /** The roles that may; for the answer to one that may not. */
+  /** The roles with a permission, for the refusal. */
   rolesWith(access: Access): readonly string[];
   config: Config;
   redis: SharedRedis | undefined;
 }
 
 /**
- * Who may pass: every request is identified, counted in its budget, and held against the permission
- * that its route declares. In this order, so that guessing tokens is limited too.
+ * The access hook: identifies each request, counts it in its budget and checks the permission of its route. It counts before it
+ * refuses, so that guessing tokens is limited too.
  */
 export function guardRoutes(
   app: HttpServer,
@@ -103,13 +103,13 @@ function limiter(name: RateClass, perMinute: number, redis: SharedRedis | undefi
   return perMinute === 0 ? undefined : createLimiter(name, perMinute, WINDOW_SECONDS, redis);
 }
 
-/** Credential endpoints are counted one by one for an address; all else for the user, or the address. */
+/** Counts each credential endpoint by address, and everything else by user, or by address if no user is signed in. */
 function budgetKey(request: FastifyRequest, rate: RateClass): string {
   if (rate === 'auth') return `${request.routeOptions.config.budget ?? ''} ${clientKey(request.ip)}`;
   return callerOf(request);
 }
 
-/** Whose share of what all callers use a request takes: the user's, or that of the client address. */
+/** Who is counted for a request where callers share a resource: the user, or the client address. */
 export function callerOf(request: FastifyRequest): string {
   return request.actor?.userId ? `user ${request.actor.userId}` : clientKey(request.ip);
 }
@@ -123,11 +123,11 @@ function announceLimit(
   reply.header('ratelimit', `"${rate}";r=${remaining};t=${resetSeconds}`);
 }
 
-/** Refuses to start with a route that names no access. */
+/** Fails the start if a route declares no access. */
 function declareAccess(route: RouteOptions): void {
   if (!route.config?.access) throw new Error(`${route.method} ${route.url} declares no access.`);
   if (!route.schema) throw new Error(`${route.method} ${route.url} declares no schema.`);
-  // What a route does not name it does not accept: not in the query, and not in a body.
+  // A route without a schema for its query or body accepts none.
   route.schema.querystring ??= NOTHING;
   if (route.method === 'POST' || route.method === 'PUT') route.schema.body ??= NOTHING;
 }

@@ -9,51 +9,48 @@ import {
 import type { Socket } from 'node:net';
 import type { Log } from '../log.ts';
 
-/**
- * What one connection may cost: how many requests it may have unanswered, and how long its client may leave an answer
- * unread. Node limits neither.
- */
+/** Limits of one connection that Node does not have: unanswered requests, and the time for which an answer stays unread. */
 
 /** Clients that pipeline send a few dozen requests at most; browsers and proxies send one. */
 const MOST_UNANSWERED = 64;
 const LOOK_INTERVAL_MS = 2_500;
 /**
- * A connection whose unread answer has not moved for so many intervals is closed: after 25 to 28 seconds. The
- * system of a client may take a third of a megabyte before it says so, which are 17 seconds at 20 kB a second.
+ * Closes a connection whose unread answer has not moved for this many intervals: after 25 to 28 s. A client's kernel may buffer
+ * a third of a megabyte before it reports progress, which takes 17 s at 20 kB/s.
  */
 const MOST_SILENT_INTERVALS = 10;
-/** The same where the system does not show what a slow client takes: after a minute. */
+/** The same where the kernel does not report how much a client has read: after a minute. */
 const MOST_UNCERTAIN_INTERVALS = 24;
 
 /** What is being answered on a connection. */
 interface Activity {
   /** The oldest request first. */
   answers: Set<ServerResponse>;
-  /** How far the unread answer was at the last look; undefined where all was read. */
+  /** The position of the unread answer at the last check; undefined if all was read. */
   position: string | undefined;
-  /** How many looks in a row found that position. */
+  /** How many checks in a row found that position. */
   silentIntervals: number;
 }
 
 const activities = new WeakMap<Socket, Activity>();
 
-/** The answers under way on a connection, the oldest request first. */
+/** The unfinished answers of a connection, oldest request first. */
 export function answersOn(socket: Socket): readonly ServerResponse[] {
   return [...(activities.get(socket)?.answers ?? [])];
 }
 
-/** An HTTP server that closes connections which send too many requests at once, or do not read what they asked for. */
+/** An HTTP server that closes connections with too many unanswered requests, or with an answer that stays unread. */
 export function createConnectionServer(
   options: ServerOptions,
   answer: RequestListener,
   log: Pick<Log, 'info'>,
 ): Server {
-  /** The connections with an answer under way. */
+  /** Connections with an unfinished answer. */
   const active = new Set<Socket>();
 
   const server = createServer(options, (request, response) => {
     const { socket } = request;
-    // Node still reports the requests that it had read before the connection was closed.
+    // Node still reports requests that it read before the connection was closed.
     if (socket.destroyed) return;
     const activity = activities.get(socket) ?? begin(socket);
     if (activity.answers.size >= MOST_UNANSWERED) {
@@ -83,7 +80,7 @@ export function createConnectionServer(
       Object.assign(activity, seen);
       if (!isStalled) continue;
       log.info({ client: socket.remoteAddress }, 'Closed a connection whose client did not read its answer.');
-      // Unlike an end, a reset is a failure also to a client that reads until the connection ends.
+      // A client that reads until the connection ends sees a reset as a failure, but not an end.
       socket.resetAndDestroy();
     }
   }
@@ -99,7 +96,7 @@ export function createConnectionServer(
 function begin(socket: Socket): Activity {
   const activity: Activity = { answers: new Set(), position: undefined, silentIntervals: 0 };
   activities.set(socket, activity);
-  // Before version 24, Node tells only the answer that was being sent that its connection is gone, not those behind it.
+  // Before version 24, Node emits 'close' only on the answer being sent, not on those behind it.
   socket.once('close', () =>
     setImmediate(() => {
       for (const answer of activity.answers) answer.emit('close');
@@ -109,9 +106,8 @@ function begin(socket: Socket): Activity {
 }
 
 /**
- * Whether a client has left its answer unread for too long. A slow client must not look like one that reads nothing: the
- * system takes more of an answer only when a third of its own buffer, which may be megabytes, is free. So what it still
- * holds for the client counts, too.
+ * Whether a client has left its answer unread for too long. The kernel accepts more of an answer only when a third of its buffer,
+ * which may be megabytes, is free. To tell a slow client from one that does not read, this also counts what the kernel holds.
  */
 function look(socket: Socket, { position, silentIntervals }: Activity, queues: SendQueues | undefined) {
   if (socket.writableLength === 0) return { position: undefined, silentIntervals: 0, isStalled: false };
@@ -124,14 +120,14 @@ function look(socket: Socket, { position, silentIntervals }: Activity, queues: S
   return { position: now, silentIntervals: silent, isStalled: silent >= most };
 }
 
-/** Bytes that the system holds for the other end of each connection, by local and remote port. */
+/** Bytes that the kernel holds for the other end of each connection, by local and remote port. */
 type SendQueues = Map<string, number>;
 
 /** See proc_net_tcp in the documentation of the Linux kernel. */
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 const ROW = /:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]{2} ([0-9A-F]{8}):/g;
 
-/** @returns undefined where the system is not Linux. Connections that differ in their addresses alone are added up. */
+/** @returns undefined on other systems than Linux. Adds up connections that differ only in their addresses. */
 async function readSendQueues(): Promise<SendQueues | undefined> {
   if (process.platform !== 'linux') return undefined;
   const tables = await Promise.all(TABLES.map((path) => readFile(path, 'latin1').catch(() => '')));

@@ -20,13 +20,10 @@ export const ErrorBody = Type.Object(
   { $id: 'Error' },
 );
 
-/** The data of an answer that says all by its message. */
+/** The data of an answer whose message says everything. */
 export const Nothing = Type.Object({}, { examples: [{}] });
 
-/**
- * Schema of a single answer: `{success, data, message}`. The message describes the answer, and the
- * example is that of the data.
- */
+/** Schema of a single answer: `{success, data, message}`, described by its message. The examples are those of the data. */
 export function Envelope<T extends TSchema>(data: T, message: string) {
   return Type.Object(
     { success: Type.Literal(true), data, message: Type.String() },
@@ -43,7 +40,7 @@ export function ListEnvelope<T extends TSchema>(item: T, message: string) {
   );
 }
 
-/** Schema of an answer whose data, or a part of them, comes in pages. */
+/** Schema of an answer with pages of data. */
 export function PagedEnvelope<T extends TSchema>(data: T, examples: unknown[], message: string) {
   const pagination = { page: 1, limit: 20, total: 1, totalPages: 1 };
   return Type.Object(
@@ -52,7 +49,7 @@ export function PagedEnvelope<T extends TSchema>(data: T, examples: unknown[], m
   );
 }
 
-/** The examples that stand beside a schema. */
+/** The examples of a schema. */
 export function examplesOf(schema: TSchema): unknown[] {
   return (schema as { examples?: unknown[] }).examples ?? [];
 }

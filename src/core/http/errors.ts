@@ -1,6 +1,6 @@
 import type { RawBuilder } from 'kysely';
 
-/** The closed list of error codes of the API, with the HTTP status that each has unless said otherwise. */
+/** The error codes of the API, with their default HTTP status. */
 export const ERROR_STATUS = {
   AUTH_FAILED: 401,
   UNAUTHORIZED: 401,
@@ -14,7 +14,7 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** One wrong field of a request: its path as the caller wrote it, and what is allowed. */
+/** An invalid field of a request: its path as the caller wrote it, and what is allowed. */
 export interface FieldProblem {
   path: string;
   message: string;
@@ -28,16 +28,16 @@ interface AppErrorOptions {
   cause?: unknown;
 }
 
-/** A query for the row that has the value already. */
+/** A query for the row that already has the value. */
 export type ExistingRow = RawBuilder<{ id: number }>;
 
-/** The only error that routes, commands and stores throw on purpose; everything else is a defect. */
+/** The error that routes, commands and stores throw on purpose. Any other error is a defect. */
 export class AppError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly details: Record<string, unknown>;
   readonly retryAfterSeconds: number | undefined;
-  /** Run by `inTransaction` after the failed transaction has ended; the row's id becomes `details.id`. */
+  /** `inTransaction` runs this after the failed transaction. The row's id becomes `details.id`. */
   readonly existing: ExistingRow | undefined;
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
@@ -62,14 +62,14 @@ export function invalidField(path: string, message: string): AppError {
   return invalid([{ path, message }]);
 }
 
-/** A change of status that the present status does not allow. @param what the subject of the sentence: 'An account'. */
+/** For a change that the current status does not allow. @param what the subject of the sentence: 'An account'. */
 export function illegalMove(what: string, from: string, to: string, allowed: readonly string[]): AppError {
   return new AppError('VALIDATION_ERROR', `${what} cannot go from ${from} to ${to}.`, {
     details: { from, to, allowed },
   });
 }
 
-/** What `details.resource` names: one word, with `_` where people use two, as the audit trail writes it, too. */
+/** The values of `details.resource`, and of `resource` in the audit trail. */
 export type Resource =
   | 'account'
   | 'commission'
@@ -100,7 +100,7 @@ export function notFound(resource: Resource, id: unknown, field = 'id'): AppErro
 }
 
 /**
- * @param existing the id of the row that has the value already, or a query for it. Pass it only if the caller may read
+ * @param existing the id of the row that already has the value, or a query for it. Pass it only if the caller may read
  *   that row.
  */
 export function duplicate(resource: Resource, field: string, existing?: number | ExistingRow): AppError {
@@ -110,9 +110,9 @@ export function duplicate(resource: Resource, field: string, existing?: number |
   });
 }
 
-/** A part that the service needs is down or too slow at the moment; trying again later helps. */
+/** A dependency of the service is down or slow. The caller should retry later. */
 export function unavailable(cause: unknown, retryAfterSeconds = 2): AppError {
-  return new AppError('INTERNAL_ERROR', 'The service cannot answer at the moment. Try again shortly.', {
+  return new AppError('INTERNAL_ERROR', 'The service is temporarily unavailable. Retry later.', {
     status: 503,
     retryAfterSeconds,
     cause,
@@ -120,15 +120,15 @@ export function unavailable(cause: unknown, retryAfterSeconds = 2): AppError {
 }
 
 /**
- * What all callers share is used up at the moment.
- * @param reason a sentence; when to retry is added.
+ * All callers together have used up a shared resource.
+ * @param reason a sentence; the time to retry is appended.
  */
 export function busy(reason: string, retryAfterSeconds: number): AppError {
   const message = `${reason} Retry in ${retryAfterSeconds} s.`;
   return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds });
 }
 
-/** As `busy`, where the caller has used up its own share. */
+/** The caller has used up its own share of a resource; see `busy`. */
 export function busyByCaller(reason: string, retryAfterSeconds: number): AppError {
   return new AppError('RATE_LIMITED', `${reason} Retry in ${retryAfterSeconds} s.`, { retryAfterSeconds });
 }
@@ -137,7 +137,7 @@ export function unreachable(value: never): never {
   throw new Error(`Unexpected value: ${String(value)}`);
 }
 
-/** The error code of a failed system call or library, if there is one. */
+/** The error code of a failed system call or library; undefined without one. */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;

@@ -6,32 +6,31 @@ import type { HttpServer } from './server.ts';
 import { isSharedContent } from './static-content.ts';
 
 /**
- * About what the connections of the database work off within a second. A notification that is refused may
- * be lost money, so those have room of their own, and more of it.
+ * About as many requests as the database connections complete in a second. Notifications have a larger limit of their own,
+ * because a refused notification may be lost money.
  */
 const MOST_IN_FLIGHT = 128;
 const MOST_NOTIFICATIONS_IN_FLIGHT = 512;
 const RETRY_AFTER_SECONDS = 1;
 
-/** An answer of this size goes to the system at once, whether its client reads or not. */
+/** The kernel accepts an answer of this size at once, even if its client does not read. */
 const SMALL_ANSWER_BYTES = 16 * 1024;
-/** Answers that clients have not taken yet stay in memory: those of one caller, and of all together. */
+/** Limits of unread answers in memory: of one caller, and of all callers. */
 const MOST_UNREAD_BYTES_OF_CALLER = 16 * 1024 * 1024;
 const MOST_UNREAD_BYTES = 64 * 1024 * 1024;
 
 /**
- * Load shedding. Takes as many requests at once as can be answered soon, and keeps as many bytes of answers as memory has
- * room for. The rest is refused quickly, which under overload is worth more to everyone than a late answer. Small answers,
- * and those that tell of a change, are always given.
+ * Limits the number of concurrent requests and the bytes of unread answers, and refuses the rest quickly. Under overload a quick
+ * refusal is better than a late answer. Small answers, and answers to writes, are always sent.
  */
 export function shedLoad(app: HttpServer): void {
   const endCall = limitCalls(app);
   const unread = createUnreadLimit();
   app.addHook<unknown>('onSend', (request, reply, payload, done) => {
-    // The work is done. How long the client takes to read the answer is no reason to refuse others.
+    // The work is done. A client that reads slowly must not cause refusals.
     if (!(payload instanceof Stream)) endCall(reply);
     const bytes = largeAnswer(request, payload);
-    // A closed connection emits no further 'close' event.
+    // A closed connection emits no second 'close' event.
     if (!bytes || request.raw.socket.destroyed) return done(null, payload);
     const caller = callerOf(request);
     const refusal = request.method === 'GET' ? unread.refusal(caller) : undefined;
@@ -43,8 +42,8 @@ export function shedLoad(app: HttpServer): void {
 }
 
 /**
- * Refuses requests before anything is looked up.
- * @returns what is called when a call is worked off; it is called by itself when its connection ends.
+ * Refuses requests before any other work.
+ * @returns a function to call when a request is done; the end of its connection calls it as well.
  */
 function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   const calls = { inFlight: 0, most: MOST_IN_FLIGHT };
@@ -60,7 +59,7 @@ function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
       reply.header('connection', 'close'); // The next attempt shall find another instance.
       throw busy('The service is stopping.', RETRY_AFTER_SECONDS);
     }
-    // Whether the service lives must be heard also, and above all, when it is overloaded.
+    // Health checks must be answered under overload, too.
     const { rate } = request.routeOptions.config;
     if (rate === 'none') return;
     const room = rate === 'webhook' ? notifications : calls;
@@ -75,7 +74,7 @@ function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   return (reply) => releases.get(reply)?.();
 }
 
-/** Counts the bytes of large answers until their clients have taken them. */
+/** Counts the bytes of large answers until their clients have read them. */
 function createUnreadLimit() {
   let all = 0;
   const byCaller = new Map<string, number>();
@@ -87,7 +86,7 @@ function createUnreadLimit() {
     else byCaller.set(caller, own);
   }
 
-  /** Why a caller gets no further large answer now. */
+  /** Why a caller may get no more large answers now. */
   function refusal(caller: string): AppError | undefined {
     const own = byCaller.get(caller) ?? 0;
     if (own >= MOST_UNREAD_BYTES_OF_CALLER) {
@@ -101,10 +100,7 @@ function createUnreadLimit() {
   return { add, refusal };
 }
 
-/**
- * The bytes that an answer takes up of its own. A stream brings only as many as its client takes, and static content is in
- * memory once for all that read it.
- */
+/** The memory of one answer. A stream holds only what its client reads next, and static content is shared by all readers. */
 function largeAnswer({ method }: FastifyRequest, payload: unknown): Buffer | undefined {
   if (method === 'HEAD') return undefined;
   if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return undefined;

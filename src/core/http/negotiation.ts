@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify';
 
 /**
- * How much a caller wants one thing, by a header such as Accept or Accept-Encoding (RFC 9110, section 12.5).
- * @param names of the thing as the header may spell it, the most specific first, wildcards last.
- * @returns from 0, not acceptable, to 1; 0 too where the header names none of them.
+ * The quality of one option in a header such as Accept or Accept-Encoding (RFC 9110, section 12.5). `negotiator` would pick among a
+ * list; we compare two options, with wildcards of our choice.
+ * @param names of the option in the header, most specific first, wildcards last.
+ * @returns 0 (not acceptable, or not listed) to 1.
  */
 export function quality(header: string, ...names: string[]): number {
   const wanted = new Map(
@@ -20,13 +21,13 @@ export function quality(header: string, ...names: string[]): number {
   return 0;
 }
 
-/** Tells caches that the answer depends on a header of the request, besides those that it depends on already. */
+/** Adds a request header to `Vary`. */
 export function varyBy(reply: FastifyReply, header: string): FastifyReply {
   const present = reply.getHeader('vary');
   return reply.header('vary', present === undefined ? header : `${present}, ${header}`);
 }
 
-/** Whether an If-None-Match header names the tag (RFC 9110, 13.1.2: weak tags compare like strong ones). */
+/** Whether an If-None-Match header lists the tag, by weak comparison (RFC 9110, section 13.1.2). */
 export function matchesEtag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   if (header.trim() === '*') return true;

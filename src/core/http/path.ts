@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** The path of a request, where the router ends it: what comes after it may hold secrets, and says nothing more of the address. */
+/** The path of a request, up to where the router ends it. The rest may hold secrets. */
 export function pathOf(url: string): string {
   return url.split(/[?#]/, 1)[0] ?? '';
 }
 
 /**
- * What the log may say of a request's path: the words of the routes, and ids. Anything else in it may be a secret that the
- * caller has put there, such as `;token=…`, and is replaced by an ellipsis.
+ * A path that is safe to log: it keeps the words of the routes and ids. An ellipsis replaces everything else, which may be a secret
+ * such as `;token=…`.
  */
 export function createPathLogger(app: FastifyInstance): (request: FastifyRequest) => string {
   const words = new Set(['']);
@@ -27,7 +27,7 @@ export function createPathLogger(app: FastifyInstance): (request: FastifyRequest
   };
 }
 
-/** More parts than any route has. */
+/** More segments than any route has. */
 const MOST_PARTS = 10;
 
 function isId(value: unknown): boolean {

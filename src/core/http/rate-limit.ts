@@ -12,30 +12,30 @@ export interface LimitState {
   limit: number;
   remaining: number;
   resetSeconds: number;
-  /** The budget of the window was used up before this call. */
+  /** Whether the budget of the window was used up before this call. */
   exceeded: boolean;
 }
 
-/** A number of calls per key within a window that starts with the key's first call. */
+/** Limits the calls per key in a window that starts with the key's first call. */
 export interface Limiter {
-  /** Counts one call, and says whether it is one too many. */
+  /** Counts one call and returns the new state. */
   count(key: string): Promise<LimitState>;
-  /** Counts nothing. @throws AppError RATE_LIMITED when the budget of the window is used up. */
+  /** @throws AppError RATE_LIMITED if the budget of the window is used up. Does not count. */
   check(key: string): Promise<void>;
   /** Forgets the key's calls. */
   forget(key: string): Promise<void>;
 }
 
-/** The calls of one key that come in one turn of the event loop: one command counts them all. */
+/** The calls of one key in one turn of the event loop. One command counts them all. */
 interface Turn {
   calls: number;
-  /** Once the turn is over. */
+  /** Resolves after the turn. */
   counted: Promise<RateLimiterRes>;
 }
 
 /**
- * Counts in Redis where there is one that answers, else in this process. A call never waits on Redis
- * for longer than its time-out, and not at all for a while after a failure.
+ * Counts in Redis if it is set and answers, otherwise in this process. A call waits for Redis no longer than its time-out, and not
+ * at all for a while after a failure.
  */
 export function createLimiter(
   name: string,
@@ -48,7 +48,7 @@ export function createLimiter(
   const shared =
     redis && new RateLimiterRedis({ ...options, storeClient: redis.client, useRedisPackage: false });
 
-  /** Asks Redis, and this process where Redis does not answer. A refusal is an answer. */
+  /** Asks Redis, or this process if Redis does not answer. A refusal counts as an answer. */
   async function ask<T>(question: (limiter: RateLimiterAbstract) => Promise<T>): Promise<T> {
     if (redis?.usable() && shared) {
       try {

@@ -4,12 +4,12 @@ import type { Log } from '../log.ts';
 const REDIS_TIMEOUT_MS = 200;
 const PAUSE_AFTER_FAILURE_MS = 2_000;
 
-/** A Redis that may go away: after a failure it is left alone for a while, so that nobody waits on it. */
+/** A Redis that may fail. After a failure it is not used for a while, so that no request waits for it. */
 export interface SharedRedis {
   readonly client: Redis;
-  /** Whether it is worth asking now. */
+  /** False for a while after a failure. */
   usable(): boolean;
-  /** To be told of each failed command. */
+  /** Called for each failed command. */
   failed(): void;
   ping(): Promise<boolean>;
   close(): void;
@@ -25,7 +25,7 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
   let pausedUntil = 0;
   let reachable = true;
   client.on('error', () => {
-    // Each lost connection and each failed attempt to reconnect comes here; one line a change is enough.
+    // ioredis reports each failed attempt to reconnect. Log only changes.
     if (reachable) log.warn('Redis cannot be reached; rate limits are counted by each instance alone.');
     reachable = false;
   });
@@ -53,8 +53,8 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
 }
 
 /**
- * The answer of Redis, if it comes within 200 ms. After a while in which this process was busy, Node runs timers
- * before it reads what has arrived meanwhile; one turn later says whether Redis was late or only we were.
+ * Waits at most 200 ms for Redis. After this process was busy, Node runs timers before it reads answers that have arrived, so the
+ * check waits one more turn of the event loop.
  */
 export function inTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

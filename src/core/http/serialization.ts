@@ -1,9 +1,6 @@
 import serializerFactory from '@fastify/fast-json-stringify-compiler';
 
-/**
- * Fastify's serializers, each made when its route first answers: made at the start, for both addresses of every
- * route, they would be a good part of what a start takes.
- */
+/** Fastify's serializers, each compiled at the first answer of its route. Compiling all of them would slow down the start. */
 export const buildSerializer: ReturnType<typeof serializerFactory> = (schemas, options) => {
   const compile = serializerFactory()(schemas, options);
   return (route) => {
@@ -15,10 +12,7 @@ export const buildSerializer: ReturnType<typeof serializerFactory> = (schemas, o
   };
 };
 
-/**
- * The same schema with `nullable` for "this or null": of a union the serializer would hold each value against each
- * of its schemas.
- */
+/** Replaces a union with null by `nullable`. The serializer would validate each value against each schema of a union. */
 function withNullables(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withNullables);
   if (!isObject(schema)) return schema;

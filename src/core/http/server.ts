@@ -26,15 +26,15 @@ import { type Checked, type Company, createValidatorCompiler, FORMAT_NAMES } fro
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
-/** For the body of a request, unless its route says otherwise. */
+/** Time for the body to arrive. A route may set its own. */
 const BODY_TIMEOUT_MS = 10_000;
-/** Node cuts every request then, whatever its route says: no route may say more. */
+/** Node cancels every request after this time, so no route may allow more. */
 const LONGEST_REQUEST_MS = 15 * 60_000;
-/** How often Node looks whether headers or requests take too long. */
+/** How often Node checks for late headers and requests. */
 const CONNECTIONS_CHECK_MS = 1_000;
-/** From the request to the first byte of its answer, unless its route says otherwise. */
+/** From the request to the first byte of its answer. A route may set its own. */
 const ANSWER_TIMEOUT_MS = 5_500;
-/** Above the 60 s that load balancers commonly keep an idle connection. */
+/** Longer than the 60 s for which load balancers usually keep an idle connection. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
 const SERVER_OPTIONS = {
@@ -42,20 +42,20 @@ const SERVER_OPTIONS = {
   requestTimeout: LONGEST_REQUEST_MS,
   keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-  requireHostHeader: false, // Node would refuse outside the envelope.
+  requireHostHeader: false, // Node's own refusal has no envelope.
 };
-/** No route has this address. */
+/** No route has this path. */
 const NOWHERE = '/-';
-/** For what is under way when the service stops; as long as the longest statement of the database. */
+/** Time for running requests when the service stops: as long as the longest statement. */
 const LONGEST_DRAIN_MS = 5_000;
 
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
-/** The HTTP rules of every route: ids, one log line, validation, errors in the envelope, headers. */
+/** What applies to every route: request ids, one log line, validation, errors in the envelope, headers. */
 export function createHttpServer(company: Company, log: Log) {
   const { config } = company;
   const proxies = createNetworks(config.trustedProxies ?? []);
-  /** Requests that go nowhere, with the reason. They are counted, logged and answered like any that no route is for. */
+  /** Why a request cannot be routed. It is counted, logged and answered like a request for an unknown path. */
   const unroutable = new WeakMap<IncomingMessage, Error>();
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -65,21 +65,21 @@ export function createHttpServer(company: Company, log: Log) {
     trustProxy: config.trustedProxies ? (address) => proxies.has(address) : false,
     bodyLimit: BODY_LIMIT_BYTES,
     serverFactory: (answer) => createConnectionServer(SERVER_OPTIONS, answer, log),
-    return503OnClosing: false, // It knows no envelope; admission.ts does.
+    return503OnClosing: false, // Fastify's 503 has no envelope; load-shedding.ts answers instead.
     routerOptions: { querystringParser: parseQueryString, maxParamLength: MAX_PARAM_LENGTH },
     rewriteUrl: (request) => {
       const problem = unroutable.get(request) ?? problemOfHost(request);
       if (problem) unroutable.set(request, problem);
       return problem ? NOWHERE : (request.url ?? NOWHERE);
     },
-    // No hook has run for an address that the router cannot read: it is routed again, as one that cannot be routed.
+    // The router cannot read the address, and no hook has run. Route the request again, to NOWHERE.
     frameworkErrors: ({ statusCode }, { raw }, reply) => {
       unroutable.set(raw, unreadableAddress(statusCode));
       app.routing(raw, reply.raw);
     },
     clientErrorHandler: answerUnreadable,
     schemaController: { compilersFactory: { buildSerializer } },
-    // Answers are written, not checked: the serializer only has to know that these formats exist.
+    // The serializer does not validate; it only has to know these formats.
     serializerOpts: {
       ajv: { formats: Object.fromEntries(FORMAT_NAMES.map((name) => [name, true])) },
     },
@@ -99,15 +99,15 @@ export function createHttpServer(company: Company, log: Log) {
   endConnectionsOnClose(app);
   cutSlowBodies(app);
   answerInTime(app);
-  tellOfLateFailures(app);
-  // Left alone, Node answers an Expect that it does not know outside the envelope; it may as well be ignored.
+  logLateFailures(app);
+  // Node answers an unknown Expect header without an envelope. Ignore the header.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   const pathToLog = createPathLogger(app);
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
-  // Once the request was counted, which is done on request, and before its body is read.
+  // After the request was counted (onRequest) and before its body is read.
   app.addHook('preParsing', (request, _reply, _body, done) => done(unroutable.get(request.raw) ?? null));
-  // A closed connection emits no further 'close' event, so nothing else ends a stream that begins after it.
+  // A closed connection emits no second 'close' event, so nothing else ends a stream that starts later.
   app.addHook('onSend', (request, _reply, payload, done) => {
     if (payload instanceof Readable && request.raw.socket.destroyed) payload.destroy();
     done();
@@ -143,8 +143,8 @@ export function createHttpServer(company: Company, log: Log) {
 }
 
 /**
- * Node waits for every connection on which it expects a request, also for the spare ones that browsers and
- * load balancers open and leave silent, and for readers who have stalled. Neither may hold up the end.
+ * On close, Node waits for every open connection. Closes unused ones, which browsers and load balancers keep in reserve, at
+ * once, and all others after a limit.
  */
 function endConnectionsOnClose(app: FastifyInstance): void {
   const sockets = new Set<Socket>();
@@ -158,10 +158,7 @@ function endConnectionsOnClose(app: FastifyInstance): void {
   });
 }
 
-/**
- * Node knows one time-out for all requests of a server. A large file may take longer to come in than any other
- * body may, so each route has its own.
- */
+/** Node has one time-out for all requests of a server. Uploads need longer than other bodies, so each route has its own. */
 function cutSlowBodies(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw, routeOptions }) => {
     const hasBody =
@@ -176,8 +173,8 @@ function cutSlowBodies(app: FastifyInstance): void {
 }
 
 /**
- * Nobody waits for ever: what takes too long is answered by 503. The work goes on until it is done or one of the
- * database's own limits ends it. (Fastify's `handlerTimeout` is over as soon as a body was read.)
+ * Answers 503 when a request takes too long. The work continues until it is done or a time-out of the database ends it.
+ * (Fastify's `handlerTimeout` stops counting once a body was read.)
  */
 function answerInTime(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw, routeOptions }, reply) => {
@@ -185,9 +182,9 @@ function answerInTime(app: FastifyInstance): void {
     let timer = setTimeout(giveUp, answerTimeoutMs);
     function giveUp(): void {
       if (raw.complete === false) {
-        timer = setTimeout(giveUp, answerTimeoutMs); // The body is still on its way.
+        timer = setTimeout(giveUp, answerTimeoutMs); // The body is still arriving.
       } else if (!reply.sent && !reply.raw.headersSent) {
-        // What the work comes to after that is nobody's answer any more.
+        // Drop the answer of the handler, which may still send one.
         reply.raw.once('finish', () => Object.assign(reply, { send: () => reply }));
         reply.send(unavailable(new Error(`no answer within ${answerTimeoutMs} ms`)));
       }
@@ -197,10 +194,10 @@ function answerInTime(app: FastifyInstance): void {
 }
 
 /**
- * Fastify logs a handler that fails after the answer as an error. It is one only if it is a defect. Only handlers are
- * covered: a hook that fails then is dropped by Fastify, but hooks only ask who calls and how often.
+ * Fastify logs every handler that fails after the answer as an error. This logs known errors as info instead. Fastify ignores
+ * hooks that fail then; ours only identify and count callers.
  */
-function tellOfLateFailures(app: FastifyInstance): void {
+function logLateFailures(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { handler } = route;
     route.handler = function (request, reply) {
@@ -214,17 +211,17 @@ function tellOfLateFailures(app: FastifyInstance): void {
   });
 }
 
-/** RFC 9112, section 3.2: one Host, which may be missing before HTTP/1.1. */
+/** RFC 9112, section 3.2: exactly one Host header, optional in HTTP/1.0. */
 function problemOfHost({ rawHeaders, httpVersion }: IncomingMessage): AppError | undefined {
   const hosts = rawHeaders.filter(
     (name, index) => index % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host',
   ).length;
   return hosts === 1 || (hosts === 0 && httpVersion === '1.0')
     ? undefined
-    : invalidField('Host', 'must be sent as a header, once');
+    : invalidField('Host', 'must be sent exactly once, as a header');
 }
 
-/** Fastify's own words repeat the whole address, whose query may hold secrets. */
+/** Fastify's message repeats the whole address, whose query may hold secrets. */
 function unreadableAddress(status = 400): AppError {
   const message =
     status === 414
@@ -233,12 +230,12 @@ function unreadableAddress(status = 400): AppError {
   return new AppError('VALIDATION_ERROR', message, { status });
 }
 
-/** The same as Node's own when a request takes too long. */
+/** Has the code of Node's own error for a slow request. */
 class SlowBody extends Error {
   readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
 }
 
-/** Asked once: helmet computes the same for every request. */
+/** Computed once, because helmet returns the same headers for every request. */
 const SECURITY_HEADERS = securityHeaders();
 
 function securityHeaders(): OutgoingHttpHeaders {
@@ -260,15 +257,15 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Answers bytes that are no HTTP request, for which Fastify makes neither a request nor a reply. Behind a request
- * that is still being answered they get none: the caller would take it for the answer to what may be booked already.
+ * Answers bytes that are not an HTTP request; Fastify creates no request and no reply for them. Sends nothing while an earlier
+ * request is being answered: the caller would take this for the answer to a request that may have been posted.
  */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const earlier = answersOn(socket).findLast(({ req }) => req.complete);
   if (earlier) {
-    earlier.shouldKeepAlive = false; // Tells the caller so, if the head of the answer is not out yet.
-    earlier.off('close', endConnection).once('close', endConnection); // More such bytes may come meanwhile.
+    earlier.shouldKeepAlive = false; // Adds `Connection: close`, unless the headers were sent.
+    earlier.off('close', endConnection).once('close', endConnection); // More such bytes may arrive.
     return;
   }
   const [status, text] = UNREADABLE[error.code ?? ''] ?? [400, 'Bad Request'];
@@ -300,15 +297,15 @@ const UNREADABLE: Record<string, [status: number, text: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
 
-/** Checked one after the other by Fastify, which stops at the first that is wrong. */
+/** Fastify validates these in order and stops at the first invalid one. */
 const PARTS = ['params', 'body', 'querystring'] as const;
 type Part = (typeof PARTS)[number];
 
-/** A wrong part of a request with what is wrong in the parts behind it, so that the caller hears all at once. */
+/** Adds the problems of the later parts of a request, so that the answer names all problems at once. */
 function withOtherParts(error: unknown, request: FastifyRequest): unknown {
   if (!(error instanceof AppError)) return error;
   const { validationContext } = error as AppError & Pick<FastifyError, 'validationContext'>;
-  const wrong = PARTS.indexOf(validationContext as Part); // -1: no check of a part threw this
+  const wrong = PARTS.indexOf(validationContext as Part); // -1: not a validation error
   if (wrong < 0) return error;
   const given = { params: request.params, body: request.body, querystring: request.query };
   const errors = PARTS.slice(wrong + 1).map((part) => partError(request, part, given[part]));
@@ -321,15 +318,15 @@ function partError(request: FastifyRequest, part: Part, given: unknown): AppErro
   return typeof checked === 'object' && 'error' in checked ? checked.error : undefined;
 }
 
-/** Answers any error in the envelope; what is not meant for the caller goes to the log alone. */
+/** Answers any error in the envelope. Internal details go only to the log. */
 function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const known = knownError(error);
   if (!known || known.status >= 500) {
     request.log[known ? 'warn' : 'error']({ err: known?.cause ?? error }, 'request failed');
   }
-  const answer = known ?? new AppError('INTERNAL_ERROR', 'Something went wrong on our side.');
+  const answer = known ?? new AppError('INTERNAL_ERROR', 'An internal error occurred.');
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
-  // Headers that the handler set for its own answer.
+  // The handler set these for its own answer.
   for (const name of ['etag', 'content-disposition']) reply.removeHeader(name);
   reply
     .status(answer.status)
@@ -347,19 +344,19 @@ function knownError(error: unknown): AppError | undefined {
     return new AppError('VALIDATION_ERROR', message, { status });
   }
   if (UNSTORABLE_TEXT.has(sqlState(error) ?? '')) {
-    return new AppError('VALIDATION_ERROR', 'The request holds characters that cannot be stored.');
+    return new AppError('VALIDATION_ERROR', 'The request contains characters that cannot be stored.');
   }
   return asUnavailable(error);
 }
 
-/** PostgreSQL's words for NUL and for what is no UTF-8: the last net below the schemas. */
+/** PostgreSQL's codes for NUL and for invalid UTF-8, which the schemas should have refused. */
 const UNSTORABLE_TEXT = new Set(['22021', '22P05']);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * An empty body counts as none, so that the fields missing in it are named. A `__proto__` key is an
- * own property after JSON.parse and is refused by the schemas like any other unknown field.
+ * An empty body counts as a missing one, so that the answer names its required fields. A `__proto__` key becomes an own
+ * property, which the schemas refuse like any other unknown field.
  * @throws AppError VALIDATION_ERROR for bytes that are not UTF-8 or text that is not JSON.
  */
 function parseJson(bytes: Buffer): unknown {

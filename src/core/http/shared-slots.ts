@@ -1,28 +1,25 @@
 import { type AppError, busy, busyByCaller } from './errors.ts';
 
-/**
- * A few slots for work that takes long, shared fairly: each caller has one of them at most, and those that wait take
- * turns by caller, however many of them one caller has.
- */
+/** A few slots for slow work, shared fairly: a caller has at most one, and waiting callers take turns. */
 export interface SharedSlots {
   /**
-   * Waits for a slot. The caller gives it back by the function that it gets.
-   * @param caller see `callerOf` in gate.ts.
-   * @throws AppError 429 where the caller has as many running and waiting as it may, or where its own is still running
-   *   when it has waited long enough; 503 where too many others wait or its turn does not come in time.
+   * Waits for a slot. Call the returned function to release it.
+   * @param caller see `callerOf` in access.ts.
+   * @throws AppError 429 if the caller has reached its limit, or its own work still runs when the wait ends; 503 if too
+   *   many others wait, or no slot is free in time.
    */
   enter(caller: string): Promise<() => void>;
-  /** Refuses all that wait. */
+  /** Refuses all waiting callers. */
   close(): void;
 }
 
 interface SlotOptions {
-  /** What runs in them, in the plural. */
+  /** What the slots are for, as a plural noun. */
   what: string;
   slots: number;
-  /** Running and waiting. */
+  /** Running and waiting together. */
   mostPerCaller: number;
-  /** Of all callers together. */
+  /** For all callers together. */
   mostWaiting: number;
   waitMs: number;
 }
@@ -41,7 +38,7 @@ export function createSharedSlots({
   mostWaiting,
   waitMs,
 }: SlotOptions): SharedSlots {
-  /** The callers that have a slot. */
+  /** Callers with a slot. */
   const running = new Set<string>();
   /** By caller, in the order of their turns. */
   const waiting = new Map<string, Waiter[]>();
@@ -100,7 +97,7 @@ export function createSharedSlots({
     for (const [caller, [next, ...others]] of waiting) {
       if (running.size >= slots) return;
       if (!next || running.has(caller)) continue;
-      // The others of this caller come after those of all other callers.
+      // Move this caller to the end of the turns.
       waiting.delete(caller);
       if (others.length > 0) waiting.set(caller, others);
       running.add(caller);

@@ -8,7 +8,7 @@ const compressors = {
   br: (bytes: Buffer) =>
     promisify(brotliCompress)(bytes, {
       params: {
-        // The highest quality takes twenty times as long for a tenth less.
+        // The highest quality takes twenty times as long and saves a tenth.
         [constants.BROTLI_PARAM_QUALITY]: 9,
         [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
       },
@@ -18,13 +18,12 @@ const compressors = {
 };
 type Encoding = keyof typeof compressors;
 
-/** Below this, compression saves no packet. */
+/** Compressing a smaller text saves no packet. */
 const MIN_COMPRESSED_BYTES = 1_000;
 
-/** What static content is sent from. */
 const sharedContent = new WeakSet<Buffer>();
 
-/** Whether all answers with these bytes share them, so that an unread one takes no further memory. */
+/** Whether all answers share these bytes, so that an unread one needs no more memory. */
 export function isSharedContent(bytes: Buffer): boolean {
   return sharedContent.has(bytes);
 }
@@ -32,8 +31,8 @@ export function isSharedContent(bytes: Buffer): boolean {
 export type StaticContent = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /**
- * A handler for content that is the same for every caller: made and compressed once, at the first request, then
- * sent from memory. Callers that have it already get 304.
+ * A handler for content that is the same for every caller. It is created and compressed at the first request, then sent from
+ * memory. A caller with the current version gets 304.
  * @param contentType with its charset.
  */
 export function staticContent(contentType: string, make: () => Buffer | string): StaticContent {
@@ -59,7 +58,7 @@ export function staticContent(contentType: string, make: () => Buffer | string):
     const { bytes, etag } = original();
     varyBy(reply, 'accept-encoding')
       .header('etag', etag)
-      // May be kept, but has to be asked for: after an upgrade the page and what belongs to it change together.
+      // Clients must revalidate, so that a page and its files change together after an upgrade.
       .header('cache-control', 'no-cache');
     if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
     const encoding = encodingFor(request.headers['accept-encoding'], bytes.length);

@@ -45,7 +45,7 @@ describe('a body', () => {
     expect(check(Body, { id: 'x', name: '', nmae: 1 })).toEqual({
       id: 'must be an integer',
       name: 'must not be empty',
-      nmae: 'is not known here; allowed: id, name, note',
+      nmae: 'is not a known field; allowed: id, name, note',
     });
     expect(check(Body, undefined)).toEqual({ id: 'is required', name: 'is required' });
     expect(check(Body, [])).toEqual({ body: 'must be an object' });
@@ -55,7 +55,7 @@ describe('a body', () => {
     const Nested = Type.Object({ items: Type.Array(Type.Object({ quantity: Type.Integer() })) });
     expect(check(Nested, { items: [{ quantity: 1 }, { quantity: 'x', size: 1 }] })).toEqual({
       'items[1].quantity': 'must be an integer',
-      'items[1].size': 'is not known here; allowed: quantity',
+      'items[1].size': 'is not a known field; allowed: quantity',
     });
   });
 

@@ -8,8 +8,8 @@ import { isVisibleText } from '../values/text.ts';
 import { type AppError, type FieldProblem, invalid } from './errors.ts';
 
 /**
- * Validation of requests. Bodies are taken as they are: nothing is coerced, filled in or removed.
- * Path and query parts are text by nature, so there a canonical number or flag is read as one first.
+ * Validation of requests. Bodies are validated as they are: nothing is coerced, filled in or removed. Path and query values are
+ * text, so canonical numbers and flags are converted first.
  */
 
 interface TextFormat {
@@ -17,7 +17,7 @@ interface TextFormat {
   meaning: string;
 }
 
-/** What the checks know of the company: its settings, its currency and its day. */
+/** What validation depends on: settings, currency and the business day. */
 export type Company = Pick<Context, 'config' | 'currency' | 'clock'>;
 
 export const FORMATS: Record<string, TextFormat> = {
@@ -31,7 +31,7 @@ export const FORMATS: Record<string, TextFormat> = {
   },
   paragraph: {
     check: (text) => !/[^\P{Cc}\n\t]/u.test(text) && text.isWellFormed(),
-    meaning: 'must be text without control characters but line breaks and tabs',
+    meaning: 'must be text without control characters other than line breaks and tabs',
   },
   'query-text': {
     check: (text) => !/\p{Cc}/u.test(text) && text.isWellFormed(),
@@ -39,7 +39,7 @@ export const FORMATS: Record<string, TextFormat> = {
   },
   'calendar-date': {
     check: (text) => parsePlainDate(text) !== undefined,
-    meaning: 'must be a date of the calendar as YYYY-MM-DD, from 1900 to 2999',
+    meaning: 'must be a calendar date as YYYY-MM-DD, from 1900 to 2999',
   },
   'calendar-month': {
     check: (text) => /^\d{4}-\d{2}$/.test(text) && parsePlainDate(`${text}-01`) !== undefined,
@@ -69,7 +69,7 @@ function companyFormats(company: Company): Record<string, TextFormat> {
         const date = parsePlainDate(text);
         return date !== undefined && compareDates(date, today(company)) <= 0;
       },
-      meaning: 'must be a date of the calendar as YYYY-MM-DD, not later than today',
+      meaning: 'must be a calendar date as YYYY-MM-DD, not later than today',
     },
   };
 }
@@ -85,7 +85,7 @@ type Parser = (
   company: Company,
 ) => { value: unknown; problems: FieldProblem[] };
 
-/** The names of all formats: a serializer only has to know that they exist. */
+/** The names of all formats, for serializers, which do not validate. */
 export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'past-date'];
 
 const MAX_PROBLEMS = 100;
@@ -95,11 +95,11 @@ function newAjv(company: Company, formats: Record<string, TextFormat>): Ajv {
   const ajv = new Ajv({
     allErrors: true,
     coerceTypes: false,
-    strictNumbers: true, // 1e309 is JSON, but no number that could be kept
+    strictNumbers: true, // refuses 1e309, which is valid JSON but not a finite number
     removeAdditional: false,
     useDefaults: false,
-    strict: false, // schemas carry OpenAPI words such as `example`
-    verbose: true, // gives the error texts the allowed names and values
+    strict: false, // schemas contain OpenAPI keywords such as `example`
+    verbose: true, // error messages list the allowed names and values
     formats: Object.fromEntries(Object.entries(formats).map(([name, { check }]) => [name, check])),
   });
   ajv.addKeyword({
@@ -122,7 +122,7 @@ function fitsCurrency(value: number, { decimals }: Currency): boolean {
   return minor !== undefined && minor <= maxAmountMinor(decimals);
 }
 
-/** What amounts are allowed, for a person. */
+/** The rule for amounts, as a message. */
 export function amountRule({ code, decimals }: Currency): string {
   const most = minorToText(maxAmountMinor(decimals), decimals);
   return `must be at most ${most}, with no more than ${decimals} decimals (${code})`;
@@ -133,7 +133,7 @@ export function createValidatorCompiler(company: Company) {
   const formats = { ...FORMATS, ...companyFormats(company) };
   const bodies = newAjv(company, formats);
   const urlParts = newAjv(company, formats);
-  // The same routes stand under two addresses. Each is compiled when it is first asked, not when the service starts.
+  // Routes under two addresses share a checker. It compiles at the first request, not at the start.
   const known = { body: new Map<unknown, Checker>(), urlPart: new Map<unknown, Checker>() };
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
     const isBody = httpPart === 'body';
@@ -190,7 +190,7 @@ type JsonSchema = {
   [key: string]: unknown;
 };
 
-/** Refuses what an object schema does not name, at every depth, unless the schema says otherwise. */
+/** Refuses unknown properties at every depth, unless a schema allows them. */
 export function closed(schema: unknown): JsonSchema {
   const { properties, items, ...rest } = schema as JsonSchema;
   return {
@@ -203,10 +203,7 @@ export function closed(schema: unknown): JsonSchema {
   };
 }
 
-/**
- * Reads "12" where an integer, "12.50" where a number and "true" where a flag is declared; any other spelling
- * stays text and fails.
- */
+/** Converts "12" to an integer, "12.50" to a number and "true" to a flag, as declared. Any other spelling fails as text. */
 function readText(value: unknown, schema: JsonSchema): unknown {
   const parts = value as Record<string, unknown>;
   const read: Record<string, unknown> = Object.create(null);
@@ -229,9 +226,9 @@ export function problemsOf(
   const problems = new Map<string, FieldProblem>();
   for (const error of errors) {
     if (problems.size >= MAX_PROBLEMS) break;
-    if (error.keyword === 'propertyNames') continue; // What is wrong with the key has been said before it.
+    if (error.keyword === 'propertyNames') continue; // An earlier error describes the key.
     const problem = problemOf(error, formats);
-    // The first word on a field is enough: a wrong type also fails every other rule.
+    // Keep the first problem of a field: a wrong type also fails every other rule.
     if (!problems.has(problem.path)) problems.set(problem.path, problem);
   }
   return [...problems.values()];
@@ -248,7 +245,7 @@ function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): Fie
       const allowed = Object.keys((error.parentSchema as JsonSchema | undefined)?.properties ?? {});
       return {
         path: join(at, clip(params.additionalProperty)),
-        message: `is not known here; allowed: ${allowed.join(', ') || 'nothing'}`,
+        message: `is not a known field; allowed: ${allowed.join(', ') || 'none'}`,
       };
     }
     case 'enum':
@@ -284,11 +281,11 @@ function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): Fie
         )}`,
       };
     default:
-      return { path: at, message: error.message ?? 'is wrong' };
+      return { path: at, message: error.message ?? 'is invalid' };
   }
 }
 
-/** A key that `propertyNames` refuses; that schema's description says what a key must be. */
+/** For a key that `propertyNames` refuses. The description of that schema states the rule. */
 function badKey(at: string, key: string, names: JsonSchema | undefined): FieldProblem {
   const rule = typeof names?.description === 'string' ? names.description : 'is not allowed';
   return { path: join(at, clip(key)), message: `the key ${JSON.stringify(clip(key))} ${rule}` };
@@ -305,7 +302,7 @@ function article(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** /items/0/quantity → items[0].quantity, as a person would write it; the body itself is "body". */
+/** /items/0/quantity → items[0].quantity; the body itself is "body". */
 function pathOf(pointer: string): string {
   if (pointer === '') return 'body';
   return pointer

@@ -114,7 +114,7 @@ describe('defineList', () => {
   it('names an unknown field and an unknown operator, and lists the allowed ones', () => {
     const { problems = {} } = read('filter[nmae]=x&filter[active][gt]=true&filter[name][like]=x');
     expect(problems['filter[nmae]']).toContain('filter[name]');
-    expect(problems['filter[active][gt]']).toBe('is not known here; allowed: eq, ne, isnull');
+    expect(problems['filter[active][gt]']).toBe('is not a known field; allowed: eq, ne, isnull');
     expect(problems['filter[name][like]']).toContain('contains, startswith, isnull');
   });
 

@@ -1,17 +1,15 @@
-// CSV as RFC 4180 has it, for files that are made from rows in memory; large ones are streamed by copy.ts.
+// CSV (RFC 4180) of rows in memory; copy.ts streams large files. csv-stringify guards formulas by another rule than the database's
+// csv_text, and both kinds of files must agree.
 
-/** Begins a CSV file: without it a spreadsheet takes UTF-8 for the encoding of its country. */
+/** Starts a CSV file. Without it, a spreadsheet assumes the encoding of its country instead of UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/**
- * One line of a file, ended by CRLF. A text is quoted, which a reader that heeds quotes keeps as text; what is
- * already decimal text or a plain name is a bare cell; null is an empty one.
- */
+/** One line, with CRLF. Text is quoted, so that readers that respect quotes keep it as text; null is an empty cell. */
 export function csvLine(cells: readonly (Bare | string | null)[]): string {
   return `${cells.map((cell) => (cell === null ? '' : typeof cell === 'string' ? quoted(csvText(cell)) : cell.bare)).join(',')}\r\n`;
 }
 
-/** A cell without quotes: digits, a date, a name of this service. Never text of a person. */
+/** A cell without quotes: digits, a date or a name of this service, never text that a person wrote. */
 export interface Bare {
   bare: string;
 }
@@ -19,14 +17,14 @@ export interface Bare {
 /** @throws RangeError for text that would need quotes. */
 export function bare(value: string | number): Bare {
   const text = String(value);
-  if (!/^[\w.-]*$/.test(text)) throw new RangeError('Only digits, dates and names can stand without quotes.');
+  if (!/^[\w.-]*$/.test(text))
+    throw new RangeError('Only digits, dates and names may be written without quotes.');
   return { bare: text };
 }
 
 /**
- * Text of a person as a cell: what a spreadsheet would run as a formula, or shorten as a number, has an
- * apostrophe in front, also behind what it may split the cell at; line breaks become spaces. The same as csv_text in the
- * database, which says why.
+ * Text that a person wrote, as a cell. An apostrophe precedes what a spreadsheet would run as a formula or round as a number, also
+ * after a character at which it may split the cell. Line breaks become spaces. The same as csv_text in the database.
  */
 export function csvText(value: string): string {
   const line = value.replace(/[\r\n]/g, ' ').replace(FORMULA_WITHIN, "$1'");

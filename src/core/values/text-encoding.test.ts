@@ -44,7 +44,7 @@ describe('the text of a file', () => {
     expect(await decoded(Buffer.from(`\ufeff${NAME}`), 'UTF-8')).toBe(NAME);
     expect(await decoded(bigEndian(NAME), 'utf-16be')).toBe(NAME);
     await expect(decoded(IN_1252, 'utf-8')).rejects.toThrow('not utf-8 as it says');
-    await expect(decoded(IN_1252, 'koi8-r')).rejects.toThrow('koi8-r is not known. Use one of utf-8');
+    await expect(decoded(IN_1252, 'koi8-r')).rejects.toThrow('koi8-r is not supported. Use one of utf-8');
   });
 
   it.each<[string, Buffer]>([
@@ -53,7 +53,7 @@ describe('the text of a file', () => {
     ['ends within a letter, after others in UTF-8', Buffer.from('Müller, Zoë').subarray(0, -1)],
     ['has bytes that no letter has in Windows-1252', Buffer.from([0x5a, 0x8d, 0x5a])],
   ])('is refused when it %s', async (_why, bytes) => {
-    await expect(decoded(bytes)).rejects.toThrow('The encoding of the file cannot be told');
+    await expect(decoded(bytes)).rejects.toThrow('The encoding of the file is ambiguous');
   });
 
   it('comes back from UTF-8 and from UTF-16 whatever it is, in whatever pieces', async () => {

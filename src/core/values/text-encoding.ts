@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { AppError } from '../http/errors.ts';
 
-/** What a caller may name as the charset of a text file; ISO 8859-1 is read as Windows-1252, its superset. */
+/** The charsets that a caller may declare. ISO 8859-1 is read as Windows-1252, its superset. */
 const CHARSETS = {
   'utf-8': 'utf-8',
   'utf-16': 'utf-16le',
@@ -14,12 +14,13 @@ type Encoding = (typeof CHARSETS)[keyof typeof CHARSETS];
 type Charset = keyof typeof CHARSETS;
 
 /**
- * Decodes a text file while it comes in. The encoding is the declared one, or that of a byte order mark; else UTF-8 if all
- * bytes are, and Windows-1252 if no non-ASCII character is UTF-8. Nothing is guessed and nothing replaced.
+ * Decodes a text file while it arrives. The encoding is the declared one or that of the byte order mark; otherwise UTF-8 if all
+ * bytes are valid UTF-8, or Windows-1252 if no non-ASCII character is. It refuses the rest, because this file decides about money:
+ * chardet and jschardet guess, and iconv-lite replaces invalid bytes.
  *
  * @param declared the charset of the Content-Type, if it has one.
- * @returns the text without a byte order mark, in pieces that break no character.
- * @throws AppError VALIDATION_ERROR for an unknown charset, and for bytes that fit no encoding or several.
+ * @returns the text without its byte order mark, in chunks of whole characters.
+ * @throws AppError VALIDATION_ERROR for an unknown charset, and for bytes that fit no encoding or more than one.
  */
 export async function* decodeText(bytes: AsyncIterable<Buffer>, declared?: string): AsyncGenerator<string> {
   let decode = declared === undefined ? undefined : decoderOf(encodingNamed(declared));
@@ -37,7 +38,7 @@ export async function* decodeText(bytes: AsyncIterable<Buffer>, declared?: strin
   yield decode(pending, true).text;
 }
 
-/** Decodes the bytes up to the last whole character; what is left comes again in front of the next bytes. */
+/** Decodes whole characters. The caller puts the rest in front of the next bytes. */
 type Decoder = (bytes: Buffer, isLast: boolean) => { text: string; rest: Buffer };
 
 const NOTHING = Buffer.alloc(0);
@@ -46,14 +47,14 @@ function encodingNamed(name: string): Encoding {
   const charset = name.trim().toLowerCase();
   if (Object.hasOwn(CHARSETS, charset)) return CHARSETS[charset as Charset];
   throw refused(
-    `The charset ${name} is not known. Use one of ${Object.keys(CHARSETS).join(', ')}, or leave it out.`,
+    `The charset ${name} is not supported. Use one of ${Object.keys(CHARSETS).join(', ')}, or omit it.`,
   );
 }
 
 function decoderByMark(start: Buffer): Decoder | undefined {
   const [first, second, third] = start;
   if (first === 0xef && second === 0xbb && third === 0xbf) return decoderOf('utf-8');
-  // UTF-16 without a mark: a file of this kind begins with ASCII.
+  // UTF-16 without a mark: these files start with ASCII.
   if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return decoderOf('utf-16le');
   if ((first === 0xfe && second === 0xff) || (first === 0 && second !== 0)) return decoderOf('utf-16be');
   return undefined;
@@ -66,12 +67,12 @@ function decoderOf(encoding: Encoding): Decoder {
     try {
       return { text: decoder.decode(bytes, { stream: !isLast }), rest: NOTHING };
     } catch {
-      throw refused(`The file is not ${encoding} as it says. Export it as UTF-8.`);
+      throw refused(`The file is declared as ${encoding}, but is not valid ${encoding}. Export it as UTF-8.`);
     }
   };
 }
 
-/** UTF-8 or Windows-1252, whichever the first character beyond ASCII is; a file with both is neither. */
+/** Detects UTF-8 or Windows-1252 by the first non-ASCII character. Refuses a file with both. */
 function detectingDecoder(): Decoder {
   let found: 'utf-8' | 'windows-1252' | undefined;
   return (bytes, isLast) => {
@@ -95,7 +96,7 @@ function encodingOf(bytes: Buffer): 'utf-8' | 'windows-1252' | undefined {
 const UTF8_SEQUENCE = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/;
 const UNDEFINED_IN_WINDOWS_1252 = /[\x81\x8d\x8f\x90\x9d]/;
 
-/** Where an UTF-8 character begins that may go on in the next bytes; the end where none does. */
+/** The start of a UTF-8 character that may continue in the next bytes; the end if there is none. */
 function endOfWholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -119,8 +120,8 @@ function fromWindows1252(bytes: Buffer): string {
 
 function ambiguous(): AppError {
   return refused(
-    'The encoding of the file cannot be told: some of its letters are UTF-8 and some are not. Export it as "CSV UTF-8", or ' +
-      'name its encoding: Content-Type: text/csv; charset=windows-1252.',
+    'The encoding of the file is ambiguous: some of its letters are UTF-8 and some are not. Export it as "CSV UTF-8", or ' +
+      'declare its encoding: Content-Type: text/csv; charset=windows-1252.',
   );
 }
 

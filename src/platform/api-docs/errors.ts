@@ -62,10 +62,7 @@ const ERRORS = {
     limited({ exceeded: true, limit: 100, remaining: 0, resetSeconds: 42 }, 60),
     'Too many requests, or too many answers that are unread or being made: try again after Retry-After.',
   ],
-  InternalError: [
-    new AppError('INTERNAL_ERROR', 'Something went wrong on our side.'),
-    'A defect of the service.',
-  ],
+  InternalError: [new AppError('INTERNAL_ERROR', 'An internal error occurred.'), 'A defect of the service.'],
   Unavailable: [
     unavailable(undefined),
     'A part that the service needs is down: try again after Retry-After.',

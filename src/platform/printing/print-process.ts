@@ -3,23 +3,23 @@ import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler';
 import type { PrintAnswer, PrintOrder } from './print-queue.ts';
 
 /**
- * The program of the print process: one typst compiler that turns data into PDF, an order at a time. The
- * data goes in as JSON and stands in the document as plain strings, so nothing in it can be an instruction.
+ * The program of the print process: a typst compiler that turns data into PDF, one order at a time. The data is JSON and becomes
+ * plain strings in the document, so it cannot contain instructions.
  */
 
 const TEMPLATES = join(import.meta.dirname, '..', '..', '..', 'templates');
 const FONTS = join(import.meta.dirname, '..', '..', '..', 'fonts');
-/** Results of typst's own cache that this many later documents did not use are forgotten. */
+/** Evicts results from typst's cache that this many later documents did not use. */
 const CACHE_AGE = 3;
 
-// Typst looks through these before the system's fonts, and the template allows no family but these.
+// Typst prefers these to the fonts of the system, and the templates use only these.
 const compiler = NodeCompiler.create({ workspace: TEMPLATES, fontArgs: [{ fontPaths: [FONTS] }] });
 
 process.on('message', (order: PrintOrder) => {
   process.send?.(print(order));
 });
 process.on('disconnect', () => process.exit());
-// A signal to the whole group is for the service: it first finishes what it has begun, then ends this.
+// A signal to the process group is for the service, which ends this process after its running requests.
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
 
 function print({ id, template, data, files }: PrintOrder): PrintAnswer {
@@ -33,7 +33,7 @@ function print({ id, template, data, files }: PrintOrder): PrintAnswer {
   }
 }
 
-/** The compiler throws errors whose text stands in `code`. */
+/** The compiler puts the text of its errors in `code`. */
 function explain(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown };
   return [message, code].filter((part) => typeof part === 'string' && part !== '').join(' ');

@@ -4,14 +4,14 @@ import { extname } from 'node:path';
 import { unavailable } from '../../core/http/errors.ts';
 import { createSharedSlots } from '../../core/http/shared-slots.ts';
 
-/** What the print process is sent. */
+/** A message to the print process. */
 export interface PrintOrder {
   id: number;
-  /** The name of a file of templates/. */
+  /** The name of a file in templates/. */
   template: string;
   /** JSON text. */
   data: string;
-  /** Files that the template finds beside itself. */
+  /** Files that appear beside the template. */
   files: { name: string; bytes: Uint8Array }[];
 }
 
@@ -19,9 +19,8 @@ export type PrintAnswer = { id: number; pdf: Uint8Array } | { id: number; failur
 
 export interface PrintQueue {
   /**
-   * @param caller see `callerOf` in gate.ts.
-   * @throws AppError 429 when as many documents of the caller wait as may, 503 when the queue is full or the document is
-   *   not there in time.
+   * @param caller see `callerOf` in access.ts.
+   * @throws AppError 429 if the caller has reached its limit, 503 if the queue is full or printing fails or takes too long.
    */
   print(caller: string, order: Omit<PrintOrder, 'id'>): Promise<Buffer>;
   close(): void;
@@ -30,33 +29,34 @@ export interface PrintQueue {
 interface QueueOptions {
   /** Path of the print process's program. */
   program: string;
-  /** Running and waiting. */
+  /** Running and waiting together. */
   mostPerCaller: number;
   mostWaiting: number;
-  /** For its turn. */
+  /** The longest wait for a turn. */
   waitMs: number;
-  /** From its turn to the document. */
+  /** The longest time from the turn to the document. */
   timeoutMs: number;
-  /** After this long without an order the process is ended, to give its memory back. */
+  /** Ends the process after this time without an order, to free its memory. */
   idleMs: number;
 }
 
 interface Job {
-  /** Of its order. */
   id: number;
   deadline: NodeJS.Timeout;
   resolve(pdf: Buffer): void;
   reject(error: Error): void;
 }
 
-/** The document cannot be printed, now or later: a defect of the template or of a file given to it. */
+/** The template or one of its files is defective. Retrying does not help. */
 export class PrintError extends Error {}
 
 /**
- * Prints documents one after the other in a process of its own, which is started by the first order. A
- * process and not a thread: native code in a thread cannot be interrupted, and it takes the whole service
- * along when it crashes. The process runs at low priority, knows none of the service's secrets and is
- * killed when a document takes too long. Callers take turns.
+ * Prints documents one at a time in a separate process, which the first order starts. Native code in a thread could not be
+ * interrupted, and a crash would end the service. The process runs at low priority, knows no secrets and is killed when a document
+ * takes too long. Callers take turns.
+ *
+ * workerpool kills with SIGTERM, which native code that hangs ignores. tinypool kills a second later and fixes stdio and its message
+ * format. Each would replace about 60 lines here.
  */
 export function createPrintQueue({
   program,
@@ -81,7 +81,7 @@ export function createPrintQueue({
     }
   }
 
-  /** While no other document is printed. */
+  /** Call only while no other document is printed. */
   function printNow(order: Omit<PrintOrder, 'id'>): Promise<Buffer> {
     clearTimeout(idle);
     lastId += 1;
@@ -95,15 +95,15 @@ export function createPrintQueue({
 
   function start(): ChildProcess {
     const started = fork(program, {
-      serialization: 'advanced', // carries bytes as bytes
-      env: {}, // none of the secrets; and no home folder, where fonts would be looked for
+      serialization: 'advanced', // keeps bytes as bytes
+      env: {}, // no secrets, and no home folder with fonts
       execArgv: extname(program) === '.ts' ? ['--import', 'tsx'] : [],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     started.on('message', (answer: PrintAnswer) => finish(answer));
     started.on('error', (error) => lose(started, error));
     started.on('exit', (code, signal) =>
-      lose(started, new Error(`the print process ended (${signal ?? code})`)),
+      lose(started, new Error(`The print process ended (${signal ?? code}).`)),
     );
     lowerPriority(started);
     return started;
@@ -119,10 +119,10 @@ export function createPrintQueue({
 
   function giveUp(): void {
     endChild();
-    fail(new Error(`a document was not printed within ${timeoutMs} ms`));
+    fail(new Error(`A document was not printed within ${timeoutMs} ms.`));
   }
 
-  /** The process is gone, and its document is lost. The next one gets another process. */
+  /** The process has ended, and its document is lost. The next order starts another process. */
   function lose(lost: ChildProcess, error: Error): void {
     if (lost !== child) return;
     child = undefined;
@@ -149,18 +149,18 @@ export function createPrintQueue({
     clearTimeout(idle);
     slots.close();
     endChild();
-    fail(new Error('the service is stopping'));
+    fail(new Error('The service is stopping.'));
   }
 
   return { print, close };
 }
 
-/** Printing can wait; the answers to all other requests should not have to. */
+/** Printing may wait; other requests should not. */
 function lowerPriority({ pid }: ChildProcess): void {
-  if (pid === undefined) return; // it did not start; its `error` event says why
+  if (pid === undefined) return; // It did not start. Its `error` event has the reason.
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // Some containers forbid it. The documents are right all the same.
+    // Some containers forbid it, which does no harm.
   }
 }

@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..');
 const PROGRAM = join(import.meta.dirname, `print-process${extname(import.meta.filename)}`);
 const PRINT_WAIT_MS = 4_000;
 const PRINT_TIMEOUT_MS = 10_000;
-/** For the answer of a route that prints. */
+/** The answer time-out of a route that prints. */
 export const PRINTED_ANSWER_TIMEOUT_MS = PRINT_WAIT_MS + PRINT_TIMEOUT_MS + 1_000;
 const LIMITS = {
   mostPerCaller: 20,
@@ -18,39 +18,39 @@ const LIMITS = {
   timeoutMs: PRINT_TIMEOUT_MS,
   idleMs: 60_000,
 };
-/** What all templates share. */
+/** Shared by all templates. */
 const HOUSE = 'house.typ';
 
-/** Who sends a document. */
+/** The sender of a document. */
 interface Company {
   name: string;
   address: string[];
-  /** A file that the template finds beside itself. */
+  /** The name of a file beside the template. */
   logo: string | null;
 }
 
-/** Every document: all that stands in it as text, and nothing else, so that equal data prints equal bytes. */
+/** All data of a document, as text. Equal data prints equal bytes. */
 export interface PrintedDocument {
   company: Company;
 }
 
-/** The files of templates/ that documents are printed by. */
+/** Files in templates/. */
 type Template = 'invoice.typ' | 'statement.typ';
 
 export interface Printer {
   readonly company: Company;
-  /** What customers pay to; null where none is configured. */
+  /** The number that customers pay to; null if none is configured. */
   readonly paybill: string | null;
-  /** Names the bytes that `print` would give, without printing. */
+  /** The ETag of what `print` would return, without printing. */
   etagOf(template: Template, document: PrintedDocument): string;
-  /** @throws AppError 429 when too many documents of the caller wait, 503 when too many of all do or the process fails. */
+  /** @throws AppError 429 if too many documents of the caller wait, 503 if too many of all callers wait or printing fails. */
   print(caller: string, template: Template, document: PrintedDocument): Promise<Buffer>;
-  /** @throws ConfigError for a logo that cannot be printed. */
+  /** @throws ConfigError if the logo cannot be printed. */
   checkLogo(): Promise<void>;
   close(): void;
 }
 
-/** Prints the documents of one company as PDF; starts nothing before the first. */
+/** Prints documents of the company as PDF. Starts no process before the first one. */
 export function createPrinter(config: Config): Printer {
   const { companyLogo } = config;
   const files = companyLogo ? [{ name: `logo.${companyLogo.format}`, bytes: companyLogo.bytes }] : [];
@@ -93,14 +93,14 @@ function compilerVersion(): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
-/** Each part's length goes in too, so that no two lists of parts look alike. */
+/** Includes the length of each part, so that different lists of parts never hash alike. */
 function sha256(...parts: (string | Buffer)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
   return hash.digest('hex');
 }
 
-/** Changes with everything but the data that decides how a document looks. */
+/** Changes with everything except the data that affects how a document looks. */
 function printerVersion(template: Template, logo: Buffer | undefined): string {
   const fonts = readdirSync(join(ROOT, 'fonts')).sort();
   return sha256(
