@@ -6,19 +6,16 @@ import { EmbeddedPostgresError } from './platform/embedded-postgres/error.ts';
 import { startService } from './service.ts';
 
 const LONGEST_CLOSE_MS = 10_000;
-/**
- * How far the heap grows beyond what is in use before it is swept. Left alone, that is fourfold on a machine with much
- * memory, for no less work that could be measured.
- */
+/** How far the heap may grow before a collection. V8's default is fourfold with much memory, without a measurable gain. */
 const HEAP_GROWTH = '--heap-growing-percent=100';
 
-/** May come more than once; other signals that close-with-grace hears end the process when they come again. */
+/** A second one has no effect. Other signals of close-with-grace end the process the second time. */
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const PARENT_CHECK_MS = 500;
-/** The argument of `npm start`: the end of the parent process, which is npm, stops the service, too. */
+/** Argument of `npm start`: stop the service when its parent process, npm, ends. */
 const STOP_WITH_PARENT = '--stop-with-parent';
 
-/** The process: reads the configuration, starts the service, stops it on a signal. */
+/** The process: reads the configuration, starts the service and stops it on a signal. */
 async function main(): Promise<void> {
   const parent = process.ppid;
   setFlagsFromString(HEAP_GROWTH);
@@ -38,14 +35,14 @@ async function main(): Promise<void> {
       await service.stop(reason);
     },
   );
-  /** Once: npm repeats a Ctrl-C that the terminal has already sent to the service. */
+  /** Only once: npm repeats a Ctrl-C that the terminal has also sent to the service. */
   function stop(why: string): void {
     if (reason !== undefined) return;
     reason = why;
     void close();
   }
   for (const signal of STOP_SIGNALS) process.on(signal, stop);
-  // npm passes on SIGTERM and SIGINT. It dies of SIGHUP and SIGKILL without a word to the service.
+  // npm forwards SIGTERM and SIGINT, but not SIGHUP and SIGKILL.
   if (process.argv.includes(STOP_WITH_PARENT)) {
     setInterval(() => process.ppid !== parent && stop('the end of npm'), PARENT_CHECK_MS).unref();
   }
@@ -56,7 +53,7 @@ main().catch((error: unknown) => {
   process.exit(1);
 });
 
-/** One line for what the operator can put right; the whole trace for a defect. */
+/** Prints one line for what the operator can correct, and the stack trace of a defect. */
 function explain(error: unknown): string {
   if (error instanceof ConfigError)
     return ['The configuration is wrong:', ...error.problems.map((p) => `  ${p}`)].join('\n');
@@ -66,7 +63,7 @@ function explain(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** What to change when the address cannot be listened on. */
+/** What to change if the service cannot listen on its address. */
 function listenHint(error: unknown): string | undefined {
   if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return undefined;
   if (error.syscall === 'getaddrinfo' || error.code === 'EADDRNOTAVAIL')

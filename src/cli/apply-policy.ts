@@ -36,7 +36,7 @@ async function list(context: Context): Promise<void> {
   console.log(`${count} accounts would be suspended on ${day}. Nothing was changed.`);
 }
 
-/** Ctrl-C ends it after the batch at hand; what was done stays done, and the next run goes on from there. */
+/** Ctrl-C stops after the current batch. Completed batches stay, and the next run continues. */
 async function apply(context: Context): Promise<void> {
   const stop = new AbortController();
   process.on('SIGINT', () => stop.abort()); // Not once: npm repeats what the terminal has already sent.

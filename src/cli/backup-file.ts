@@ -5,28 +5,23 @@ import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 
 /**
- * A backup is one gzip file: a line that names the format, a line of JSON that names the migrations and the
- * tables, the rows of each table as PostgreSQL's COPY writes them, ended by `\.`, and a last line of JSON with
- * the number of rows and the SHA-256 of each table and the state of the sequences. A file without that line
- * was cut off.
+ * A backup is one gzip file: a line with the format; a line of JSON with the migrations and the tables; the rows of each table in
+ * PostgreSQL's COPY format, ended by `\.`; and a last line of JSON with the row count and SHA-256 of each table and the state of the
+ * sequences. Without that line the file is incomplete.
  */
 const FORMAT = 'account-management-service backup 1';
 const END_OF_TABLE = Buffer.from('\\.\n');
 const END_BELOW_A_ROW = Buffer.from('\n\\.\n');
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
 
-/**
- * Who is signed in is left out: a restore would bring back sessions that were ended since. The names of the
- * migrations stand in the head.
- */
+/** Excluded from backups: a restore would reopen sessions that have ended since. The header has the migrations. */
 const LEFT_OUT = ['sessions', 'refresh_tokens', 'oauth_states', 'kysely_migration', 'kysely_migration_lock'];
 
 interface Table {
   name: string;
   columns: string[];
   /**
-   * The columns of its primary key, written for `order by`: only a named order, which is the same on every server,
-   * makes two readings alike.
+   * The columns of its primary key, for `order by`. An explicit order that is the same on every server makes two readings equal.
    */
   key: string[];
 }
@@ -39,7 +34,7 @@ interface Contents {
 interface Head {
   takenAt: string;
   migrations: string[];
-  /** A table comes after those that it refers to, so that the rows can be loaded in this order. */
+  /** A table follows those that it references, so that the rows can be loaded in this order. */
   tables: Table[];
 }
 
@@ -48,18 +43,18 @@ interface Foot {
   sequences: { name: string; lastValue: string | null }[];
 }
 
-/** A backup that cannot be taken or read; its message is for whoever runs the service. */
+/** A backup cannot be created or read. The message is for the operator. */
 export class BackupError extends Error {}
 
-/** Both sides write values in the same way, whatever the server's settings are. */
+/** Makes both servers write values in the same form, whatever their settings. */
 const SESSION = `
   set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
   set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'; set timezone = 'UTC'; set extra_float_digits = 3;
   set client_encoding = 'UTF8'; set search_path = public`;
 
 /**
- * The whole database as it was at one moment, while others go on writing.
- * @param done called with the number of rows once all have been read.
+ * Reads the whole database from one snapshot, while others continue to write.
+ * @param done called with the number of rows at the end.
  */
 export async function* readDatabase(
   client: pg.ClientBase,
@@ -90,7 +85,7 @@ export async function* readDatabase(
     yield END_OF_TABLE;
     tables.push({ rows: copy.rowCount, sha256: hash.digest('hex') });
   }
-  // Sequences are not bound to the snapshot: read last, they are beyond every id in it.
+  // Sequences ignore the snapshot. Read last, they are beyond every id in it.
   const { rows: sequences } = await client.query<Foot['sequences'][number]>(
     `select sequencename as name, last_value::text as "lastValue" from pg_sequences
      where schemaname = 'public' order by sequencename`,
@@ -100,12 +95,12 @@ export async function* readDatabase(
   done(sumOfRows(tables));
 }
 
-/** A backup that is being read: first its head, then, once, its rows. */
+/** A backup that is being read: its header first, then its rows, once. */
 export interface OpenBackup {
   head: Head;
   /**
    * Loads all rows into empty tables in one transaction, reads every table back and compares it with the file.
-   * @returns the number of rows. @throws BackupError, and the database is as before.
+   * @returns the number of rows. @throws BackupError and leaves the database unchanged.
    */
   load(client: pg.ClientBase): Promise<number>;
 }
@@ -125,11 +120,11 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
     if (JSON.stringify(tables) !== JSON.stringify(await readTables(client))) {
       throw new BackupError('The backup does not hold the tables of this service.');
     }
-    // What the triggers guard was true when the backup was taken, and is compared below.
+    // The backup satisfied the rules of the triggers, and the comparison below shows that it still does.
     await client.query(
       tables.map(({ name }) => `alter table ${quoted(name)} disable trigger user`).join(';'),
     );
-    // Migrations put rows into some of them.
+    // Migrations insert rows into some tables.
     await client.query(`truncate ${tables.map(({ name }) => quoted(name)).join(', ')} cascade`);
     const read: string[] = [];
     for (const table of tables) {
@@ -219,7 +214,7 @@ interface Reader {
   line(): Promise<string>;
   /** The rows up to the end of a table. */
   table(): AsyncGenerator<Buffer>;
-  /** @throws BackupError when anything follows. */
+  /** @throws BackupError if anything follows. */
   end(): Promise<void>;
 }
 
@@ -258,7 +253,7 @@ function createReader(source: AsyncIterator<Buffer>): Reader {
   };
 }
 
-/** Where the line stands that ends a table, in bytes that begin with a line. */
+/** The position of the line that ends a table, in bytes that start with a line. */
 function findEndOfTable(lines: Buffer): number | undefined {
   if (lines.subarray(0, END_OF_TABLE.length).equals(END_OF_TABLE)) return 0;
   const lineBreak = lines.indexOf(END_BELOW_A_ROW);

@@ -20,7 +20,7 @@ await runCommand(async (config) => {
   console.log(`${rows} rows are in ${file} (${Math.ceil(size / 1024)} KB). Keep it as safe as the database.`);
 });
 
-/** Until it is whole and on the disk, the file has another name. */
+/** The file has another name until it is complete and on the disk. */
 async function takeBackup(connection: Connection, config: Config, file: string): Promise<number> {
   const unfinished = `${file}.unfinished`;
   const { client, close } = await connectDirectly(connection, config);
@@ -29,7 +29,7 @@ async function takeBackup(connection: Connection, config: Config, file: string):
     const whole = readDatabase(client, (count) => {
       rows = count;
     });
-    // It holds everything that the database holds, so nobody else may read it.
+    // It holds the whole database, so only its owner may read it.
     const options = { flags: 'wx', mode: 0o600, flush: true };
     await pipeline(whole, createGzip(), createWriteStream(unfinished, options));
     await rename(unfinished, file);

@@ -9,10 +9,10 @@ import {
   startEmbeddedPostgres,
 } from '../platform/embedded-postgres/supervisor.ts';
 
-/** A mistake in how a command was called; its message is for the person who typed it. */
+/** A command was called incorrectly. The message is for the person who typed it. */
 export class UsageError extends Error {}
 
-/** Runs a command of the CLI; a mistake is told in one line and ends with exit code 1. */
+/** Runs a command. Prints an operator's mistake in one line and sets exit code 1. */
 export async function runCommand(work: (config: Config) => Promise<void>): Promise<void> {
   try {
     await work(readConfig(process.env, true));
@@ -22,7 +22,7 @@ export async function runCommand(work: (config: Config) => Promise<void>): Promi
   }
 }
 
-/** The database that a command works on, migrated; for the embedded one also while the service runs on it. */
+/** Gives a command the migrated database, which may be the embedded one of a running service. */
 export async function withDatabase<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
   return withConnection(config, async (connection) => {
     const currency = currencyOf(config);
@@ -42,7 +42,7 @@ export async function withDatabase<T>(config: Config, work: (context: Context) =
   });
 }
 
-/** Finds the database, past a pooler where there is one, or starts the embedded one for as long as the work takes. */
+/** Connects to the database without a pooler. Starts the embedded one for the work if it does not run. */
 export async function withConnection<T>(
   config: Config,
   work: (connection: Connection) => Promise<T>,

@@ -23,7 +23,7 @@ await runCommand(async (config) => {
   console.log('Nobody is signed in: users sign in again.');
 });
 
-/** Brings the empty database to the state that the backup was taken in, loads it, and migrates it further. */
+/** Migrates the empty database to the version of the backup, loads the rows, and runs the newer migrations. */
 async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup): Promise<number> {
   const { migrations } = backup.head;
   const known = await readMigrationNames();
@@ -39,7 +39,7 @@ async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup
   return rows;
 }
 
-/** Whatever has worked on a database before has left a setting there; a restore that failed has not. */
+/** A service or command that used the database has left a setting there; a failed restore has not. */
 async function refuseWhereInUse(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,

@@ -6,7 +6,7 @@ import { type Finding, runChecks, type Violation } from '../proof/store.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 
 const TIMEOUT_MS = 30 * 60_000;
-/** PostgreSQL's words for a table, a column and a function that are not there. */
+/** PostgreSQL's codes for a missing table, column and function. */
 const NOT_THERE = new Set(['42P01', '42703', '42883']);
 
 await runCommand(async (config) => {
@@ -42,7 +42,7 @@ await runCommand(async (config) => {
   );
 });
 
-/** Prints each check as it ends, so that the output shows the progress. */
+/** Prints each check when it ends, to show progress. */
 function print({ check, rule, lookedAt, sums, violationCount, violations }: Finding, decimals: number): void {
   const figures = sums.map(({ name, amountMinor }) => `, ${name} ${minorToText(amountMinor, decimals)}`);
   console.log(`${violationCount === 0 ? 'passes' : 'FAILS '} ${check}: ${rule}`);
@@ -52,7 +52,7 @@ function print({ check, rule, lookedAt, sums, violationCount, violations }: Find
     console.log(`       and ${violationCount - violations.length} more`);
 }
 
-/** Amounts of a violation stay as the database holds them, in minor units. */
+/** Amounts of a violation are in minor units, as in the database. */
 function line({ table, id, what, expected, found }: Violation): string {
   return `${table}${id === null ? '' : ` ${id}`}: ${what}: expected ${expected}, found ${found}`;
 }

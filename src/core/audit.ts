@@ -10,7 +10,7 @@ export interface AuditEntry {
   action: string;
   resource: Resource;
   resourceId: number | null;
-  /** The fields as they were; absent for what is new. Of them, those that `after` names are kept. */
+  /** The fields before the change; absent for a new resource. Only those that `after` has are stored. */
   before?: Record<string, unknown>;
   after: Record<string, unknown>;
 }
@@ -28,12 +28,12 @@ export const AUDIT_COLUMNS = [
 
 const INSERT_AUDIT_ROWS = insertRows('audit_entries', AUDIT_COLUMNS, '$1');
 
-/** Writes who changed what, in the transaction of the change, so that neither exists without the other. */
+/** Records who changed what, in the transaction of the change. */
 export async function audit(tx: Tx, actor: Actor, entry: AuditEntry): Promise<void> {
   await run(tx, INSERT_AUDIT_ROWS, [rowsAsJson([auditRow(actor, entry)])]);
 }
 
-/** The row that says it, to be written with others. */
+/** The row of an audit entry, to insert with other rows. */
 export function auditRow(
   actor: Actor,
   { action, resource, resourceId, before, after }: AuditEntry,
@@ -50,12 +50,12 @@ export function auditRow(
   };
 }
 
-/** The types know no amounts as bigint, which are written as numbers. */
+/** The types of the table have no bigint; amounts are written as numbers. */
 function asJson(value: Record<string, unknown>): JsonValue {
   return value as JsonValue;
 }
 
-/** The values that an object has for the keys of another. */
+/** The values of an object for the keys of another. */
 function partOf(whole: Record<string, unknown>, keys: object): Record<string, unknown> {
   return Object.fromEntries(Object.keys(keys).map((key) => [key, whole[key]]));
 }

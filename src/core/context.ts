@@ -5,23 +5,23 @@ import { invalidField } from './http/errors.ts';
 import { businessDay, type Clock, type PlainDate } from './values/dates.ts';
 import { exactNumber, type Minor, minorFromNumber, minorToNumber } from './values/money.ts';
 
-/** What commands and routes work with; made once, when the service, a command of the CLI or a test starts. */
+/** What commands and routes work with. Created once per service, CLI command or test. */
 export interface Context {
   readonly db: Db;
   readonly clock: Clock;
   readonly config: Config;
   readonly currency: Currency;
-  /** The same in all instances: signs access tokens, and keys what is kept of a request with a password. */
+  /** The same in all instances. Signs access tokens and keys the stored hash of requests that hold a password. */
   readonly secret: string;
 }
 
-/** The one currency of the books and the number of its decimals. */
+/** The currency of the books and the number of its decimals. */
 export interface Currency {
   readonly code: string;
   readonly decimals: number;
 }
 
-/** Who does something: a signed-in user, or the system itself (userId null). */
+/** Who acts: a signed-in user, or the system (userId null). */
 export interface Actor {
   readonly userId: number | null;
   readonly name: string;
@@ -42,14 +42,14 @@ export function today({ clock, config }: Pick<Context, 'clock' | 'config'>): Pla
   return businessDay(clock.now(), config.BUSINESS_TIMEZONE);
 }
 
-/** Minor units as they come from an int8 column → the amount in a JSON answer. */
+/** Converts minor units of an int8 column to the amount in a JSON answer. */
 export function amountOf(minor: number | Minor, currency: Currency): number {
   return minorToNumber(minor, currency.decimals);
 }
 
 /**
- * As amountOf, for a sum of so many amounts that it may outgrow what a JSON number holds exactly.
- * @param remedy the parameter of the request that makes the sum smaller, and how.
+ * Like amountOf, for a sum that may be too large for an exact JSON number.
+ * @param remedy the request parameter that makes the sum smaller, and how.
  * @throws AppError VALIDATION_ERROR with the remedy; a sum never rounds.
  */
 export function totalOf(minor: Minor, currency: Currency, remedy: { path: string; advice: string }): number {
@@ -59,8 +59,8 @@ export function totalOf(minor: Minor, currency: Currency, remedy: { path: string
 }
 
 /**
- * Reads an amount that the keyword `x-amount` let through.
- * @throws RangeError for one that it would not have.
+ * Reads an amount that passed the keyword `x-amount`.
+ * @throws RangeError for any other.
  */
 export function readAmount(value: number, { decimals }: Currency): Minor {
   const minor = minorFromNumber(value, decimals);

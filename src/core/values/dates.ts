@@ -9,7 +9,7 @@ declare const plainDateBrand: unique symbol;
  */
 export type PlainDate = string & { readonly [plainDateBrand]: true };
 
-/** Where the present instant comes from; passed in, so that a test can set it. */
+/** The source of the current time. Tests pass their own. */
 export interface Clock {
   now(): Date;
 }
@@ -77,7 +77,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** For each time zone the days asked for last: every request asks what today is, and the calendar is slow. */
+/** Caches recent days by time zone: every request needs today, and the calendar is slow. */
 const lastDays = new Map<string, { day: PlainDate; fromMs: number; untilMs: number }[]>();
 const KEPT_DAYS = 3;
 

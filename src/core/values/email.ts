@@ -7,8 +7,8 @@ const PATTERN = /^(?!.*\p{DI})[^\s@"(),:;<>[\\\]\p{C}]+@[A-Za-z0-9_-]+(\.[A-Za-z
 const DOMAIN_PATTERN = /^[\p{L}\p{M}\p{N}_-]+(\.[\p{L}\p{M}\p{N}_-]+)+$/u;
 
 /**
- * The one rule for e-mail addresses, wherever they come from. An address has one spelling but for letter case: an address
- * that looks like another (full-width letters, a domain in two forms) would keep the other's owner out.
+ * The rule for all e-mail addresses. Except for letter case, an address has one spelling: an address that looks like another
+ * (full-width letters, a domain in two forms) would lock out the other's owner.
  */
 export function isEmail(text: string): boolean {
   return text.length <= MAX_LENGTH && PATTERN.test(text) && text.normalize('NFKC') === text;
@@ -28,7 +28,7 @@ export function domainKey(domain: string): string | undefined {
   return DOMAIN_PATTERN.test(domain) ? domainToASCII(domain) || undefined : undefined;
 }
 
-/** The key of an address's domain. */
+/** The key of the domain of an address. */
 export function emailDomainKey(email: string): string | undefined {
   return domainKey(email.slice(email.lastIndexOf('@') + 1));
 }

@@ -7,8 +7,8 @@ import {
 } from 'libphonenumber-js';
 
 /**
- * Reads a phone number as a person writes it. `+` and 8..15 digits stands as it is; any other form is
- * read as one of the region and must have a possible length there.
+ * Reads a phone number as a person writes it. Accepts `+` and 8..15 digits as it is. Reads any other form as a number of the
+ * region, where its length must be possible.
  * @returns E.164 (`+254712345678`), or undefined when it cannot be a phone number.
  */
 export function readPhone(text: string, region: string): string | undefined {
@@ -21,8 +21,8 @@ export function readPhone(text: string, region: string): string | undefined {
 }
 
 /**
- * A phone number that the format `phone` let through, in E.164.
- * @throws RangeError for one that it would not have.
+ * Converts a phone number that passed the format `phone` to E.164.
+ * @throws RangeError for any other.
  */
 export function requirePhone(text: string, region: string): string {
   const phone = readPhone(text, region);
@@ -30,7 +30,7 @@ export function requirePhone(text: string, region: string): string {
   return phone;
 }
 
-/** SHA-256 of the digits without plus: all that some providers tell of a payer. */
+/** SHA-256 of the digits without plus: the only data about a payer that some providers send. */
 export function phoneSha256(e164: string): Buffer {
   return createHash('sha256').update(e164.replace('+', '')).digest();
 }
@@ -40,7 +40,7 @@ export function nationalDigits(e164: string): string {
   return parsePhoneNumberFromString(e164)?.formatNational().replace(/\D/g, '') ?? '';
 }
 
-/** What the numbers of a region begin with abroad: 254. */
+/** The country code of a region: 254. */
 export function callingCode(region: string): string | undefined {
   return isSupportedCountry(region) ? getCountryCallingCode(region as CountryCode) : undefined;
 }

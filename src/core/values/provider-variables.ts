@@ -1,7 +1,6 @@
 /**
- * How the environment names identity providers: OAUTH_GOOGLE_ISSUER and its two sisters open
- * GET /api/auth/google. The configuration reads them, and whoever asks for a provider that is not there
- * is told which are missing.
+ * How environment variables name identity providers: OAUTH_GOOGLE_ISSUER and two more variables add GET /api/auth/google. The
+ * answer for a provider that is not configured lists the missing variables.
  */
 export const PROVIDER_PARTS = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'] as const;
 /** Only together: people with a verified e-mail of one of the domains become users with the role. */
@@ -13,7 +12,7 @@ export const PROVIDER_VARIABLE = `^OAUTH_([A-Z0-9]+(?:_[A-Z0-9]+)*)_(${[...PROVI
 
 const MAX_NAME_LENGTH = 40;
 
-/** Addresses below /auth that are no identity providers. */
+/** Paths below /auth that are not identity providers. */
 export const RESERVED_PROVIDER_NAMES: readonly string[] = [
   'login',
   'register',

@@ -6,7 +6,7 @@ import { RIGHTS } from '../../rights.ts';
 import { finishDocument } from './document.ts';
 import { describeOperation } from './operation.ts';
 
-/** The API description, made from the routes' own schemas; pages.ts serves it. */
+/** Generates the API description from the schemas of the routes. pages.ts serves it. */
 export function describeApi(app: HttpServer, version: string): void {
   app.register(swagger, {
     openapi: {
@@ -30,7 +30,7 @@ export function describeApi(app: HttpServer, version: string): void {
   });
 }
 
-/** In the order in which a newcomer meets them. */
+/** In the order in which a new user meets them. */
 const TAGS = {
   Authentication:
     'Sign in with e-mail and password or through an identity provider; tokens and the own password.',
@@ -106,7 +106,7 @@ number. A PUT changes the fields sent.
 \`filter[field][op]=value\`; \`filter[field]=value\` is short for \`filter[field][eq]=value\`. \`in\` and \`nin\` take
 values separated by commas, \`isnull\` takes true or false. A date given for a timestamp means that whole day.
 
-**Limits.** Requests are counted in windows of one minute; \`RateLimit\` and \`RateLimit-Policy\` tell what is left.
+**Limits.** Requests are counted in windows of one minute; \`RateLimit\` and \`RateLimit-Policy\` show the remaining calls.
 
 <details><summary><b>Roles.</b> Which role may do what</summary>
 

@@ -4,8 +4,8 @@ import { MAX_AMOUNT_TEXT } from '../../core/values/money.ts';
 import { type ErrorName, errorResponses } from './errors.ts';
 
 /**
- * From what @fastify/swagger makes of the routes to what other tools understand: private words of the
- * schemas are translated, schemas with a title and error answers become components.
+ * Completes the document of @fastify/swagger: translates our own keywords, and turns error answers and schemas with a title into
+ * components.
  */
 
 type Schema = Record<string, unknown>;
@@ -69,12 +69,12 @@ function finishOperation(
     ...operation,
     parameters: parameters.map((parameter) => finishParameter(parameter as Schema, toSchema)),
     ...(requestBody && { requestBody: finishBody(requestBody, toSchema) }),
-    // An answer of the route's own, such as that of /health, goes before the common one of its status.
+    // An answer that the route declares, such as that of /health, replaces the common one of its status.
     responses: Object.fromEntries([...failures, ...own]),
   };
 }
 
-/** A request without a body counts as one with `{}`: it is needed where a field is. */
+/** A request without a body counts as `{}`, so the body is required if one of its fields is. */
 function finishBody(body: object, toSchema: (schema: unknown) => unknown): object {
   const [media] = Object.values((body as OpenAPIV3_1.RequestBodyObject).content);
   const {
@@ -90,8 +90,8 @@ function finishBody(body: object, toSchema: (schema: unknown) => unknown): objec
 }
 
 /**
- * `filter[status]` holds an object of operators: OpenAPI calls that style deepObject. Its example filters nothing:
- * without one, tools fill in a value for every operator.
+ * `filter[status]` is an object of operators, a style that OpenAPI calls deepObject. Its example is empty, because tools otherwise
+ * fill in every operator.
  */
 function finishParameter(parameter: Schema, toSchema: (schema: unknown) => unknown): Schema {
   const deep = String(parameter.name).startsWith('filter[') && {
@@ -106,7 +106,7 @@ function withContent(part: object, toSchema: (schema: unknown) => unknown): obje
   const { content } = part as { content?: Record<string, { schema?: unknown }> };
   if (!content) return {};
   const translated = Object.entries(content).map(([type, media]) => {
-    // The description of an answer stands at the answer; tools look for the example beside the schema.
+    // Tools look for the description in the response and for the example beside the schema.
     const { examples, description: _said, ...schema } = media.schema as Schema & { examples?: unknown[] };
     const example = examples?.[0] !== undefined && { example: examples[0] };
     return [type, { ...media, ...example, schema: toSchema(schema) }];
@@ -114,7 +114,7 @@ function withContent(part: object, toSchema: (schema: unknown) => unknown): obje
   return { content: Object.fromEntries(translated) };
 }
 
-/** Puts every schema with a title among the components, under that name, and a reference in its place. */
+/** Moves every schema with a title to the components and puts a reference in its place. */
 function hoist(schema: unknown, components: Named): unknown {
   return mapSchema(schema as Schema, (inner) => {
     const { title, ...rest } = inner;
@@ -128,7 +128,7 @@ function hoist(schema: unknown, components: Named): unknown {
   });
 }
 
-/** Rewrites what only validation.ts understands into words of JSON Schema. */
+/** Replaces keywords of validation.ts by JSON Schema. */
 function translate(schema: Schema): Schema {
   return mapSchema(schema, ({ format, 'x-amount': amount, 'x-decimals': _decimals, ...rest }) => ({
     ...(Array.isArray(rest.enum) && rest.type === undefined && { type: typeof rest.enum[0] }),
@@ -138,7 +138,7 @@ function translate(schema: Schema): Schema {
   }));
 }
 
-/** Formats of JSON Schema go by their own names; the rules of the others are put in words. */
+/** Keeps formats of JSON Schema and describes the others in words. */
 function publicFormat(format: string, description: unknown): Schema {
   const known = PUBLIC_FORMATS[format];
   if (known) return { format: known };
@@ -158,7 +158,7 @@ const PUBLIC_FORMATS: Record<string, string> = {
 
 const PHONE_MEANING = 'must be + and 8 to 15 digits, or a local phone number';
 
-/** The same schema with each schema in it replaced, from the inside out; examples and enums are left alone. */
+/** Replaces each schema in a schema, innermost first, except in examples and enums. */
 function mapSchema(schema: Schema, replace: (schema: Schema) => Schema): Schema {
   const inner = (value: unknown) => mapSchema(value as Schema, replace);
   const mapped: Schema = { ...schema };

@@ -8,7 +8,7 @@ import {
 } from '../../core/http/errors.ts';
 import { limited } from '../../core/http/rate-limit.ts';
 
-/** The error answers of the API under the names that the description gives them: one as it is thrown, and what it means. */
+/** The error answers of the API, by component name: an example as it is thrown, and its meaning. */
 const ERRORS = {
   ValidationError: [
     invalidField('limit', 'must be at most 100'),
@@ -71,7 +71,7 @@ const ERRORS = {
 
 export type ErrorName = keyof typeof ERRORS;
 
-/** What a route declares in `config.errors`. */
+/** Codes that a route may declare in `config.errors`. */
 export const NAME_OF: Record<ErrorCode, ErrorName> = {
   AUTH_FAILED: 'AuthFailed',
   UNAUTHORIZED: 'Unauthorized',
@@ -84,13 +84,13 @@ export const NAME_OF: Record<ErrorCode, ErrorName> = {
 };
 
 interface ErrorResponse {
-  /** Of the component that describes it; errors that share a status share one. */
+  /** The name of its component, which errors of one status share. */
   name: string;
   status: number;
   response: object;
 }
 
-/** One response for each status that these errors have. */
+/** One response per status of these errors. */
 export function errorResponses(names: ErrorName[]): ErrorResponse[] {
   const byStatus = new Map<number, ErrorName[]>();
   for (const name of new Set(names)) {

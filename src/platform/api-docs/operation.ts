@@ -6,12 +6,12 @@ import { type ErrorName, NAME_OF } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** Between this file and document.ts, which puts the responses in its place. */
+    /** Internal: document.ts replaces it by responses. */
     'x-errors'?: ErrorName[];
   }
 }
 
-/** What the description says of a route beyond its schema: who may call it, its headers, its errors. */
+/** Adds to the schema of a route who may call it, its headers and its errors. */
 export function describeOperation(route: RouteOptions): FastifySchema {
   const { schema = {}, config = {} } = route;
   if (!schema.operationId && !schema.hide)

@@ -14,21 +14,21 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 const STYLE = 'text/css; charset=utf-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The page works with no network but this service, and runs no script but its own two files. */
+/** The page loads nothing from other hosts and runs only its own two scripts. */
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Pages and files are public, and counted in the budget of pages. */
+/** Pages and files are public and use the rate limit of pages. */
 export const PAGE_ROUTE = {
   config: { access: 'public', rate: 'pages' },
-  // An address may have been shared with parameters of somebody's tracking.
+  // A shared link may have tracking parameters.
   schema: { hide: true, querystring: { type: 'object', additionalProperties: true } },
 } as const;
 
 /**
- * The interactive documentation and the description that it shows. Of @fastify/swagger-ui only the files are used:
- * its own routes read them from disk, uncompressed, and serialize the description at each request.
+ * The interactive documentation and its API description. Uses only the files of @fastify/swagger-ui, whose routes would read
+ * them from disk, uncompressed, and serialize the description at each request.
  */
 export function docsRoutes(app: HttpServer): void {
   const files: Record<string, StaticContent> = {

@@ -13,7 +13,7 @@ interface StartPageOptions {
   registration: boolean;
 }
 
-/** What stands at the root: a page for people, a few words in the envelope for programs that ask for JSON. */
+/** The root: a page for people, and a short answer in the envelope for programs that request JSON. */
 export function startPageRoute(app: HttpServer, { check, version, registration }: StartPageOptions): void {
   const template = readFileSync(templatePath('start-page.html'), 'utf8');
   const style = /<style>(.*?)<\/style>/s.exec(template)?.[1] ?? '';
@@ -53,7 +53,7 @@ const DESCRIPTION = `${DOCS_PATH}/openapi.json`;
 const REGISTER = `<a href="${DOCS_PATH}#/Authentication/registerUser">Register</a>. The first user becomes the admin.`;
 const SIGN_IN = `<a href="${DOCS_PATH}#/Authentication/signIn">Sign in</a>. The first admin is made on the server by <code>npm run create-admin</code>.`;
 
-/** Browsers name text/html; whoever has no preference is shown the page. */
+/** Browsers request text/html. A client without a preference also gets the page. */
 function wantsJson(accept = ''): boolean {
   return quality(accept, 'application/json') > quality(accept, 'text/html', 'text/*');
 }
@@ -72,7 +72,7 @@ function sentenceOn({ status, database }: HealthStatus): string {
   );
 }
 
-/** Puts the values where the template names them as {{name}}; they are HTML. */
+/** Replaces {{name}} in the template by values, which are HTML. */
 function fill(template: string, values: Record<string, string>): string {
   return template.replaceAll(/\{\{(\w+)\}\}/g, (_all, name: string) => {
     const value = values[name];

@@ -11,7 +11,7 @@ import { MOST_COUNTED, readWaiting, type Waiting } from './store.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What waits is read at most this often, and a scrape does not wait longer for it. */
+/** Backlogs are counted at most this often, and a scrape waits no longer for them. */
 const WAITING_MAX_AGE_MS = 10_000;
 const WAITING_TIMEOUT_MS = 1_000;
 
@@ -23,7 +23,7 @@ interface MetricsParts {
   jobsCompletedAt(): Date | undefined;
 }
 
-/** GET /metrics in Prometheus' text format, for whoever shows the token as `Authorization: Bearer …`. */
+/** GET /metrics in Prometheus' text format, for callers with `Authorization: Bearer <token>`. */
 export function metricsRoutes(
   app: HttpServer,
   token: string,
@@ -89,7 +89,7 @@ export function metricsRoutes(
   });
 
   app.addHook('onResponse', async (request, reply) => {
-    // The pattern, not the address: ids would make a series each.
+    // The route's pattern, because each id in an address would create a series.
     const route = request.routeOptions.url ?? 'unknown';
     durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
   });
@@ -110,8 +110,8 @@ export function metricsRoutes(
 }
 
 /**
- * Reads what waits, once for all who ask within ten seconds.
- * @returns undefined where it is not known in time: a scrape must show the other figures when the database is slow.
+ * Counts backlogs, once for all scrapes within ten seconds.
+ * @returns undefined if the count takes too long: a scrape must show the other metrics while the database is slow.
  */
 function createWaitingReader(db: Db): () => Promise<Waiting | undefined> {
   let reading: Promise<Waiting | undefined> | undefined;

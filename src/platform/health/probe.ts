@@ -2,30 +2,29 @@ import pg from 'pg';
 import type { DatabaseOptions } from '../../core/database/db.ts';
 import { sqlState } from '../../core/database/postgres-errors.ts';
 
-/** `other version`: it answers, but has fewer or other migrations than this version of the service, or none. */
+/** `other version`: the database answers, but lacks migrations of this version of the service. */
 export type DatabaseState = 'up' | 'other version' | 'down';
 
-/** Asks PostgreSQL on a connection that no request ever waits for. */
+/** Checks PostgreSQL on a connection of its own. */
 export interface DatabaseProbe {
-  /** `down` without an answer within two seconds. However many ask at once, PostgreSQL is asked once. */
+  /** `down` if there is no answer within two seconds. Concurrent callers share one query. */
   state(): Promise<DatabaseState>;
   close(): Promise<void>;
 }
 
 const TIMEOUT_MS = 2_000;
-/** PostgreSQL's codes for a schema and a table that do not exist. */
+/** PostgreSQL's codes for a missing schema and a missing table. */
 const NOT_MIGRATED = new Set(['3F000', '42P01']);
 
 interface ProbeOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost'> {
   /** The names of this version's migrations, in order. */
   migrations: readonly string[];
-  /** The address of the pooler that requests go through, which has to take connections, too. */
+  /** The pooler that requests use. It must accept connections, too. */
   pooler?: string | undefined;
 }
 
 /**
- * The service's own pool would not do: it may be busy to the last connection while PostgreSQL is well. Neither would
- * a question through the pooler, for the same reason.
+ * The request pool and the pooler are no substitute: all their connections may be busy while PostgreSQL is healthy.
  */
 export function openDatabaseProbe({
   connection,
@@ -42,7 +41,7 @@ export function openDatabaseProbe({
     idleTimeoutMillis: 30_000,
     query_timeout: TIMEOUT_MS,
   });
-  // An `error` event that nobody hears would end the process.
+  // Node throws an `error` event without a listener, which would end the process.
   pool.on('error', onConnectionLost);
   pool.on('connect', (client) => client.on('error', onConnectionLost));
   let asking: Promise<DatabaseState> | undefined;
@@ -55,7 +54,7 @@ export function openDatabaseProbe({
     return poolerTakesUs ? answer : 'down';
   }
 
-  /** The table has a row for each migration, so reading all of it costs no more than any other question. */
+  /** The table is small: it has one row per migration. */
   async function readVersion(): Promise<DatabaseState> {
     let client: pg.PoolClient | undefined;
     try {
@@ -82,7 +81,7 @@ export function openDatabaseProbe({
   return { state, close: () => pool.end() };
 }
 
-/** A pooler lets a client in before it has a connection of PostgreSQL to give. */
+/** A pooler accepts a client before it has a connection to PostgreSQL. */
 async function takesConnections(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: TIMEOUT_MS });
   client.on('error', () => {}); // Told to `connect`, too.

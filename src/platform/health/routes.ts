@@ -33,11 +33,11 @@ const UNREADY: Record<Exclude<DatabaseState, 'up'>, string> = {
 interface HealthOptions {
   check: HealthCheck;
   probe: DatabaseProbe;
-  /** False once the process has begun to stop. */
+  /** False after the process has started to stop. */
   accepting(): boolean;
 }
 
-/** At the root of the service, outside /api and the envelope: for load balancers and people. */
+/** Routes for load balancers and people, outside /api and without the envelope. */
 export function healthRoutes(app: Api, { check, probe, accepting }: HealthOptions): void {
   const config = { access: 'public', rate: 'none' } as const;
   const tags = ['Health'];

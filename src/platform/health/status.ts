@@ -8,7 +8,7 @@ export interface HealthStatus {
   redis: 'up' | 'down' | 'disabled';
 }
 
-/** Asks the parts that the service depends on, all at once. */
+/** Checks all dependencies of the service concurrently. */
 export type HealthCheck = () => Promise<HealthStatus>;
 
 export function createHealthCheck(probe: DatabaseProbe, redis: SharedRedis | undefined): HealthCheck {

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { Db } from '../../core/database/db.ts';
 
-/** Counting ends here, so that a long worklist costs no more than a few milliseconds. */
+/** Stops counting here, so that a long worklist costs only a few milliseconds. */
 export const MOST_COUNTED = 10_000;
 
-/** Rows that wait for the service or for staff. A partial index finds them, but for the short table of statements. */
+/** Counts rows that wait for the service or for staff. Partial indexes find them; the table of statements is short. */
 const WAITING = {
   unmatched_payments: sql`payments where status = 'unmatched'`,
   pending_notifications: sql`notifications where status = 'pending'`,

@@ -4,11 +4,11 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ok } from '../../core/http/envelope.ts';
 import { Nullable } from '../../core/http/fields.ts';
 
-/** A clock that a test can put to another moment, from which it runs on. */
+/** A clock that a test can set. It runs on from there. */
 export interface SettableClock extends TestClock {
-  /** @param moment null: the real time again. */
+  /** @param moment null: back to real time. */
   set(moment: Date | null): void;
-  /** Does what the minute job would have done by now. */
+  /** Runs the minute jobs that are due. */
   catchUp(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const Moment = Type.Object(
   { examples: [{ now: '2026-11-02T09:00:00Z' }] },
 );
 
-/** Registered with TEST_CLOCK=on alone. The clock is this instance's; signing in keeps to real time. */
+/** Registered only with TEST_CLOCK=on. Affects this instance; sign-in uses real time. */
 export function testClockRoutes(api: Api, clock: SettableClock): void {
   api.put(
     '/test/clock',
