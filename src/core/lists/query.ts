@@ -167,7 +167,7 @@ export function defineList<Extra extends TProperties>(
   }
 
   return {
-    names,
+    fields,
     /** The schema of the query string. A handler receives the parsed plan as `request.query`. */
     query: Type.Unsafe<ListQuery<Extra>>(Object.assign(schema, { [PARSE]: parse })),
   };

@@ -24,7 +24,7 @@ export function conditionsOf({ filters }: ListPlan, columns: ListColumns): RawBu
   });
 }
 
-export function orderOf({ order }: ListPlan, columns: ListColumns): RawBuilder<unknown> {
+export function orderOf({ order }: Pick<ListPlan, 'order'>, columns: ListColumns): RawBuilder<unknown> {
   const keys = order.map(({ field, direction }) => {
     const column = columnOf(field, columns);
     // A collation may differ between servers; byte order does not.
