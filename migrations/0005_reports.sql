@@ -2,7 +2,7 @@
 -- test/api/report-functions.test.ts holds the two against each other. All are single expressions that
 -- PostgreSQL expands into the statement, so that a row costs no call.
 
--- The date of item k of a schedule, as dueDate in schedule.ts. The months are counted from the activation
+-- The date of item k of a schedule, as dueDate in schedule-rules.ts. The months are counted from the activation
 -- date, so that a 31st falls on the last day of shorter months and returns.
 create function item_date(frequency frequency, activation_date date, item bigint) returns date
 language sql immutable parallel safe as $$
@@ -46,7 +46,7 @@ language sql immutable parallel safe as $$
   select greatest(0, least(paid_minor, total_minor) - deposit_minor)
 $$;
 
--- The date of the first item that a paid sum does not fully cover, as nextItem in schedule.ts; null when
+-- The date of the first item that a paid sum does not fully cover, as nextItem in schedule-rules.ts; null when
 -- all is paid.
 create function next_due_date(
   frequency frequency, activation_date date, deposit_minor bigint, instalment_minor bigint,
@@ -60,7 +60,7 @@ language sql immutable parallel safe as $$
   end
 $$;
 
--- One step of the check digit: the quasigroup of account-number.ts, a row of ten bytes for each interim digit.
+-- One step of the check digit: the quasigroup of account-number-rules.ts, a row of ten bytes for each interim digit.
 create function damm_step(interim integer, digit bigint) returns integer
 language sql immutable parallel safe as $$
   select get_byte(
@@ -101,7 +101,7 @@ language sql immutable parallel safe as $$
       n % 10)
 $$;
 
--- As formatAccountNumber in account-number.ts.
+-- As formatAccountNumber in account-number-rules.ts.
 create function account_number(account_id bigint) returns text
 language sql immutable parallel safe as $$
   select 'ACC' || (1000000 + account_id)::text || damm_check_digit(1000000 + account_id)::text

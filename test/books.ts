@@ -2,14 +2,14 @@ import { expect } from 'vitest';
 import type { Context } from '../src/core/context.ts';
 import type { Tx } from '../src/core/database/db.ts';
 import { inSnapshot } from '../src/core/database/transactions.ts';
-import { runChecks } from '../src/proof/store.ts';
+import { runChecks } from '../src/proof/view.ts';
 
 /** Asserts every check of the books on the whole database; a violation is shown with its row. */
 export async function expectBooksToBalance({ db }: Pick<Context, 'db'>): Promise<void> {
-  await inSnapshot(db, expectLawsToHold);
+  await inSnapshot(db, expectChecksToPass);
 }
 
-export async function expectLawsToHold(tx: Tx): Promise<void> {
+export async function expectChecksToPass(tx: Tx): Promise<void> {
   const findings = await runChecks(tx);
   expect(findings.filter(({ violationCount }) => violationCount > 0)).toEqual([]);
 }

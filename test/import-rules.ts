@@ -17,6 +17,8 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   kyc: ['customers'],
   // A payment is posted to an account, which may be found by the national id of a customer.
   payments: ['accounts', 'customers', 'ledger'],
+  // The proof reads the status table of accounts.
+  proof: ['accounts'],
   // A statement imports lost notifications, and reconciles payments for the user who asks.
   'provider-statements': ['payment-methods', 'payments', 'reconciliations', 'users'],
   // Reports print account numbers and statuses.
@@ -32,22 +34,14 @@ const WITHOUT_ROLE: Record<string, string> = {
   'src/auth/access.ts': 'issues and verifies access tokens, for the access hook of core/http',
   'src/auth/identity-providers.ts': 'client of OpenID Connect providers',
   'src/users/passwords.ts': 'hashes passwords in threads',
-  'src/accounts/account-number.ts': 'value',
-  'src/accounts/schedule.ts': 'value',
-  'src/proof/checks.ts': 'table of checks',
   'src/provider-statements/reader.ts': 'parser',
   'src/provider-statements/work.ts': 'background work',
-  'src/statements/answers.ts': 'formats',
-  'src/statements/document.ts': 'printed document',
-  'src/statements/words.ts': 'printed document',
 };
 
 const FEATURE = '^src/(?!(?:core|platform|cli)/)([^/]+)/';
 const ASSEMBLY = '^src/[^/]+[.]ts$';
 const CORE = '^src/core/';
 const RULES = 'rules[.]ts$';
-/** Pure values of a feature that its rules and schemas may share. */
-const PURE = ['^src/accounts/(schedule|account-number)[.]ts$'];
 /** Files of the assembly that every file may import: the permissions, and the type of the configuration. */
 const SHARED = ['^src/rights[.]ts$', '^src/config[.]ts$'];
 const PACKAGES: IRegularForbiddenRuleType['to'] = {
@@ -90,17 +84,16 @@ export const FORBIDDEN = [
     { path: '/routes[.]ts$', pathNot: '^src/platform/test-clock/routes[.]ts$' },
   ),
   forbid(
-    'rules and schemas import only core, rules, schemas and pure values',
+    'rules and schemas import only core, rules and schemas',
     { path: ['rules[.]ts$', '/schema[.]ts$'] },
     {
       path: '^src/',
-      pathNot: [CORE, RULES, '/schema[.]ts$', '/provider[.]ts$', '^src/rights[.]ts$', ...PURE],
+      pathNot: [CORE, RULES, '/schema[.]ts$', '/provider[.]ts$', '^src/rights[.]ts$'],
     },
   ),
-  forbid('pure values import only core', { path: PURE }, { path: '^src/', pathNot: CORE }),
   forbid(
-    'rules and pure values import no package but a word list',
-    { path: [RULES, ...PURE] },
+    'rules import no package but a word list',
+    { path: RULES },
     { ...PACKAGES, pathNot: '@zxcvbn-ts/language-common' },
   ),
   forbid('a store imports no commands', { path: 'store[.]ts$' }, { path: 'commands[.]ts$' }),

@@ -12,7 +12,7 @@
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { formatAccountNumber } from '../../dist/accounts/account-number.js';
+import { formatAccountNumber } from '../../dist/accounts/account-number-rules.js';
 import { readConfig } from '../../dist/config.js';
 import { currencyOf, prepareDatabase } from '../../dist/database.js';
 

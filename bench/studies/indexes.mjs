@@ -10,7 +10,7 @@
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { formatAccountNumber } from '../../dist/accounts/account-number.js';
+import { formatAccountNumber } from '../../dist/accounts/account-number-rules.js';
 import { readConfig } from '../../dist/config.js';
 import { startService } from '../../dist/service.js';
 import { AUDIT_OF_PAYMENTS, createDatabase, fill, SEARCHED_NAME, sizes } from '../lib/load.mjs';

@@ -1,45 +1,37 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
-import type { AccountStatus, LedgerEvent, StatusCause } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
-import { compareDates, type PlainDate } from '../core/values/dates.ts';
+import type { PlainDate } from '../core/values/dates.ts';
 import { findEmployee } from '../employees/store.ts';
 import { type Posted, post, postAll } from '../ledger/commands.ts';
 import type { AccountRow, Posting, PostingRows } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
 import { findPayPlanRow } from '../pay-plans/store.ts';
 import { findProduct } from '../products/store.ts';
-import { checkMove, describeLateness, isBeyondGrace, isToComplete } from './rules.ts';
-import type { Terms } from './schedule.ts';
+import { describeLateness } from './lateness-rules.ts';
+import { lockAccountsToSuspend } from './lateness-store.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
-import {
-  findCause,
-  findCompletion,
-  insertAccount,
-  insertStatusChange,
-  latenessOf,
-  laterMoneyDate,
-  lockAccountsToActivate,
-  lockAccountsToSuspend,
-  updateAccount,
-} from './store.ts';
+import { insertStatusChange } from './status-change-store.ts';
+import { followPayments, moveAccount } from './status-commands.ts';
+import { checkMove, statusOn } from './status-rules.ts';
+import { insertAccount, laterMoneyDate, lockAccountsToActivate } from './store.ts';
 
-/** Opens an account: copies the pay plan's terms, and books the sale. */
+/** Opens an account: copies the terms of the pay plan and posts the sale. */
 export async function openAccount(context: Context, actor: Actor, body: NewAccount): Promise<AccountRow> {
   const day = today(context);
   const terms = await termsFor(context, body, day);
   const employeeId = await employeeFor(context, actor, body);
-  const status = compareDates(terms.activationDate, day) <= 0 ? 'active' : 'pending';
+  const status = statusOn('pending', terms.activation_date, day);
   return inTransaction(context.db, async (tx) => {
     const account = await insertAccount(tx, {
-      customerId: body.customerId,
-      productId: body.productId,
-      payplanId: body.payplanId,
-      employeeId,
+      customer_id: body.customerId,
+      product_id: body.productId,
+      payplan_id: body.payplanId,
+      employee_id: employeeId,
       status,
-      terms,
+      ...terms,
     });
     const opened = await post(tx, new Map([[account.id, account]]), {
       event: 'account_opened',
@@ -48,13 +40,13 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
       contra: [],
     });
     await insertStatusChange(tx, {
-      accountId: account.id,
-      from: null,
-      to: status,
+      account_id: account.id,
+      from_status: null,
+      to_status: status,
       reason: null,
       cause: null,
-      actorUserId: actor.userId,
-      day,
+      actor_user_id: actor.userId,
+      changed_on: day,
     });
     await audit(tx, actor, {
       action: 'account.open',
@@ -66,7 +58,7 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
   });
 }
 
-/** Moves an account to another status; to the one that it has, nothing happens. */
+/** Moves an account to another status. Does nothing if it already has that status. */
 export async function changeAccount(
   context: Context,
   actor: Actor,
@@ -77,7 +69,8 @@ export async function changeAccount(
     const account = (await lockAccounts(tx, [id])).get(id);
     if (!account) throw notFound('account', id);
     const { status: to, reason } = body;
-    if (to === undefined) throw invalidField('status', 'is required: a reason explains a change of status');
+    if (to === undefined)
+      throw invalidField('status', 'is required, because a reason explains a change of status');
     if (to === account.status) return account;
     checkMove(account.status, to, reason);
     const moved = await moveAccount(tx, context, actor, account, { to, reason: reason ?? null });
@@ -112,10 +105,11 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
 }
 
 /**
- * Suspends the active accounts that are beyond their days of grace where their pay plans say so, a batch a
- * transaction; the number of them. Ends early, between two batches, when the signal says so.
+ * Suspends accounts beyond their days of grace whose pay plans suspend late accounts, one batch per transaction.
  *
- * @param onBatch hears how many were suspended so far, once that is certain.
+ * @param signal stops it between two batches.
+ * @param onBatch called after each commit with the number of accounts suspended so far.
+ * @returns the number of suspended accounts.
  */
 export async function suspendLateAccounts(
   context: Context,
@@ -129,12 +123,12 @@ export async function suspendLateAccounts(
       const day = today(context);
       const accounts = await lockAccountsToSuspend(tx, day, batchSize);
       for (const account of accounts) {
-        const reason = describeLateness(latenessOf(account), day);
+        const reason = describeLateness(account, day);
         await moveAccount(tx, context, SYSTEM, account, { to: 'suspended', reason, cause: 'non_payment' });
       }
       return accounts.length;
     });
-    // A batch may be smaller than it could be, because others work on some of its accounts.
+    // A short batch is not the last one: it leaves out accounts that other transactions hold.
     if (batch === 0) break;
     suspended += batch;
     onBatch(suspended);
@@ -143,10 +137,9 @@ export async function suspendLateAccounts(
 }
 
 /**
- * Posts money events to accounts that the transaction has locked, and does what follows from what is paid then: an
- * account completes or is no longer complete, and a suspension for non-payment ends.
+ * Posts money events to locked accounts, then moves the accounts whose status follows from what is paid.
  *
- * @returns for each posting why it was refused, and the accounts as they are now.
+ * @returns for each posting why it was refused, and the changed accounts.
  */
 export async function postAllToAccounts(
   tx: Tx,
@@ -156,18 +149,16 @@ export async function postAllToAccounts(
   further?: PostingRows,
 ): Promise<Posted> {
   const posted = await postAll(tx, accounts, postings, further);
-  for (const account of posted.accounts.values()) {
-    if (!mayMove(account, today(context))) continue;
-    const event = postings.findLast(({ movements }) =>
-      movements.some((one) => one.accountId === account.id),
-    )?.event;
-    const settled = await followPayments(tx, context, account, { event });
-    posted.accounts.set(account.id, settled);
+  const lastEvents = new Map(
+    postings.flatMap(({ event, movements }) => movements.map(({ accountId }) => [accountId, event] as const)),
+  );
+  for (const [id, account] of posted.accounts) {
+    posted.accounts.set(id, await followPayments(tx, context, account, { event: lastEvents.get(id) }));
   }
   return posted;
 }
 
-/** Posts one money event, as `postAllToAccounts`. @throws AppError where its account refuses it. */
+/** Posts one money event like `postAllToAccounts`. @throws AppError if an account refuses it. */
 export async function postToAccounts(
   tx: Tx,
   context: Context,
@@ -179,143 +170,34 @@ export async function postToAccounts(
   return changed;
 }
 
-/** Whether what is paid may ask for another status. */
-function mayMove(account: AccountRow, day: PlainDate): boolean {
-  const [paid, total] = [BigInt(account.paid_minor), BigInt(account.total_minor)];
-  return (
-    isToComplete(account.status, paid, total) ||
-    (account.status === 'completed' && paid < total) ||
-    (account.status === 'suspended' && !isBeyondGrace(latenessOf(account), day))
-  );
-}
-
-/**
- * @param event the money event that changed what is paid, for the reason of a move.
- * @param date the business day of a completion; default: today.
- */
-async function followPayments(
-  tx: Tx,
-  context: Context,
-  account: AccountRow,
-  { event, date = today(context) }: { event?: LedgerEvent | undefined; date?: PlainDate } = {},
-): Promise<AccountRow> {
-  const { status, reason, cause } = await statusAfter(tx, account, event);
-  if (status === account.status) return reactivateIfPaid(tx, context, account);
-  const moved = await updateAccount(tx, account.id, { status, reason });
-  await recordMove(tx, context, SYSTEM, account, { to: status, reason, cause, date });
-  return reactivateIfPaid(tx, context, moved);
-}
-
-async function termsFor(context: Context, body: NewAccount, day: PlainDate): Promise<Terms> {
+/** The columns of the terms, from the pay plan. */
+async function termsFor(context: Context, body: NewAccount, day: PlainDate) {
   const product = await findProduct(context.db, body.productId);
   if (!product) throw notFound('product', body.productId, 'productId');
   const plan = await findPayPlanRow(context.db, body.payplanId);
   if (!plan) throw notFound('payplan', body.payplanId, 'payplanId');
-  if (!product.active) throw invalidField('productId', 'must be a product that is active');
-  if (!plan.active) throw invalidField('payplanId', 'must be a pay plan that is active');
+  if (!product.active) throw invalidField('productId', 'must refer to an active product');
+  if (!plan.active) throw invalidField('payplanId', 'must refer to an active pay plan');
   if (plan.product_id !== null && plan.product_id !== body.productId) {
-    throw invalidField('payplanId', `is a plan for product ${plan.product_id} alone`);
+    throw invalidField('payplanId', `is only for product ${plan.product_id}`);
   }
   return {
-    depositMinor: BigInt(plan.deposit_minor),
-    instalmentMinor: BigInt(plan.instalment_minor),
-    instalmentCount: plan.instalment_count,
+    deposit_minor: plan.deposit_minor,
+    instalment_minor: plan.instalment_minor,
+    instalment_count: plan.instalment_count,
     frequency: plan.frequency,
-    graceDays: plan.grace_days,
-    activationDate: body.activationDate ?? day,
+    grace_days: plan.grace_days,
+    activation_date: body.activationDate ?? day,
   };
 }
 
-/** Who earns the commission: the employee who was named, else the caller's own while that one is active. */
+/** The employee who earns the commission: the one in the body, or the caller if that is an active employee. */
 async function employeeFor({ db }: Context, actor: Actor, body: NewAccount): Promise<number | null> {
   const employeeId = body.employeeId ?? actor.employeeId;
   if (employeeId === null) return null;
   const employee = await findEmployee(db, employeeId);
-  // One who does not exist is told by the account's foreign key.
+  // The foreign key of the account refuses an unknown employee.
   if (!employee || employee.active) return employeeId;
   if (body.employeeId === undefined) return null;
-  throw invalidField('employeeId', 'must be an employee who is active');
-}
-
-interface StatusMove {
-  to: AccountStatus;
-  reason: string | null;
-  cause?: StatusCause | null;
-  /** The business day of the move; default: today. */
-  date?: PlainDate;
-}
-
-async function moveAccount(
-  tx: Tx,
-  context: Context,
-  actor: Actor,
-  account: AccountRow,
-  move: StatusMove,
-): Promise<AccountRow> {
-  const { to, reason, date: day = today(context) } = move;
-  const movement = MONEY_MOVES[to];
-  if (movement) {
-    await post(tx, new Map([[account.id, account]]), {
-      event: movement.event,
-      valueDate: day,
-      movements: [{ accountId: account.id, movement: { kind: movement.kind } }],
-      contra: [],
-    });
-  }
-  const moved = await updateAccount(tx, account.id, {
-    status: to,
-    reason,
-    ...(to === 'active' && actor.userId !== null && { reprievedOn: day }),
-    ...(to === 'written_off' && { writtenOffOn: day }),
-  });
-  await recordMove(tx, context, actor, account, move);
-  return moved;
-}
-
-/** The statuses that are a money event, too. */
-const MONEY_MOVES: { [S in AccountStatus]?: { event: LedgerEvent; kind: 'cancel' | 'write_off' } } = {
-  cancelled: { event: 'account_cancelled', kind: 'cancel' },
-  written_off: { event: 'account_written_off', kind: 'write_off' },
-};
-
-/** Ends a suspension that the lateness policy began, once the account is within its days of grace again. */
-async function reactivateIfPaid(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
-  const day = today(context);
-  if (account.status !== 'suspended' || isBeyondGrace(latenessOf(account), day)) return account;
-  if ((await findCause(tx, account.id)) !== 'non_payment') return account;
-  const reason = `paid: ${describeLateness(latenessOf(account), day)}`;
-  return moveAccount(tx, context, SYSTEM, account, { to: 'active', reason, cause: 'payment' });
-}
-
-/** The status that follows from what is paid: completed, or what it was before it was completed. */
-async function statusAfter(tx: Tx, account: AccountRow, event?: LedgerEvent) {
-  const [paidMinor, total] = [BigInt(account.paid_minor), BigInt(account.total_minor)];
-  if (isToComplete(account.status, paidMinor, total))
-    return { status: 'completed' as const, reason: 'paid in full', cause: null };
-  if (account.status === 'completed' && paidMinor < total) {
-    const completion = await findCompletion(tx, account.id);
-    const { from_status: status, cause } = completion ?? {};
-    const reason = event === 'payment_unassigned' ? 'a payment was unassigned' : 'a payment was reversed';
-    return { status: status ?? 'active', reason, cause: cause ?? null };
-  }
-  return { status: account.status, reason: account.status_reason, cause: null };
-}
-
-async function recordMove(
-  tx: Tx,
-  context: Context,
-  actor: Actor,
-  account: AccountRow,
-  { to, reason, cause = null, date: day = today(context) }: StatusMove,
-): Promise<void> {
-  const { id: accountId, status: from } = account;
-  const actorUserId = actor.userId;
-  await insertStatusChange(tx, { accountId, from, to, reason, cause, actorUserId, day });
-  await audit(tx, actor, {
-    action: 'account.status',
-    resource: 'account',
-    resourceId: accountId,
-    before: { status: from, reason: account.status_reason },
-    after: { status: to, reason },
-  });
+  throw invalidField('employeeId', 'must refer to an active employee');
 }

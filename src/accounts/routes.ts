@@ -5,7 +5,6 @@ import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import type { AccountRow } from '../ledger/rules.ts';
 import { changeAccount, openAccount } from './commands.ts';
 import {
   Account,
@@ -15,10 +14,13 @@ import {
   StatusChange,
   statusChangeList,
 } from './schema.ts';
-import { findAccountRow, listAccounts, listStatusChanges, toAccount } from './store.ts';
+import { listStatusChanges } from './status-change-store.ts';
+import { ACCOUNT_STATUSES, needsReason } from './status-rules.ts';
+import { findAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
+import { toAccount } from './view.ts';
 
 export function accountRoutes(api: Api, context: Context): void {
-  const answer = (row: AccountRow) => toAccount(row, context.currency, today(context));
+  const answer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
 
   api.get(
     '/accounts',
@@ -33,7 +35,8 @@ export function accountRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      return okList(await listAccounts(context, request.query), 'Accounts found.');
+      const page = await listAccounts(context.db, request.query, today(context));
+      return okList({ ...page, rows: page.rows.map(answer) }, 'Accounts found.');
     },
   );
 
@@ -46,7 +49,7 @@ export function accountRoutes(api: Api, context: Context): void {
         operationId: 'openAccount',
         summary: 'Open an account',
         description:
-          'Active at once when the activation date (default: today) has come, else pending until that day.',
+          'The account is active from its activation date (default: today) on, and pending until then.',
         body: NewAccount,
         response: { 201: Envelope(Account, 'Account created.') },
       },
@@ -87,7 +90,7 @@ export function accountRoutes(api: Api, context: Context): void {
         operationId: 'changeAccountStatus',
         summary: 'Change the status of an account',
         description:
-          'A reason is required for defaulted, repossessed, written_off and cancelled. ' +
+          `A reason is required for ${ACCOUNT_STATUSES.filter(needsReason).join(', ')}. ` +
           'A move that is not allowed answers VALIDATION_ERROR with details {from, to, allowed}.',
         params: IdParams,
         body: AccountChanges,
@@ -108,7 +111,7 @@ export function accountRoutes(api: Api, context: Context): void {
         tags: ['Accounts'],
         operationId: 'listAccountStatusChanges',
         summary: 'List the status changes of an account',
-        description: 'Every change of the status: who, when and why.',
+        description: 'Shows who made each change, when and why.',
         params: IdParams,
         querystring: statusChangeList.query,
         response: { 200: ListEnvelope(StatusChange, 'Status changes found.') },

@@ -1,25 +1,14 @@
 import { type Static, Type } from 'typebox';
-import type { AccountStatus } from '../core/database/tables.ts';
 import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
-import { paymentStates } from './schedule.ts';
+import { paymentStates } from './schedule-rules.ts';
+import { ACCOUNT_STATUSES } from './status-rules.ts';
 
-export const ACCOUNT_STATUSES = [
-  'pending',
-  'active',
-  'suspended',
-  'defaulted',
-  'repossessed',
-  'completed',
-  'written_off',
-  'cancelled',
-] as const satisfies AccountStatus[];
-
-/** What the lateness policy moves an account for. */
+/** Why the lateness policy moves an account. */
 const STATUS_CAUSES = ['non_payment', 'payment'] as const;
 
-const Status = Type.Enum([...ACCOUNT_STATUSES]);
+const Status = Type.Enum(ACCOUNT_STATUSES);
 
 export const NewAccount = Type.Object(
   {
@@ -55,18 +44,20 @@ export type AccountChanges = Static<typeof AccountChanges>;
 export const Account = Type.Object(
   {
     id: Id,
-    accountNumber: Type.String({ description: 'What the customer types as the account of a phone payment.' }),
+    accountNumber: Type.String({
+      description: 'The reference that the customer types in a mobile-money payment.',
+    }),
     customerId: Id,
     productId: Id,
     payplanId: Id,
     employeeId: Nullable(Type.Integer()),
     activationDate: DateText,
     status: Status,
-    reason: Nullable(Type.String({ description: 'Why the status is what it is.' })),
+    reason: Nullable(Type.String({ description: 'The reason of the present status.' })),
     writtenOffDate: Nullable(
       Type.String({
         format: 'calendar-date',
-        description: 'The business day on which it was written off; kept if it is paid in full later.',
+        description: 'The business day of the write-off. It stays if the account is paid in full later.',
       }),
     ),
     currency: Type.String(),
@@ -183,7 +174,7 @@ export const accountList = defineList(
       Type.String({
         maxLength: 40,
         format: 'query-text',
-        description: 'As a person reads it out: any case, with or without spaces and the prefix.',
+        description: 'In any case, with or without spaces and the prefix.',
       }),
     ),
   },

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
-import { formatAccountNumber } from '../accounts/account-number.ts';
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { suspendLateAccounts } from '../accounts/commands.ts';
-import { describeLateness } from '../accounts/rules.ts';
-import { type AccountToSuspend, findAccountsToSuspend, latenessOf } from '../accounts/store.ts';
+import { describeLateness } from '../accounts/lateness-rules.ts';
+import { type AccountToSuspend, findAccountsToSuspend } from '../accounts/lateness-store.ts';
 import { type Context, today } from '../core/context.ts';
 import { findSuspendingPlans } from '../pay-plans/store.ts';
 import { runCommand, UsageError, withDatabase } from './connect.ts';
@@ -26,7 +26,7 @@ async function list(context: Context): Promise<void> {
     do {
       const page = await findAccountsToSuspend(context.db, day, { payplanId, after, limit: PAGE_SIZE });
       for (const account of page) {
-        const why = describeLateness(latenessOf(account), day);
+        const why = describeLateness(account, day);
         console.log(`${formatAccountNumber(account.id)}  active → suspended  ${why}`);
       }
       count += page.length;

@@ -2,7 +2,8 @@ import { openLongReads } from '../core/database/long-reads.ts';
 import { sqlState } from '../core/database/postgres-errors.ts';
 import { minorToText } from '../core/values/money.ts';
 import { currencyOf } from '../database.ts';
-import { type Finding, runChecks, type Violation } from '../proof/store.ts';
+import type { Finding, Violation } from '../proof/store.ts';
+import { runChecks } from '../proof/view.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 
 const TIMEOUT_MS = 30 * 60_000;

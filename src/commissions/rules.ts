@@ -1,3 +1,4 @@
+import { isStatusIn } from '../accounts/status-rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { type FieldProblem, invalid } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
@@ -5,9 +6,6 @@ import { divideHalfUp, type Minor } from '../core/values/money.ts';
 import type { Sale } from './schema.ts';
 
 const BASIS_POINTS = 10_000n;
-
-/** Statuses of accounts that earn no commission: the sale is not final yet, or was undone. */
-export const UNSOLD_STATUSES = ['pending', 'cancelled'] as const satisfies AccountStatus[];
 
 /** @throws AppError VALIDATION_ERROR naming each sale without a source, sold twice, or dated outside the period. */
 export function checkSales(sales: readonly Sale[], period: string): void {
@@ -53,7 +51,7 @@ export function checkSoldAccounts(
     const account = sale.accountId === undefined ? undefined : accounts.get(sale.accountId);
     if (!account) return;
     const path = `salesData[${index}]`;
-    if (isUnsold(account.status)) {
+    if (isStatusIn(account.status, 'unsold')) {
       problems.push({
         path: `${path}.accountId`,
         message: `must not be a ${account.status} account: it earns no commission`,
@@ -65,10 +63,6 @@ export function checkSoldAccounts(
     }
   });
   if (problems.length > 0) throw invalid(problems);
-}
-
-function isUnsold(status: AccountStatus): boolean {
-  return (UNSOLD_STATUSES as readonly AccountStatus[]).includes(status);
 }
 
 function isWithin(period: string, date: PlainDate): boolean {

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
+import { ACCOUNT_STATUSES } from '../accounts/status-rules.ts';
 import {
   AmountFromZero,
   CalendarDate,
@@ -104,7 +104,7 @@ export const Commission = Type.Object(
       Type.Object({
         accountId: Nullable(Type.Integer()),
         accountStatus: Nullable(
-          Type.Enum([...ACCOUNT_STATUSES], { description: 'The current status of the account.' }),
+          Type.Enum(ACCOUNT_STATUSES, { description: 'The current status of the account.' }),
         ),
         productId: Nullable(Type.Integer()),
         saleDate: Nullable(DateText),

@@ -1,5 +1,7 @@
 import { type Selectable, sql } from 'kysely';
+import { statusesIn } from '../accounts/status-rules.ts';
 import type { Db, Tx } from '../core/database/db.ts';
+import { literalList } from '../core/database/literal-list.ts';
 import { LostRace, violatedCheck, violatedUnique } from '../core/database/postgres-errors.ts';
 import { insertRows, rowsAsJson } from '../core/database/rows.ts';
 import { run } from '../core/database/statements.ts';
@@ -13,7 +15,7 @@ import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
-import { type CurrentRule, UNSOLD_STATUSES } from './rules.ts';
+import type { CurrentRule } from './rules.ts';
 import type { Rule } from './schema.ts';
 
 export type CommissionRow = Selectable<Commissions>;
@@ -122,7 +124,9 @@ export async function findSharesOfOthers(
 export async function findCancelledAccounts(db: Db, commissionId: number): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select a.id from commission_lines l join accounts a on a.id = l.account_id
-    where l.commission_id = ${commissionId} and a.status = 'cancelled' order by l.line_number`.execute(db);
+    where l.commission_id = ${commissionId} and a.status in ${literalList(statusesIn('saleUndone'))} order by l.line_number`.execute(
+    db,
+  );
   return rows.map(({ id }) => id);
 }
 
@@ -147,7 +151,7 @@ export async function findSoldAccounts(
     select a.id, a.status, a.activation_date, a.total_minor, a.product_id, p.category
     from accounts a join products p on p.id = a.product_id
     where a.employee_id = ${employeeId} and a.activation_date between ${from}::date and ${to}::date
-      and a.status <> all(${[...UNSOLD_STATUSES]}::account_status[])
+      and a.status not in ${literalList(statusesIn('unsold'))}
     order by a.id limit ${limit}`.execute(db);
   return rows;
 }

@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
-import { formatAccountNumber } from '../accounts/account-number.ts';
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { violatedUnique } from '../core/database/postgres-errors.ts';

@@ -26,7 +26,7 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
   });
 }
 
-/** Changes only the fields sent; null takes an e-mail or a national id away. */
+/** Changes only the given fields. Null removes an e-mail or a national id. */
 export async function changeCustomer(context: Context, actor: Actor, id: number, body: CustomerChanges) {
   const changes = {
     ...body,

@@ -13,7 +13,7 @@ describe('foldForSearch', () => {
     expect(foldForSearch(text)).toBe(folded);
   });
 
-  it('changes nothing that is folded already', () => {
+  it('does not change folded text', () => {
     for (const text of ['Émile Ñ', 'İstanbul', 'ΣΊΣΥΦΟΣ', '한국어']) {
       expect(foldForSearch(foldForSearch(text))).toBe(foldForSearch(text));
     }
@@ -29,14 +29,14 @@ describe('searchText', () => {
     nationalId: 'AB-12',
   };
 
-  it('holds names, e-mail, national id and the phone in both its forms', () => {
+  it('has the names, the e-mail, the national id and both forms of the phone', () => {
     const text = searchText(customer);
     for (const part of ['emile', 'otieno', 'e.otieno@example.com', '+254712345678', '0712345678', 'ab-12']) {
       expect(text).toContain(part);
     }
   });
 
-  it('leaves out what is not known', () => {
+  it('omits missing fields', () => {
     expect(searchText({ ...customer, email: null, nationalId: null })).toBe(
       'emile otieno +254712345678 0712345678',
     );
@@ -44,7 +44,7 @@ describe('searchText', () => {
 });
 
 describe('searchWords', () => {
-  it('splits at any white space and folds each word', () => {
+  it('splits at white space and folds each word', () => {
     expect(searchWords('  ÉMILE\u00a0otieno ')).toEqual(['emile', 'otieno']);
     expect(searchWords(' ')).toEqual([]);
   });

@@ -2,8 +2,8 @@ import { foldCase, withoutInvisible } from '../core/values/fold.ts';
 import { nationalDigits } from '../core/values/phone.ts';
 
 /**
- * Folds text so that a search finds it however it is written: compatibility forms, letter case and
- * accents are dropped, in any script. By way of upper case, because ß and ſ have no other in common.
+ * Folds text for a search: drops compatibility forms, letter case and accents, in any script. Converts to upper case
+ * first, because only that maps ß and ſ to the same letters as ss and s.
  */
 export function foldForSearch(text: string): string {
   return withoutInvisible(text.normalize('NFKD'))
@@ -21,21 +21,21 @@ export interface SearchableCustomer {
   nationalId: string | null;
 }
 
-/** What a customer is found by; the phone also as it is dialled at home, the id also without its punctuation. */
+/** The text that a search reads. It has the phone also in national form, and the id also without punctuation. */
 export function searchText({ firstName, lastName, email, phone, nationalId }: SearchableCustomer): string {
   const idKey = nationalId === null ? null : nationalIdKey(nationalId);
   const parts = [firstName, lastName, email, phone, nationalDigits(phone), nationalId, idKey];
   return foldForSearch(parts.filter((part) => part).join(' '));
 }
 
-/** The words of a search, each of which must occur. */
+/** The folded words of a search. Each must occur. */
 export function searchWords(search: string): string[] {
   return foldForSearch(search)
     .split(/\s+/)
     .filter((word) => word !== '');
 }
 
-/** A national id as it is compared: its letters and digits, in any case and width as one; empty when there are none. */
+/** The key that compares national ids: letters and digits, without case and width. Empty if the id has neither. */
 export function nationalIdKey(nationalId: string): string {
   return foldCase(nationalId).replace(/[^\p{L}\p{N}]/gu, '');
 }

@@ -15,7 +15,7 @@ export const VERIFICATION_STATUSES = [
 const Phone = Type.String({
   maxLength: 30,
   format: 'phone',
-  description: '+ and 8 to 15 digits, or a local form, which is turned into the international one.',
+  description: '+ and 8 to 15 digits, or a national number, which is converted to the international form.',
   example: '+254712345678',
 });
 
@@ -59,10 +59,10 @@ export const Customer = Type.Object(
     kycStatus: Nullable(
       Type.String({
         description:
-          'The newest decision; pending while there is a submission and no decision; null without any record.',
+          'The latest decision. Pending if there is a submission without a decision; null without any record.',
       }),
     ),
-    kycReviewPending: Type.Boolean({ description: 'The newest KYC record waits for a decision.' }),
+    kycReviewPending: Type.Boolean({ description: 'Whether the latest KYC record waits for a decision.' }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -108,8 +108,7 @@ export const customerList = defineList(
       Type.String({
         maxLength: 100,
         format: 'query-text',
-        description:
-          'Part of a name, e-mail, phone or national id, in any case; several words must all occur.',
+        description: 'Part of a name, e-mail, phone or national id, in any case. All words must occur.',
       }),
     ),
   },

@@ -1,7 +1,7 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import { violatedUnique } from '../core/database/postgres-errors.ts';
-import type { Customers, VerificationStatus } from '../core/database/tables.ts';
+import type { VerificationStatus } from '../core/database/tables.ts';
 import { type AppError, duplicate } from '../core/http/errors.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
@@ -10,28 +10,26 @@ import { emailKey } from '../core/values/email.ts';
 import { phoneSha256 } from '../core/values/phone.ts';
 import { nationalIdKey, type SearchableCustomer, searchText } from './rules.ts';
 
-type CustomerRow = Selectable<Customers>;
-
-/** The whole of a customer's own fields, phone in E.164. */
+/** The fields that staff enter, with the phone in E.164. */
 type CustomerFields = SearchableCustomer;
 
+/** The columns of an answer, under its names. */
 const COLUMNS = [
   'id',
-  'first_name',
-  'last_name',
+  'first_name as firstName',
+  'last_name as lastName',
   'email',
   'phone',
-  'national_id',
-  'kyc_status',
-  'kyc_review_pending',
-  'created_at',
-  'updated_at',
+  'national_id as nationalId',
+  'kyc_status as kycStatus',
+  'kyc_review_pending as kycReviewPending',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
 ] as const;
-type CustomerColumns = Pick<CustomerRow, (typeof COLUMNS)[number]>;
 
 /** @throws AppError DUPLICATE_ENTRY when the e-mail or the national id is taken. */
-export async function insertCustomer(tx: Tx, fields: CustomerFields) {
-  const row = await tx
+export function insertCustomer(tx: Tx, fields: CustomerFields) {
+  return tx
     .insertInto('customers')
     .values(columnsOf(fields))
     .returning(COLUMNS)
@@ -39,12 +37,11 @@ export async function insertCustomer(tx: Tx, fields: CustomerFields) {
     .catch((error: unknown) => {
       throw taken(error, fields) ?? error;
     });
-  return toCustomer(row);
 }
 
 /** @throws AppError DUPLICATE_ENTRY when the e-mail or the national id is taken. */
-export async function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
-  const row = await tx
+export function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
+  return tx
     .updateTable('customers')
     .set({ ...columnsOf(fields), updated_at: sql`business_now()` })
     .where('id', '=', id)
@@ -53,22 +50,14 @@ export async function updateCustomer(tx: Tx, id: number, fields: CustomerFields)
     .catch((error: unknown) => {
       throw taken(error, fields) ?? error;
     });
-  return toCustomer(row);
 }
 
-export async function findCustomer(db: Db, id: number) {
-  const row = await db.selectFrom('customers').select(COLUMNS).where('id', '=', id).executeTakeFirst();
-  return row && toCustomer(row);
+export function findCustomer(db: Db, id: number) {
+  return db.selectFrom('customers').select(COLUMNS).where('id', '=', id).executeTakeFirst();
 }
 
-export async function lockCustomer(tx: Tx, id: number) {
-  const row = await tx
-    .selectFrom('customers')
-    .select(COLUMNS)
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst();
-  return row && toCustomer(row);
+export function lockCustomer(tx: Tx, id: number) {
+  return tx.selectFrom('customers').select(COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
 export async function setKycStatus(
@@ -84,17 +73,19 @@ export async function setKycStatus(
 }
 
 /** @param words folded; each must occur in the customer's search text. */
-export async function listCustomers(db: Db, plan: ListPlan, words: string[]) {
-  const page = await fetchPage<CustomerColumns>(db, plan, {
+export function listCustomers(db: Db, plan: ListPlan, words: string[]) {
+  return fetchPage<CustomerRow>(db, plan, {
     select: sql`
-      select c.id, c.first_name, c.last_name, c.email, c.phone, c.national_id, c.kyc_status, c.kyc_review_pending,
-        c.created_at, c.updated_at
+      select c.id, c.first_name as "firstName", c.last_name as "lastName", c.email, c.phone,
+        c.national_id as "nationalId", c.kyc_status as "kycStatus", c.kyc_review_pending as "kycReviewPending",
+        c.created_at as "createdAt", c.updated_at as "updatedAt"
       from customers c`,
     from: sql`from customers c`,
     where: words.map((word) => sql<boolean>`c.search_text like ${`%${likeLiteral(word)}%`}`),
   });
-  return { ...page, rows: page.rows.map(toCustomer) };
 }
+
+type CustomerRow = Awaited<ReturnType<typeof insertCustomer>>;
 
 function columnsOf(fields: CustomerFields) {
   return {
@@ -122,19 +113,4 @@ function taken(error: unknown, fields: CustomerFields): AppError | undefined {
     default:
       return undefined;
   }
-}
-
-function toCustomer(row: CustomerColumns) {
-  return {
-    id: row.id,
-    firstName: row.first_name,
-    lastName: row.last_name,
-    email: row.email,
-    phone: row.phone,
-    nationalId: row.national_id,
-    kycStatus: row.kyc_status,
-    kycReviewPending: row.kyc_review_pending,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
 }

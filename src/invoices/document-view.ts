@@ -1,4 +1,4 @@
-import { formatAccountNumber } from '../accounts/account-number.ts';
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import type { Context } from '../core/context.ts';
 import { businessDay } from '../core/values/dates.ts';
 import { printedAmount } from '../core/values/money.ts';

@@ -1,4 +1,4 @@
-import { formatAccountNumber } from '../accounts/account-number.ts';
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { amountOf, type Currency } from '../core/context.ts';
 import { minorToNumber } from '../core/values/money.ts';
 import { QUANTITY_DECIMALS } from './rules.ts';

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isToComplete } from '../accounts/rules.ts';
-import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
+import { ACCOUNT_STATUSES, isToComplete } from '../accounts/status-rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';

@@ -1,4 +1,4 @@
-import { formatAccountNumber } from '../accounts/account-number.ts';
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { amountOf, type Currency } from '../core/context.ts';
 import type { MatchMethod } from '../core/database/tables.ts';
 import { ok, okList, type Page } from '../core/http/envelope.ts';

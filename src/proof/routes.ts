@@ -5,7 +5,8 @@ import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { Proof, ProofQuery } from './schema.ts';
-import { PROOF_READS, readProof } from './store.ts';
+import { PROOF_READS } from './store.ts';
+import { readProof } from './view.ts';
 
 export function proofRoutes(api: Api, context: Context, prover: LongReads): void {
   api.get(
@@ -17,9 +18,8 @@ export function proofRoutes(api: Api, context: Context, prover: LongReads): void
         operationId: 'getProof',
         summary: 'Prove the books',
         description:
-          'All from one snapshot: the payments of a day beside the ledger, each check on the whole database with its ' +
-          'figures, and every row that breaks one. It reads everything, so that large books take many seconds; ' +
-          'while another proof is made, 503 asks to come back.',
+          'Shows the payments of a day beside the ledger, and runs every check on the whole database, in one snapshot. ' +
+          'Large books take many seconds. Answers 503 while another proof runs.',
         querystring: ProofQuery,
         response: { 200: Envelope(Proof, 'Proof made.') },
       },

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { DateText, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 
-/** How many violations of a check are named; all are counted. */
-export const MAX_BREACHES = 100;
+/** How many violations of a check are listed. All are counted. */
+export const MAX_VIOLATIONS = 100;
 
 export const ProofQuery = Type.Object({
   date: Type.Optional(
@@ -16,7 +16,7 @@ export const ProofQuery = Type.Object({
 
 const Amount = Nullable(
   Type.Number({
-    description: 'In units of the currency; null for a damaged amount that no JSON number holds exactly.',
+    description: 'In units of the currency. Null for a damaged amount that no JSON number holds exactly.',
   }),
 );
 
@@ -27,26 +27,26 @@ const dayFigures = {
   matched: Part,
   unmatched: Part,
   reversed: Part,
-  refunded: { ...Part, description: 'Credit that went back to customers on this day.' },
+  refunded: { ...Part, description: 'Credit refunded to customers on this day.' },
   ledger: Type.Object(
     { received: Amount, reversed: Amount, refunded: Amount, net: Amount },
     {
-      description:
-        'The entries of these payments and refunds in the clearing accounts with this value date; ' +
-        'net = received − reversed − refunded.',
+      description: 'The clearing entries with this value date. net = received − reversed − refunded.',
     },
   ),
   holds: Type.Boolean({
     description:
-      'received = matched + unmatched + reversed, and the ledger says the same, and the same refunds.',
+      'Whether received = matched + unmatched + reversed, and the ledger has the same received, reversed and refunded sums.',
   }),
 };
 
 const violationFields = {
   table: Type.String(),
-  id: Nullable(Type.Integer({ description: 'Of the row; null where a day is wrong and no single row.' })),
-  what: Type.String({ description: 'Of the row.' }),
-  expected: Type.String({ description: 'Amounts in minor units, as the database holds them.' }),
+  id: Nullable(
+    Type.Integer({ description: 'The id of the row; null if a day is wrong rather than one row.' }),
+  ),
+  what: Type.String({ description: 'The value that is wrong.' }),
+  expected: Type.String({ description: 'Amounts are in minor units.' }),
   found: Type.String(),
   date: Nullable(DateText),
 };
@@ -54,14 +54,14 @@ const violationFields = {
 export const Proof = Type.Object(
   {
     date: DateText,
-    readAt: { ...Timestamp, description: 'All figures are of the database as it was at this moment.' },
+    readAt: { ...Timestamp, description: 'The time of the snapshot that all figures come from.' },
     currency: Type.String(),
     holds: Type.Boolean({ description: 'Whether every check passes.' }),
     day: Type.Object({
       ...dayFigures,
       byMethod: Type.Array(Type.Object({ paymentMethodId: Id, paymentMethod: Type.String(), ...dayFigures })),
       violations: Type.Array(Type.Object({ check: Type.String(), ...violationFields }), {
-        description: 'Those of the checks below that concern this day.',
+        description: 'The violations of this day.',
       }),
     }),
     checks: Type.Array(
@@ -69,11 +69,11 @@ export const Proof = Type.Object(
         check: Type.String(),
         rule: Type.String(),
         holds: Type.Boolean(),
-        lookedAt: Type.Integer({ description: 'How many rows.' }),
+        lookedAt: Type.Integer({ description: 'The number of rows that the check read.' }),
         sums: Type.Array(Type.Object({ name: Type.String(), amount: Amount })),
         violationCount: Type.Integer(),
         violations: Type.Array(Type.Object(violationFields), {
-          description: `The first ${MAX_BREACHES}, those of the day before others.`,
+          description: `The first ${MAX_VIOLATIONS}; those of the day come first.`,
         }),
       }),
     ),
@@ -112,7 +112,7 @@ export const Proof = Type.Object(
         checks: [
           {
             check: 'transactions_once',
-            rule: 'Every transaction of a provider is one payment.',
+            rule: 'Every provider transaction is paid once.',
             holds: true,
             lookedAt: 2,
             sums: [{ name: 'received', amount: 3200 }],

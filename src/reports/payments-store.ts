@@ -1,11 +1,8 @@
 import { sql } from 'kysely';
-import { formatAccountNumber } from '../accounts/account-number.ts';
-import { amountOf, type Currency, totalOf } from '../core/context.ts';
+import type { Currency } from '../core/context.ts';
 import { currencyLiteral, dateLiteral } from '../core/database/copy.ts';
-import type { Db, Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
 import type { PaymentStatus } from '../core/database/tables.ts';
-import { inSnapshot } from '../core/database/transactions.ts';
-import { invalidField } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { Period } from './rules.ts';
 
@@ -14,78 +11,8 @@ export interface PageOf {
   limit: number;
 }
 
-/** Ten years of days: each has a row beside those of the page. */
-const MAX_GROUPS = 4_000;
-const SHORTER_PERIOD = { path: 'endDate', advice: 'ask for a shorter period, or for format=csv' };
-
-/**
- * Totals of a period's payments and one page of its rows, from one snapshot.
- * @throws AppError VALIDATION_ERROR where a total is beyond an exact number, or the payments have too many days.
- */
-export async function reportPayments(db: Db, currency: Currency, period: Period, { page, limit }: PageOf) {
-  const { sums, rows, methods } = await inSnapshot(db, async (tx) => ({
-    sums: await paymentSums(tx, period),
-    rows: await paymentRows(tx, period, { page, limit }),
-    methods: await tx.selectFrom('payment_methods').select(['id', 'name']).execute(),
-  }));
-  if (sums.length > MAX_GROUPS) {
-    const groups = `payments on more than ${MAX_GROUPS} days or by as many methods`;
-    throw invalidField(SHORTER_PERIOD.path, `makes a period that has ${groups}; ${SHORTER_PERIOD.advice}`);
-  }
-  const nameOf = new Map(methods.map(({ id, name }) => [id, name]));
-  const amounts = (row: Sums | undefined) => {
-    const [received, reversed] = [BigInt(row?.received ?? 0), BigInt(row?.reversed ?? 0)];
-    return {
-      received: totalOf(received, currency, SHORTER_PERIOD),
-      reversed: totalOf(reversed, currency, SHORTER_PERIOD),
-      net: totalOf(received - reversed, currency, SHORTER_PERIOD),
-    };
-  };
-  const all = sums.find(
-    ({ payment_method_id, payment_date }) => payment_method_id === null && payment_date === null,
-  );
-  const data = {
-    period,
-    currency: currency.code,
-    totals: {
-      ...amounts(all),
-      counts: {
-        received: all?.count ?? 0,
-        matched: all?.matched ?? 0,
-        unmatched: all?.unmatched ?? 0,
-        reversed: (all?.count ?? 0) - (all?.matched ?? 0) - (all?.unmatched ?? 0),
-      },
-    },
-    byMethod: sums.flatMap((row) => {
-      const id = row.payment_method_id;
-      if (id === null) return [];
-      return [
-        { paymentMethodId: id, paymentMethod: nameOf.get(id) ?? '', ...amounts(row), count: row.count },
-      ];
-    }),
-    byDay: sums.flatMap((row) => {
-      if (row.payment_date === null) return [];
-      return [{ paymentDate: row.payment_date, ...amounts(row), count: row.count }];
-    }),
-    rows: rows.map((row) => ({
-      id: row.id,
-      paymentDate: row.payment_date,
-      accountId: row.account_id,
-      accountNumber: row.account_id === null ? null : formatAccountNumber(row.account_id),
-      customerName: row.customer_name,
-      amount: amountOf(row.amount_minor, currency),
-      currency: currency.code,
-      paymentMethod: row.payment_method,
-      transactionRef: row.transaction_ref,
-      status: row.status,
-      reconciliationDate: row.reconciliation_date,
-    })),
-  };
-  const total = all?.count ?? 0;
-  return { data, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } };
-}
-
-interface Sums {
+/** The payments of the period, of a method, or of a day. */
+export interface Sums {
   payment_method_id: number | null;
   payment_date: PlainDate | null;
   count: number;
@@ -95,7 +22,7 @@ interface Sums {
   reversed: string;
 }
 
-async function paymentSums(tx: Tx, { startDate, endDate }: Period): Promise<Sums[]> {
+export async function paymentSums(tx: Tx, { startDate, endDate }: Period): Promise<Sums[]> {
   const { rows } = await sql<Sums>`
     select payment_method_id, payment_date,
       count(*) as count,
@@ -110,7 +37,7 @@ async function paymentSums(tx: Tx, { startDate, endDate }: Period): Promise<Sums
   return rows;
 }
 
-interface ReportRow {
+export interface ReportRow {
   id: number;
   payment_date: PlainDate;
   account_id: number | null;
@@ -122,7 +49,7 @@ interface ReportRow {
   reconciliation_date: PlainDate | null;
 }
 
-async function paymentRows(
+export async function paymentRows(
   tx: Tx,
   { startDate, endDate }: Period,
   { page, limit }: PageOf,
@@ -144,12 +71,12 @@ const JOINS = `
     left join accounts a on a.id = p.account_id
     left join customers c on c.id = a.customer_id`;
 
-/** The columns of the CSV that hold text of people; see `open` in copy.ts. */
+/** The columns of the CSV that hold text; see `open` in copy.ts. */
 export const TEXT_COLUMNS = ['customerName', 'paymentMethod', 'transactionRef'] as const;
 
-/** The payments of a period as the CSV has them: in the order of the report's rows, all of them. */
+/** The query of the CSV: all payments of a period, in the order of the report's rows. */
 export function paymentsCsv({ startDate, endDate }: Period, { code, decimals }: Currency): string {
-  // bigint × 0.01 is numeric with exactly two decimals.
+  // bigint × 0.01 is a numeric with exactly two decimals.
   const amount = decimals === 0 ? 'p.amount_minor' : `p.amount_minor * 0.${'1'.padStart(decimals, '0')}`;
   return `
     select p.id,
@@ -166,4 +93,8 @@ export function paymentsCsv({ startDate, endDate }: Period, { code, decimals }: 
     from payments p ${JOINS}
     where p.payment_date between ${dateLiteral(startDate)} and ${dateLiteral(endDate)}
     order by p.payment_date, p.id`;
+}
+
+export function findMethodNames(tx: Tx) {
+  return tx.selectFrom('payment_methods').select(['id', 'name']).execute();
 }

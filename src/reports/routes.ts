@@ -7,10 +7,13 @@ import type { Api } from '../core/http/api.ts';
 import { Envelope, examplesOf, ok, PagedEnvelope } from '../core/http/envelope.ts';
 import { invalid } from '../core/http/errors.ts';
 import { DEFAULT_LIMIT } from '../core/lists/query.ts';
-import { paymentsCsv, reportPayments, TEXT_COLUMNS } from './payments-store.ts';
+import { CsvFile, PaymentsQuery, PaymentsReport } from './payments-schema.ts';
+import { paymentsCsv, TEXT_COLUMNS } from './payments-store.ts';
+import { reportPayments } from './payments-view.ts';
 import { type Period, readPeriod } from './rules.ts';
-import { AccountSummary, CsvFile, PaymentsQuery, PaymentsReport, SummaryQuery } from './schema.ts';
-import { SUMMARY_READS, summarizeAccounts } from './summary-store.ts';
+import { AccountSummary, SummaryQuery } from './summary-schema.ts';
+import { SUMMARY_READS } from './summary-store.ts';
+import { summarizeAccounts } from './summary-view.ts';
 
 interface ReportParts {
   copies: CopyPool;
@@ -30,10 +33,10 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
         operationId: 'getPortfolioSummary',
         summary: 'Summarise the portfolio for a period',
         description:
-          'Business days, both included. Balances, lateness and statuses are those at the end of asOf = ' +
-          'min(endDate, today); what was paid by then is told by the value dates of the payments known now. The ' +
-          'lists of accounts show today, so figures of a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions. ' +
-          'It reads every account; while as many summaries are made as can be, 503 asks to come back.',
+          'startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of ' +
+          'asOf = min(endDate, today), by the value dates of the payments. The lists of accounts show today, so figures ' +
+          'of a past asOf have no accountsUrl. Ratios follow the GOGLA PAYGo PERFORM definitions. Answers 503 if too ' +
+          'many summaries run.',
         querystring: SummaryQuery,
         response: { 200: Envelope(AccountSummary, 'Summary made.') },
       },
@@ -54,9 +57,9 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
         operationId: 'getPaymentsReport',
         summary: 'Report the payments of a period',
         description:
-          'Business days, both included. json: totals of the period and one page of its rows. csv: every row, ' +
-          'streamed, in UTF-8 with a byte order mark; the connection breaks if it cannot be completed. A text that a spreadsheet would run as a ' +
-          'formula has an apostrophe in front.',
+          'startDate and endDate are business days, both included. json has the totals of the period and one page of its ' +
+          'rows. csv streams every row in UTF-8 with a byte order mark; if that fails, the connection is reset. A text ' +
+          'that a spreadsheet would run as a formula gets a leading apostrophe.',
         querystring: PaymentsQuery,
         response: {
           200: {
@@ -86,8 +89,8 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
       const rows = isHead
         ? Readable.from([])
         : await copies.open(callerOf(request), paymentsCsv(period, currency), TEXT_COLUMNS);
-      // A reset is a failure to every reader; the mere end of a connection is the end of the file to one
-      // that speaks HTTP/1.0, as proxies do.
+      // Every client sees a reset as a failure. An HTTP/1.0 client, such as a proxy, takes the end of a connection for the
+      // end of the file.
       rows.once('error', () => request.raw.socket.resetAndDestroy());
       return reply
         .type('text/csv; charset=utf-8')
@@ -97,11 +100,10 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
   );
 }
 
-/** A file holds all rows: to ask for a page of it is a misunderstanding. */
 function refusePages(given: Record<string, number | undefined>): void {
   const problems = Object.entries(given)
     .filter(([, value]) => value !== undefined)
-    .map(([path]) => ({ path, message: 'is for format=json alone: a CSV file holds all rows' }));
+    .map(([path]) => ({ path, message: 'is only for format=json: a CSV file has all rows' }));
   if (problems.length > 0) throw invalid(problems);
 }
 

@@ -19,7 +19,7 @@ describe('readPeriod', () => {
     expect(readPeriod(given as never, TODAY)).toEqual({ startDate, endDate });
   });
 
-  it('refuses a start after the end, by name', () => {
+  it('refuses a start after the end and names the field', () => {
     expect(() => readPeriod({ startDate: day('2026-02-02'), endDate: day('2026-02-01') }, TODAY)).toThrow(
       expect.objectContaining({
         code: 'VALIDATION_ERROR',
@@ -41,7 +41,7 @@ describe('momentOf', () => {
 });
 
 describe('the buckets of days past due', () => {
-  it('hold every number of days, each once', () => {
+  it('contain every number of days once', () => {
     expect(BUCKETS[0]?.from).toBe(0);
     expect(BUCKETS.at(-1)?.to).toBeNull();
     BUCKETS.slice(1).forEach(({ from }, i) => {
@@ -50,7 +50,7 @@ describe('the buckets of days past due', () => {
     expect(BUCKET_STARTS).toEqual([1, 31, 61, 91, 181]);
   });
 
-  it('give what is at risk beyond 30, 60 and 90 days', () => {
+  it('add up what is at risk beyond 30, 60 and 90 days', () => {
     const balances = [1n, 20n, 300n, 4_000n, 50_000n, 600_000n];
     expect([30, 60, 90].map((days) => beyond(days, balances))).toEqual([654_300n, 654_000n, 650_000n]);
   });
@@ -71,7 +71,7 @@ describe('ratioOf', () => {
     [5n, 4n, 1.25],
     [0n, 7n, 0],
     [7n, 0n, null],
-  ])('gives %d / %d as %d', (numerator, denominator, ratio) => {
+  ])('returns %d / %d as %d', (numerator, denominator, ratio) => {
     expect(ratioOf(numerator, denominator)).toBe(ratio);
   });
 

@@ -1,4 +1,4 @@
-import type { AccountStatus } from '../core/database/tables.ts';
+import { statusesIn } from '../accounts/status-rules.ts';
 import { invalidField } from '../core/http/errors.ts';
 import { addDays, compareDates, firstOfMonth, lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { divideHalfUp, type Minor, minorToNumber } from '../core/values/money.ts';
@@ -10,11 +10,10 @@ export interface Period {
 }
 
 /**
- * The period that a report was asked for. Without dates it is the current month; a date that is missing
- * beside one that is given is the end of the current month on that side, or of the given date's own month
- * where this would turn the period round.
+ * Completes the period of a report. Each missing date defaults to the start or end of the current month. If the period
+ * would then end before it starts, the month of the given date is used instead.
  *
- * @throws AppError VALIDATION_ERROR when the start lies after the end.
+ * @throws AppError VALIDATION_ERROR when the start is after the end.
  */
 export function readPeriod(given: Partial<Period>, today: PlainDate): Period {
   const startDate = given.startDate ?? firstOfMonth(earlier(given.endDate ?? today, today));
@@ -25,13 +24,13 @@ export function readPeriod(given: Partial<Period>, today: PlainDate): Period {
   return { startDate, endDate };
 }
 
-/** The days that the figures of a period are taken on. */
+/** The days on which the figures of a period are taken. */
 export interface Moment {
   /** The last day that counts: min(endDate, today). */
   asOf: PlainDate;
-  /** The day before the period; asOf where the whole period lies ahead. */
+  /** The day before the period; asOf if the whole period lies in the future. */
   before: PlainDate;
-  /** Whether asOf is today and nothing is dated later, so that the accounts' own balances are the answer. */
+  /** Whether asOf is today and nothing is dated later. Then the stored balances of the accounts are the figures. */
   isToday: boolean;
 }
 
@@ -40,16 +39,13 @@ export function momentOf({ startDate, endDate }: Period, today: PlainDate): Mome
   return { asOf, before: earlier(addDays(startDate, -1), asOf), isToday: compareDates(endDate, today) >= 0 };
 }
 
-/** The statuses whose balances are the gross receivables. */
-export const RECEIVABLE_STATUSES = [
-  'active',
-  'suspended',
-  'defaulted',
-  'repossessed',
-] as const satisfies AccountStatus[];
+interface Bucket {
+  from: number;
+  to: number | null;
+}
 
-/** Days past due, from and to included; together they hold every account of the gross receivables. */
-export const BUCKETS: readonly { from: number; to: number | null }[] = [
+/** Ranges of days past due, both ends included. Every account of the gross receivables is in one of them. */
+export const BUCKETS: readonly Bucket[] = [
   { from: 0, to: 0 },
   { from: 1, to: 30 },
   { from: 31, to: 60 },
@@ -58,39 +54,46 @@ export const BUCKETS: readonly { from: number; to: number | null }[] = [
   { from: 181, to: null },
 ];
 
-/** The days past due at which each bucket but the first begins: what width_bucket wants. */
+/** The first day of each bucket except the first one: the thresholds of width_bucket. */
 export const BUCKET_STARTS = BUCKETS.slice(1).map(({ from }) => from);
 
-/** What is in the buckets whose days past due are all above a limit, which must be the end of a bucket. */
+/** The sum of the figures of the buckets above a number of days, which must be the end of a bucket. */
 export function beyond(days: number, figures: readonly bigint[]): bigint {
   return figures.reduce((sum, figure, i) => ((BUCKETS[i]?.from ?? 0) > days ? sum + figure : sum), 0n);
 }
 
+const RECEIVABLE = statusesIn('receivable').join(',');
+
 const RATIO_DECIMALS = 4;
 
-/** The quotient with four decimals, halves rounded up, computed on whole numbers; null over 0. */
+/** The quotient with four decimals, halves rounded up; null if the denominator is 0. */
 export function ratioOf(numerator: Minor, denominator: Minor): number | null {
   if (denominator === 0n) return null;
   return minorToNumber(divideHalfUp(numerator * 10n ** BigInt(RATIO_DECIMALS), denominator), RATIO_DECIMALS);
 }
 
-/** The list of the accounts behind a figure, as an address of this service. */
+/** The address of the list of accounts behind a figure. */
 export function accountsUrl(filters: Record<string, string | number>): string {
   const query = Object.entries(filters).map(([key, value]) => `filter${key}=${value}`);
   return `/api/accounts?${query.join('&')}`;
 }
 
-export function bucketUrl({ from, to }: { from: number; to: number | null }): string {
+export function bucketUrl({ from, to }: Bucket): string {
   return accountsUrl({
-    '[status][in]': RECEIVABLE_STATUSES.join(','),
+    '[status][in]': RECEIVABLE,
     '[daysPastDue][gte]': from,
     ...(to !== null && { '[daysPastDue][lte]': to }),
   });
 }
 
-/** The accounts of the gross receivables that are more than so many days past due. */
+/** The accounts of the gross receivables that are more than a number of days past due. */
 export function atRiskUrl(days: number): string {
-  return accountsUrl({ '[daysPastDue][gt]': days, '[status][in]': RECEIVABLE_STATUSES.join(',') });
+  return accountsUrl({ '[daysPastDue][gt]': days, '[status][in]': RECEIVABLE });
+}
+
+/** The filter for all accounts except those of the statuses. */
+export function without(statuses: readonly string[]): Record<string, string> {
+  return { [statuses.length === 1 ? '[status][ne]' : '[status][nin]']: statuses.join(',') };
 }
 
 function earlier(a: PlainDate, b: PlainDate): PlainDate {

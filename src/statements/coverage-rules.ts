@@ -1,34 +1,34 @@
-import { allocate, dueDate, type Slice, type Terms } from '../accounts/schedule.ts';
+import { allocate, dueDate, type Slice, type Terms } from '../accounts/schedule-rules.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import { type Minor, minMinor } from '../core/values/money.ts';
 
-// The money of an account, and which part of it covers which item of the schedule.
+// The money of an account, and its allocation to the items of the schedule.
 
-/** Money that came onto the account, or credit that left it, as it is known now. */
+/** A payment, or a move of credit to or from the account. */
 export interface Money {
   type: 'payment' | 'transfer_in' | 'transfer_out' | 'refund';
   date: PlainDate;
-  /** > 0, also of what left. */
+  /** > 0 in both directions. */
   amountMinor: Minor;
-  /** The day on which it was taken back; from then on it never counted. */
+  /** The day of the reversal. A reversed payment never counts. */
   reversedOn: PlainDate | null;
   reversalReason: string | null;
-  /** One of these two is its row in the database. */
+  /** The row in the database: one of the two is set. */
   paymentId: number | null;
   creditMoveId: number | null;
-  /** Of a transfer: from where, or to. */
+  /** The other account of a transfer. */
   otherAccountId: number | null;
-  /** Of a move of credit. */
+  /** The reason of a move of credit. */
   reason: string | null;
   transactionRef: string | null;
   /** Null for a transfer. */
   paymentMethod: string | null;
-  /** The ledger's events that put it onto the account, and took it off; null outside the period. */
+  /** The ledger events that posted and reversed it; null outside the period. */
   ledgerEventId: number | null;
   reversalEventId: number | null;
 }
 
-/** A part of an item that a payment, or a transfer, covers: told from the payment and from the item. */
+/** The part of an item that a payment or a transfer covers. */
 export interface Cover {
   paymentId: number | null;
   creditMoveId: number | null;
@@ -39,15 +39,15 @@ export interface Cover {
 }
 
 /**
- * What each payment covers, and what covers each item.
- * @param counted all that counts, in order.
+ * Allocates money to items: which items each payment covers, and which payments cover each item.
+ * @param counted all unreversed money, sorted by `inOrder`.
  */
 export function coverageOf(terms: Terms, counted: readonly Money[]) {
   const ofMoney = new Map<Money, Cover[]>();
   const ofItem = new Map<number, Cover[]>();
   for (const { paymentId: place, item, amountMinor } of allocateMoney(terms, counted)) {
     const source = counted[place];
-    if (!source) throw new Error(`a slice of payment ${place}, which was not allocated`);
+    if (!source) throw new Error(`The slice refers to payment ${place}, which is not one of the payments.`);
     const { paymentId, creditMoveId, date: paymentDate } = source;
     const cover = { paymentId, creditMoveId, paymentDate, item, dueDate: dueDate(terms, item), amountMinor };
     push(ofMoney, source, cover);
@@ -57,33 +57,32 @@ export function coverageOf(terms: Terms, counted: readonly Money[]) {
 }
 
 /**
- * Which part of what came in covers which item; a slice's payment is the place in `counted`. What left took the
- * newest money that was there, and where none was left, as a payment was reversed after its credit had gone, the
- * next money makes up for it first.
+ * The payment of a slice is an index into `counted`. Credit that leaves takes the latest money on the account. If there is
+ * not enough, because a payment was reversed after its credit had left, the next money replaces it first.
  */
 function allocateMoney(terms: Terms, counted: readonly Money[]): Slice[] {
-  const stayed: Minor[] = [];
-  const there: number[] = []; // places of what came in and has not wholly left, the newest last
+  const remaining: Minor[] = [];
+  const available: number[] = []; // the indexes of money that has not left completely, the latest last
   let missing = 0n;
   for (const [place, one] of counted.entries()) {
     if (!isOut(one)) {
       const made = minMinor(missing, one.amountMinor);
       missing -= made;
-      stayed[place] = one.amountMinor - made;
-      there.push(place);
+      remaining[place] = one.amountMinor - made;
+      available.push(place);
       continue;
     }
-    stayed[place] = 0n;
+    remaining[place] = 0n;
     let left = one.amountMinor;
-    for (let newest = there.at(-1); left > 0n && newest !== undefined; newest = there.at(-1)) {
-      const taken = minMinor(left, stayed[newest] ?? 0n);
-      stayed[newest] = (stayed[newest] ?? 0n) - taken;
+    for (let newest = available.at(-1); left > 0n && newest !== undefined; newest = available.at(-1)) {
+      const taken = minMinor(left, remaining[newest] ?? 0n);
+      remaining[newest] = (remaining[newest] ?? 0n) - taken;
       left -= taken;
-      if (stayed[newest] === 0n) there.pop();
+      if (remaining[newest] === 0n) available.pop();
     }
     missing += left;
   }
-  const payments = counted.map(({ date }, id) => ({ id, valueDate: date, amountMinor: stayed[id] ?? 0n }));
+  const payments = counted.map(({ date }, id) => ({ id, valueDate: date, amountMinor: remaining[id] ?? 0n }));
   return allocate(terms, payments).slices;
 }
 
@@ -93,7 +92,7 @@ function push<K>(lists: Map<K, Cover[]>, key: K, cover: Cover): void {
   else lists.set(key, [cover]);
 }
 
-/** By day, and on a day payments before moves of credit, each by id. */
+/** Sorts by day, then payments before moves of credit, then by id. */
 export function inOrder(a: Money, b: Money): number {
   const isMove = (one: Money) => (one.creditMoveId === null ? 0 : 1);
   const idOf = (one: Money) => one.paymentId ?? one.creditMoveId ?? 0;
@@ -104,7 +103,7 @@ export function isOut({ type }: Money): boolean {
   return type === 'transfer_out' || type === 'refund';
 }
 
-/** What it adds to what the account has paid. */
+/** The change of the sum paid. */
 export function signed(money: Money): Minor {
   return isOut(money) ? -money.amountMinor : money.amountMinor;
 }

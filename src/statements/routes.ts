@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { findAccountRow, termsOf } from '../accounts/store.ts';
+import { termsOf } from '../accounts/schedule-rules.ts';
+import { findAccountRow } from '../accounts/store.ts';
 import { type Context, readAmount, today } from '../core/context.ts';
 import { callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
@@ -9,12 +10,13 @@ import { IdParams } from '../core/http/fields.ts';
 import { compareDates } from '../core/values/dates.ts';
 import { booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../platform/printing/printer.ts';
-import { statementCsv, toQuote, toStatement } from './answers.ts';
-import { statementDocument } from './document.ts';
+import { statementCsv } from './csv-view.ts';
+import { statementDocument } from './document-view.ts';
+import { toQuote, toStatement } from './json-view.ts';
 import { quoteOf } from './quote-rules.ts';
 import { MAX_PRINTED_ROWS, MAX_ROWS, refuseTooMany } from './rules.ts';
 import { AccountStatement, Quote, QuoteQuery, StatementCsv, StatementQuery } from './schema.ts';
-import { type AccountStatement as Made, makeStatement } from './store.ts';
+import { type AccountStatement as Made, makeStatement } from './view.ts';
 
 export function statementRoutes(api: Api, context: Context, printer: Printer): void {
   const { currency } = context;
@@ -32,10 +34,10 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         operationId: 'getAccountStatement',
         summary: 'Get the statement of an account',
         description:
-          'Business days, both included; payments count on their own day, as they are known now. A reversed ' +
-          'payment is shown and counts nothing; one that was unassigned is not shown. Credit that came from another ' +
-          'account or left is a row (transfer_in, transfer_out, refund); what left takes the newest money. Two balances run beside each other: dueSoFar and owedInTotal. ' +
-          `At most ${MAX_ROWS} rows, ${MAX_PRINTED_ROWS} as PDF: a longer one is asked for in shorter periods.`,
+          'from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but ' +
+          'does not count; an unassigned payment is not shown. Moves of credit are rows (transfer_in, transfer_out, ' +
+          'refund); credit that leaves takes the latest money. Each row has two balances, dueSoFar and owedInTotal. ' +
+          `A statement has at most ${MAX_ROWS} rows, or ${MAX_PRINTED_ROWS} as PDF.`,
         params: IdParams,
         querystring: StatementQuery,
         response: {
@@ -85,7 +87,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         operationId: 'getAccountQuote',
         summary: 'Quote what an account owes',
         description:
-          'Assumes that nothing else is paid until then. A pending account counts as active from its activation date on.',
+          'Assumes that nothing else is paid before. A pending account counts as active from its activation date on.',
         params: IdParams,
         querystring: QuoteQuery,
         response: { 200: Envelope(Quote, 'Quote made.') },
@@ -102,7 +104,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       if (!account) throw notFound('account', id);
       const books = booksOf(account);
       if (amountMinor !== null && !hasRoomFor(books, amountMinor))
-        throw invalidField('amount', 'is more than this account can still take');
+        throw invalidField('amount', 'is more than this account can take');
       const quoted = { terms: termsOf(account), status: books.status, paidMinor: books.paidMinor };
       const quote = quoteOf(quoted, { date, amountMinor });
       return ok(toQuote(account, date, quote, currency), 'Quote made.');

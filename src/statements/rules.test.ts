@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isToComplete } from '../accounts/rules.ts';
-import { dueBy, position, type Terms, totalMinor } from '../accounts/schedule.ts';
+import { dueBy, position, type Terms, totalMinor } from '../accounts/schedule-rules.ts';
+import { isToComplete } from '../accounts/status-rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 import { addDays, type PlainDate } from '../core/values/dates.ts';
@@ -73,7 +73,7 @@ function creditMove(type: Money['type'], id: number, date: PlainDate, amountMino
   return type === 'refund' ? common : { ...common, otherAccountId: 7, paymentMethod: null };
 }
 
-const storyArb = fc
+const historyArb = fc
   .record({
     terms: termsArb,
     payments: fc.array(paymentArb, { maxLength: 15 }),
@@ -81,7 +81,7 @@ const storyArb = fc
       fc.record({
         type: fc.constantFrom('cancelled' as const, 'written_off' as const),
         days: fc.integer({ min: 0, max: 150 }),
-        // Between two of the money's, or before or after all of it: no two events have one id.
+        // Between the ids of two payments, or before or after all of them, so that ids are unique.
         ledgerEventId: fc.integer({ min: 1, max: 25 }).map((n) => 2 * n + 1),
       }),
     ),
@@ -102,17 +102,17 @@ const storyArb = fc
       return payment(i + 1, date, amountMinor, reversed === null ? null : addDays(date, reversed));
     });
     const period = { from: addDays(START, from), to: addDays(START, from + length) };
-    return { story: { terms, activated: true, events, money }, period };
+    return { history: { terms, activated: true, events, money }, period };
   });
 
 const sum = (rows: Row[], value: (row: Row) => bigint) => rows.reduce((total, row) => total + value(row), 0n);
 
 describe('a statement', () => {
-  it('adds up row by row, and closes where the formulas say', () => {
+  it('adds up row by row and closes with the figures of the formulas', () => {
     const reached = new Set<string>();
     fc.assert(
-      fc.property(storyArb, ({ story, period }) => {
-        const made = statementOf(story, period);
+      fc.property(historyArb, ({ history, period }) => {
+        const made = statementOf(history, period);
         let { dueSoFarMinor, owedInTotalMinor } = made.opening;
         for (const row of made.rows) {
           reached.add(row.type);
@@ -127,8 +127,7 @@ describe('a statement', () => {
           chargedMinor: sum(made.rows, (row) => row.chargedMinor),
           paidMinor: sum(made.rows, (row) => row.paidMinor),
         });
-        // Arrears are what is due so far; an account that ended, or has not begun, has none, though more may have
-        // left it than came in.
+        // Arrears are dueSoFar. An account that has ended or not begun has none, even if more money left than came in.
         if (!['paid_off', 'closed', 'not_due'].includes(made.at.paymentState)) {
           const dueSoFar = made.closing.dueSoFarMinor;
           expect(made.at.arrearsMinor).toBe(dueSoFar > 0n ? dueSoFar : 0n);
@@ -139,14 +138,14 @@ describe('a statement', () => {
     expect(reached.size).toBe(ROW_TYPES.length); // else the test looks at too little
   });
 
-  it('is the same in two halves as in one whole', () => {
+  it('is the same in two halves as in one period', () => {
     fc.assert(
-      fc.property(storyArb, fc.nat(200), ({ story, period }, cut) => {
+      fc.property(historyArb, fc.nat(200), ({ history, period }, cut) => {
         const middle = addDays(period.from, cut);
         if (middle >= period.to) return;
-        const whole = statementOf(story, period);
-        const first = statementOf(story, { from: period.from, to: middle });
-        const second = statementOf(story, { from: addDays(middle, 1), to: period.to });
+        const whole = statementOf(history, period);
+        const first = statementOf(history, { from: period.from, to: middle });
+        const second = statementOf(history, { from: addDays(middle, 1), to: period.to });
         expect(second.opening).toEqual(first.closing);
         const outline = (rows: Row[]) =>
           rows.map(({ date, type, amountMinor, dueMinor, dueSoFarMinor, owedInTotalMinor, item }) => {
@@ -158,10 +157,10 @@ describe('a statement', () => {
     );
   });
 
-  it('tells of each payment all that became of it, from both sides', () => {
+  it('shows the allocation of each payment on the payment and on the items', () => {
     fc.assert(
-      fc.property(storyArb, ({ story, period }) => {
-        const all = statementOf(story, { from: day('2000-01-01'), to: period.to });
+      fc.property(historyArb, ({ history, period }) => {
+        const all = statementOf(history, { from: day('2000-01-01'), to: period.to });
         const ofPayments = all.rows.filter(({ type }) => type === 'payment' || type === 'transfer_in');
         for (const row of ofPayments) {
           const covered = row.covers.reduce((total, { amountMinor }) => total + amountMinor, 0n);
@@ -176,7 +175,7 @@ describe('a statement', () => {
     );
   });
 
-  it('is refused beyond its rows, and quick up to them', () => {
+  it('is refused beyond the maximum of rows, and fast up to it', () => {
     const terms: Terms = {
       depositMinor: 1n,
       instalmentMinor: 2n,
@@ -189,14 +188,14 @@ describe('a statement', () => {
       { type: 'opened', date: terms.activationDate, amountMinor: 1n, ledgerEventId: 1, reason: null },
     ];
     const money = Array.from({ length: 10_000 }, (_, i) => payment(i + 1, addDays(START, -i), 2n));
-    const story = { terms, activated: true, events, money };
-    expect(() => statementOf(story, { from: terms.activationDate, to: TODAY })).toThrow(AppError);
+    const history = { terms, activated: true, events, money };
+    expect(() => statementOf(history, { from: terms.activationDate, to: TODAY })).toThrow(AppError);
     const to = addDays(terms.activationDate, MAX_ROWS - 2);
-    const { rows } = statementOf({ ...story, money: [] }, { from: terms.activationDate, to });
+    const { rows } = statementOf({ ...history, money: [] }, { from: terms.activationDate, to });
     expect(rows).toHaveLength(MAX_ROWS);
   });
 
-  it('has a period that begins before it ends', () => {
+  it('refuses a period that ends before it starts', () => {
     expect(readPeriod({}, TODAY, START)).toEqual({ from: START, to: TODAY });
     expect(readPeriod({ to: day('2026-01-01') }, TODAY, START).from).toBe('2026-01-01');
     expect(() => readPeriod({ from: day('2026-07-01') }, TODAY, START)).toThrow(/must not be after to/);
@@ -226,7 +225,7 @@ const quotedArb = fc
   }));
 
 describe('a quote', () => {
-  it('paid as far as is due leaves no arrears on the day', () => {
+  it('leaves no arrears on its day when the amount due is paid', () => {
     fc.assert(
       fc.property(quotedArb, ({ account, on }) => {
         const quote = quoteOf(account, { ...on, amountMinor: null });
@@ -243,7 +242,7 @@ describe('a quote', () => {
     );
   });
 
-  it('paid as far as settles completes the account, and nothing less does', () => {
+  it('completes the account when the payoff amount is paid, and not with less', () => {
     const completes = ['active', 'suspended', 'defaulted', 'written_off'];
     fc.assert(
       fc.property(quotedArb, ({ account, on }) => {
@@ -267,7 +266,7 @@ describe('a quote', () => {
     );
   });
 
-  it('of an amount is the same for its two parts, one after the other', () => {
+  it('is the same for an amount as for its two parts in a row', () => {
     fc.assert(
       fc.property(quotedArb, fc.bigInt({ min: 1n, max: 899n }), ({ account, on, amountMinor }, cut) => {
         if (cut >= amountMinor) return;

@@ -7,23 +7,22 @@ import {
   position,
   type Terms,
   totalMinor,
-} from '../accounts/schedule.ts';
-import type { AccountStatus } from '../core/database/tables.ts';
+} from '../accounts/schedule-rules.ts';
 import { invalid, invalidField } from '../core/http/errors.ts';
 import { addDays, compareDates, type PlainDate } from '../core/values/dates.ts';
 import { type Minor, minMinor } from '../core/values/money.ts';
 import { type Cover, coverageOf, inOrder, isOut, type Money, signed, sumOf } from './coverage-rules.ts';
 
-// A statement keeps two balances apart. `dueSoFar` is what has fallen due and is not paid: below 0 the customer
-// has paid ahead. `owedInTotal` is what is not paid of the whole price: below 0 it is credit. Each row says by how
-// much it raises the first (due) and the second (charged), and by how much it lowers both (paid), so that
-// opening + due - paid = closing, and opening + charged - paid = closing.
+// A statement has two balances. `dueSoFar` is the sum that has fallen due and is not paid; a negative sum is paid ahead.
+// `owedInTotal` is the unpaid part of the whole price; a negative sum is credit. Each row adds `due` to the first and
+// `charged` to the second, and takes `paid` off both. So opening + due - paid = closing for the first, and
+// opening + charged - paid = closing for the second.
 
-/** The most rows of one statement; more are asked for in shorter periods. */
+/** The most rows of one statement. Clients get more in several shorter periods. */
 export const MAX_ROWS = 5_000;
-/** On paper there are fewer, so that the printer is soon free for others. */
+/** Fewer rows in print, so that one statement does not keep the printer busy. */
 export const MAX_PRINTED_ROWS = 1_000;
-/** The most payments of an account that one statement looks at. */
+/** The most payments, and the most moves of credit, that one statement reads. */
 export const MAX_PAYMENTS = 50_000;
 
 /** Business days, both included. */
@@ -47,11 +46,11 @@ export const ROW_TYPES = [
 ] as const;
 export type RowType = (typeof ROW_TYPES)[number];
 
-/** What changes the sum that is owed and is no payment; the ledger has an event of each. */
+/** A ledger event that changes the total owed. */
 export interface AccountEvent {
   type: 'opened' | 'cancelled' | 'written_off';
   date: PlainDate;
-  /** What was sold, undone or given up, as the ledger has it. */
+  /** The amount sold, cancelled or written off. */
   amountMinor: Minor;
   ledgerEventId: number;
   reason: string | null;
@@ -65,16 +64,16 @@ export interface Figures {
 export interface Row extends Figures {
   type: RowType;
   date: PlainDate;
-  /** What the row is about, whether or not it counts. */
+  /** The amount of the event, even if it does not count. */
   amountMinor: Minor;
   dueMinor: Minor;
   chargedMinor: Minor;
   paidMinor: Minor;
-  /** Of a deposit or an instalment: 0 or its number. */
+  /** 0 for the deposit, the number of an instalment, null for other rows. */
   item: number | null;
-  /** Of a payment: the items that it covers. Of an item: the payments that cover it. */
+  /** The items that a payment covers, or the payments that cover an item. */
   covers: Cover[];
-  /** Of a payment: what of it is beyond the total. */
+  /** The part of a payment beyond the total. */
   creditMinor: Minor;
   money: Money | null;
   event: AccountEvent | null;
@@ -85,28 +84,28 @@ export interface Statement {
   rows: Row[];
   closing: Figures;
   totals: { chargedMinor: Minor; dueMinor: Minor; paidMinor: Minor };
-  /** How the account ended, if it did by the end of the period. */
+  /** How the account ended, if it ended in the period or before. */
   end: 'cancelled' | 'written_off' | null;
-  /** Where the account stands at the end of the period. */
+  /** The position at the end of the period. */
   at: Position;
-  /** All that was paid by then, credit that left not counted. */
+  /** The sum paid by then, without credit that left. */
   paidMinor: Minor;
   balanceMinor: Minor;
   creditMinor: Minor;
 }
 
-interface AccountStory {
+interface AccountHistory {
   terms: Terms;
-  /** Whether the account has left the status pending by the end of the period. */
+  /** Whether the account is activated at the end of the period. */
   activated: boolean;
   events: readonly AccountEvent[];
-  /** All that came onto the account up to the end of the period, and what was reversed in it; in any order. */
+  /** All money up to the end of the period, reversed payments included, in any order. */
   money: readonly Money[];
 }
 
 /**
- * The period that a statement was asked for.
- * @throws AppError VALIDATION_ERROR when it begins after its end.
+ * Completes the period of a statement.
+ * @throws AppError VALIDATION_ERROR when it ends before it starts.
  */
 export function readPeriod(given: Partial<Period>, today: PlainDate, firstDay: PlainDate): Period {
   const to = given.to ?? today;
@@ -116,15 +115,15 @@ export function readPeriod(given: Partial<Period>, today: PlainDate, firstDay: P
 }
 
 /**
- * What happened on an account in a period, as it is known now: a payment counts on its own day, whenever it was
- * recorded, and one that was reversed counts on none. What covers what is allocate's word for the payments dated
- * up to the end of the period. Takes time in proportion to the payments and the rows.
+ * The events of an account in a period. A payment counts on its own day, whenever it was recorded. A reversed payment never
+ * counts. The allocation is that of the payments dated up to the end of the period. The cost grows with the payments
+ * and the rows.
  *
  * @throws AppError VALIDATION_ERROR for more than MAX_ROWS rows.
  */
-export function statementOf(story: AccountStory, period: Period): Statement {
+export function statementOf(history: AccountHistory, period: Period): Statement {
   const { from, to } = period;
-  const known = knownBy(story, to);
+  const known = knownBy(history, to);
   const items = itemsWithin(known, period);
   refuseTooMany(items.length + known.money.filter(({ date }) => isWithin(period, date)).length);
 
@@ -153,25 +152,25 @@ export function statementOf(story: AccountStory, period: Period): Statement {
   };
 }
 
-/** A story as far as the end of a period, and what follows from it. */
-function knownBy(story: AccountStory, to: PlainDate) {
-  const { terms, activated } = story;
-  const events = story.events.filter(({ date }) => compareDates(date, to) <= 0);
+/** The history up to the end of a period, and what follows from it. */
+function knownBy(history: AccountHistory, to: PlainDate) {
+  const { terms, activated } = history;
+  const events = history.events.filter(({ date }) => compareDates(date, to) <= 0);
   const end = events.find(isEnd);
-  const money = story.money.filter(({ date }) => compareDates(date, to) <= 0).sort(inOrder);
+  const money = history.money.filter(({ date }) => compareDates(date, to) <= 0).sort(inOrder);
   return {
     ...{ terms, activated, events, end, money },
     total: totalMinor(terms),
     counted: money.filter(({ reversedOn }) => reversedOn === null),
-    reversed: story.money.filter(isReversed),
-    /** After it nothing falls due any more. */
+    reversed: history.money.filter(isReversed),
+    /** The last day on which an item falls due. */
     lastDay: end === undefined ? to : earlier(end.date, to),
   };
 }
 
 type Known = ReturnType<typeof knownBy>;
 
-/** The items that fall due in the period, by number; a deposit of nothing is none. */
+/** The numbers of the items that fall due in the period. A deposit of 0 is not an item. */
 function itemsWithin({ terms, activated, lastDay }: Known, { from }: Period): number[] {
   if (!activated) return [];
   const first = Math.max(terms.depositMinor === 0n ? 1 : 0, itemsBy(terms, addDays(from, -1)));
@@ -181,16 +180,16 @@ function itemsWithin({ terms, activated, lastDay }: Known, { from }: Period): nu
 /** The balances at the end of a day. */
 function figuresAt({ terms, activated, total, events, end, counted }: Known, day: PlainDate): Figures {
   const paid = sumOf(counted.filter(({ date }) => compareDates(date, day) <= 0));
-  const there = events.some(({ type, date }) => type === 'opened' && compareDates(date, day) <= 0);
+  const isOpened = events.some(({ type, date }) => type === 'opened' && compareDates(date, day) <= 0);
   const ended = end !== undefined && compareDates(end.date, day) <= 0 ? end.type : undefined;
-  const owed = there && ended !== 'cancelled' ? total : 0n;
-  // Nothing is due of a sale that was undone, and of a loss only what came in for it.
-  const ofLoss = ended === 'written_off' ? minMinor(paid, total) : 0n;
-  const due = ended === undefined ? (activated ? dueBy(terms, day) : 0n) : ofLoss;
+  const owed = isOpened && ended !== 'cancelled' ? total : 0n;
+  // After a cancellation nothing is due. After a write-off only the recoveries are due.
+  const recovered = ended === 'written_off' ? minMinor(paid, total) : 0n;
+  const due = ended === undefined ? (activated ? dueBy(terms, day) : 0n) : recovered;
   return { dueSoFarMinor: due - paid, owedInTotalMinor: owed - paid };
 }
 
-/** The order of a day: what falls due, then what comes in, then how the account ends, then what comes after. */
+/** The order of the events of one day. */
 const RANK = { opened: 0, item: 1, money: 2, end: 3, afterEnd: 4, reversal: 5 };
 
 interface Entry {
@@ -202,7 +201,7 @@ interface Entry {
   reversal?: boolean;
 }
 
-/** What happened in the period, in its order. */
+/** The events of the period, in order. */
 function entriesOf({ terms, events, end, money, reversed }: Known, items: number[], period: Period): Entry[] {
   const entries: Entry[] = [
     ...events.map((event) => ({ date: event.date, rank: event === end ? RANK.end : RANK.opened, event })),
@@ -219,10 +218,10 @@ function entriesOf({ terms, events, end, money, reversed }: Known, items: number
     .sort((a, b) => compareDates(a.date, b.date) || a.rank - b.rank);
 }
 
-/** Each entry as a row, or as two where money recovers a loss, with the balances after it. */
+/** One row per entry with the balances after it, and a second row for money that recovers a loss. */
 function rowsOf(known: Known, entries: readonly Entry[], opening: Figures, from: PlainDate): Row[] {
   const { terms, activated, total, end, counted } = known;
-  // Of a sale that was undone nothing is covered.
+  // After a cancellation no item is covered.
   const coverage = coverageOf(terms, end?.type === 'cancelled' ? [] : counted);
   const rows: Row[] = [];
   let paid = sumOf(counted.filter(({ date }) => compareDates(date, from) < 0));
@@ -298,7 +297,7 @@ function isReversed(money: Money): money is Money & { reversedOn: PlainDate } {
   return money.reversedOn !== null;
 }
 
-/** Whether money of the end's own day was booked after it. What is of an earlier day stands there, whenever it was booked. */
+/** Whether money on the day of the end was posted after the end. */
 function isAfter(money: Money, end: AccountEvent | undefined): boolean {
   return end?.date === money.date && (money.ledgerEventId ?? 0) > end.ledgerEventId;
 }
@@ -310,16 +309,11 @@ function isWithin({ from, to }: Period, date: PlainDate): boolean {
 /** @throws AppError VALIDATION_ERROR for more rows than a statement may have. */
 export function refuseTooMany(rows: number, most = MAX_ROWS): void {
   if (rows <= most) return;
-  const message = `such a statement has at most ${most} rows: ask for a shorter period`;
+  const message = `a statement has at most ${most} rows: ask for a shorter period`;
   throw invalid([
     { path: 'from', message },
     { path: 'to', message },
   ]);
-}
-
-/** Whether an account is activated by a day: a pending one is on its activation date, whenever the job runs. */
-export function isActivated(status: AccountStatus, { activationDate }: Terms, day: PlainDate): boolean {
-  return status !== 'pending' || compareDates(activationDate, day) <= 0;
 }
 
 function earlier(a: PlainDate, b: PlainDate): PlainDate {

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { paymentStates } from '../accounts/schedule.ts';
-import { ACCOUNT_STATUSES } from '../accounts/schema.ts';
+import { paymentStates } from '../accounts/schedule-rules.ts';
+import { ACCOUNT_STATUSES } from '../accounts/status-rules.ts';
 import { AmountAboveZero, CalendarDate, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { MAX_ROWS, ROW_TYPES } from './rules.ts';
@@ -9,25 +9,22 @@ const dateOf = (description: string, example: string) =>
   Type.Optional(CalendarDate({ format: 'calendar-date', description, examples: [example] }));
 
 export const StatementQuery = Type.Object({
-  from: dateOf(
-    'First business day. Default: the first on which something happened on the account.',
-    '2026-11-01',
-  ),
-  to: dateOf('Last business day; may lie ahead. Default: today.', '2026-11-30'),
+  from: dateOf('First business day. Default: the day of the first event of the account.', '2026-11-01'),
+  to: dateOf('Last business day, which may be in the future. Default: today.', '2026-11-30'),
   format: Type.Optional(Type.Enum(['json', 'csv', 'pdf'], { default: 'json' })),
 });
 
 const dueSoFar = Type.Number({
-  description: 'What has fallen due and is not paid; below 0 the customer has paid ahead.',
+  description: 'The sum that has fallen due and is not paid. Negative if the customer has paid ahead.',
 });
 const owedInTotal = Type.Number({
-  description: 'What of the whole price is not paid, due or not; below 0 it is credit.',
+  description: 'The unpaid part of the whole price, due or not. Negative if the customer has credit.',
 });
 const Figures = Type.Object({ dueSoFar, owedInTotal });
 
 const Cover = Type.Object({
   paymentId: Nullable(Type.Integer()),
-  creditMoveId: Nullable(Type.Integer({ description: 'Of credit that another account gave.' })),
+  creditMoveId: Nullable(Type.Integer({ description: 'Set for credit from another account.' })),
   paymentDate: DateText,
   item: Type.Integer({ description: '0 for the deposit, else the number of the instalment.' }),
   dueDate: DateText,
@@ -38,25 +35,25 @@ const StatementRow = Type.Object({
   date: DateText,
   type: Type.Enum([...ROW_TYPES]),
   description: Type.String(),
-  amount: Type.Number({ description: 'What the row is about, whether or not it counts.' }),
-  due: Type.Number({ description: 'What the row adds to dueSoFar.' }),
-  charged: Type.Number({ description: 'What the row adds to owedInTotal.' }),
-  paid: Type.Number({ description: 'What the row takes off both.' }),
+  amount: Type.Number({ description: 'The amount of the event, even if it does not count.' }),
+  due: Type.Number({ description: 'Added to dueSoFar.' }),
+  charged: Type.Number({ description: 'Added to owedInTotal.' }),
+  paid: Type.Number({ description: 'Subtracted from both.' }),
   dueSoFar,
   owedInTotal,
-  item: Nullable(Type.Integer({ description: 'Of a due item: 0 for the deposit, else its number.' })),
+  item: Nullable(Type.Integer({ description: 'For a due item: 0 for the deposit, else its number.' })),
   covers: Type.Array(Cover, {
-    description: 'Of a payment: the items that it covers. Of a due item: the payments that cover it.',
+    description: 'For a payment: the items that it covers. For a due item: the payments that cover it.',
   }),
-  covered: Nullable(Type.Number({ description: 'Of a due item: what of it is paid.' })),
-  credit: Nullable(Type.Number({ description: 'Of a payment: what of it is beyond the total.' })),
+  covered: Nullable(Type.Number({ description: 'For a due item: the paid part.' })),
+  credit: Nullable(Type.Number({ description: 'For a payment: the part beyond the total.' })),
   paymentId: Nullable(Type.Integer()),
-  creditMoveId: Nullable(Type.Integer({ description: 'Of a transfer or a refund of credit.' })),
+  creditMoveId: Nullable(Type.Integer({ description: 'Set for a transfer or a refund of credit.' })),
   paymentMethod: Nullable(Type.String()),
   transactionRef: Nullable(Type.String()),
   reversedOn: Nullable(DateText),
   ledgerEventId: Nullable(
-    Type.Integer({ description: 'The event of the ledger; null for a due item, which the terms say.' }),
+    Type.Integer({ description: 'The ledger event. Null for a due item, which follows from the terms.' }),
   ),
 });
 
@@ -105,7 +102,7 @@ export const AccountStatement = Type.Object(
     accountNumber: Type.String(),
     customerName: Type.String(),
     productName: Type.String(),
-    status: Type.Enum([...ACCOUNT_STATUSES], { description: 'Today.' }),
+    status: Type.Enum(ACCOUNT_STATUSES, { description: 'The present status.' }),
     currency: Type.String(),
     terms: Type.Object({
       activationDate: DateText,
@@ -122,19 +119,19 @@ export const AccountStatement = Type.Object(
       { due: Money, charged: Money, paid: Money },
       {
         description:
-          'Sums of the rows: opening.dueSoFar + due − paid = closing.dueSoFar, and opening.owedInTotal + charged − paid = closing.owedInTotal.',
+          'The sums of the rows. opening.dueSoFar + due − paid = closing.dueSoFar, and opening.owedInTotal + charged − paid = closing.owedInTotal.',
       },
     ),
     closing: Type.Object(
       {
         dueSoFar,
         owedInTotal,
-        balance: Type.Number({ description: 'owedInTotal, or 0 where that is below.' }),
+        balance: Type.Number({ description: 'owedInTotal, but at least 0.' }),
         credit: Money,
         arrears: Money,
         ...standing,
       },
-      { description: 'At the end of the last day. Of today: the figures that the account shows.' },
+      { description: 'At the end of the last day. For today, these are the figures of the account.' },
     ),
   },
   {
@@ -209,7 +206,7 @@ export const AccountStatement = Type.Object(
   },
 );
 
-/** Sent as text, so that no serializer looks at it. */
+/** Sent as text, without a serializer. */
 export const StatementCsv = Type.Unsafe<string>({
   type: 'string',
   examples: [
@@ -219,7 +216,7 @@ export const StatementCsv = Type.Unsafe<string>({
 });
 
 export const QuoteQuery = Type.Object({
-  // Without an example, which would be refused after its day.
+  // No example: it would be refused after its day.
   date: Type.Optional(
     CalendarDate({
       format: 'calendar-date',
@@ -234,26 +231,28 @@ export const Quote = Type.Object(
     accountId: Id,
     accountNumber: Type.String(),
     currency: Type.String(),
-    status: Type.Enum([...ACCOUNT_STATUSES]),
+    status: Type.Enum(ACCOUNT_STATUSES),
     date: DateText,
-    overdue: Type.Number({ description: 'What was dated before the day and is not paid.' }),
-    dueOnDate: Type.Number({ description: 'What is dated on the day and is not paid.' }),
-    amountDue: Type.Number({ description: 'overdue + dueOnDate: paying it leaves no arrears on the day.' }),
-    settlement: Type.Number({ description: 'What pays all that is owed.' }),
+    overdue: Type.Number({ description: 'The unpaid sum that fell due before the day.' }),
+    dueOnDate: Type.Number({ description: 'The unpaid sum that falls due on the day.' }),
+    amountDue: Type.Number({ description: 'overdue + dueOnDate. Paying it leaves no arrears on the day.' }),
+    settlement: Type.Number({ description: 'The payoff amount: it pays everything that is owed.' }),
     ...standing,
     payment: Nullable(
       Type.Object(
         {
           amount: Money,
-          itemsCovered: Type.Integer({ description: 'Items, the deposit too, that it covers to the end.' }),
-          remainder: Type.Number({ description: 'What of it lies on the next item without covering it.' }),
+          itemsCovered: Type.Integer({
+            description: 'The number of items, including the deposit, that it covers fully.',
+          }),
+          remainder: Type.Number({ description: 'The part that covers the next item only in part.' }),
           balance: Money,
           credit: Money,
           arrears: Money,
-          completes: Type.Boolean({ description: 'Whether the account is completed once it is paid.' }),
+          completes: Type.Boolean({ description: 'Whether the payment completes the account.' }),
           ...standing,
         },
-        { description: 'Where the amount would leave the account; null without one.' },
+        { description: 'The account after a payment of the amount. Null without an amount.' },
       ),
     ),
   },

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ACCOUNT_STATUSES, statusesIn } from '../../src/accounts/status-rules.ts';
+import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { createLog } from '../../src/core/log.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { expectBooksToBalance } from '../books.ts';
@@ -18,19 +20,10 @@ import {
 
 const service = useService();
 const TODAY = '2026-03-02';
-const STATUSES = [
-  'pending',
-  'active',
-  'suspended',
-  'defaulted',
-  'repossessed',
-  'completed',
-  'written_off',
-  'cancelled',
-] as const;
-type Status = (typeof STATUSES)[number];
+type Status = AccountStatus;
+const STATUSES = ACCOUNT_STATUSES;
 
-/** The moves that staff may make, written out once more: the rules are held against this. */
+/** The moves that staff may make, written again, so that a change of the status table is deliberate. */
 const LEGAL: Record<Status, Status[]> = {
   pending: ['active', 'suspended', 'cancelled'],
   active: ['suspended', 'defaulted', 'cancelled'],
@@ -42,7 +35,9 @@ const LEGAL: Record<Status, Status[]> = {
   cancelled: [],
 };
 
-/** How an account gets from its opening to a status. */
+const NEED_REASON: Status[] = ['defaulted', 'repossessed', 'written_off', 'cancelled'];
+
+/** The moves from the opening to a status. */
 const WAY_TO: Record<Status, Status[]> = {
   pending: [],
   active: [],
@@ -111,12 +106,12 @@ describe('POST /accounts', () => {
     expect(await accountNow(service, body.data.id)).toEqual(body.data);
   });
 
-  it('takes the business day as activation date where none is given', async () => {
+  it('uses the business day as the default activation date', async () => {
     service.clock.set(new Date('2026-03-02T21:30:00Z')); // half past midnight in Nairobi
     expect(await newAccount(service)).toMatchObject({ activationDate: '2026-03-03', status: 'active' });
   });
 
-  it('opens a pending account for a later day, on which nothing is due yet', async () => {
+  it('opens a pending account without anything due for a later activation date', async () => {
     expect(await newAccount(service, { activationDate: '2026-03-03' })).toMatchObject({
       status: 'pending',
       paymentState: 'not_due',
@@ -125,7 +120,7 @@ describe('POST /accounts', () => {
     });
   });
 
-  it('opens an account that began earlier with what has fallen due since', async () => {
+  it('opens an account with an earlier activation date and the arrears since then', async () => {
     expect(await newAccount(service, { activationDate: '2026-02-09' })).toMatchObject({
       status: 'active',
       arrears: 2000 + 3 * 400,
@@ -134,7 +129,7 @@ describe('POST /accounts', () => {
     });
   });
 
-  it('gives the sale to the employee named, or else to the caller’s', async () => {
+  it('credits the sale to the employee in the body, or else to the caller', async () => {
     expect((await newAccount(service, { employeeId: 2 })).employeeId).toBe(2);
     const agent = await service.signInAs('agent');
     const me = (await service.call('GET', '/auth/me', undefined, { token: agent })).body.data;
@@ -146,7 +141,7 @@ describe('POST /accounts', () => {
     const body = { customerId: customer.id, productId: 1, payplanId: 2 };
     expect((await service.call('POST', '/accounts', body, { token })).body.data.employeeId).toBe(3);
 
-    // One who has left earns nothing, which keeps the caller from no sale; named, that is a mistake.
+    // An inactive employee earns nothing. The caller may still sell, but the body must not name an inactive employee.
     await service.call('PUT', '/employees/3', { active: false });
     const opened = await service.call('POST', '/accounts', body, { token });
     expect([opened.status, opened.body.data.employeeId]).toEqual([201, null]);
@@ -160,7 +155,7 @@ describe('POST /accounts', () => {
     ['productId', 'product'],
     ['payplanId', 'payplan'],
     ['employeeId', 'employee'],
-  ])('answers 404 when %s refers to nothing', async (field, resource) => {
+  ])('answers 404 when %s refers to no %s', async (field, resource) => {
     const { id: customerId } = await newCustomer(service);
     const body = { customerId, productId: 1, payplanId: 2, [field]: 999_999 };
     const answer = await service.call('POST', '/accounts', body);
@@ -190,7 +185,7 @@ describe('POST /accounts', () => {
     ]);
   });
 
-  it('refuses a pay plan that is bound to another product', async () => {
+  it('refuses a pay plan of another product', async () => {
     const { db } = service.context;
     const plan = await db
       .insertInto('pay_plans')
@@ -213,7 +208,7 @@ describe('POST /accounts', () => {
     expect((await service.call('POST', '/accounts', { ...body, productId: 3 })).status).toBe(201);
   });
 
-  it('refuses a product or a pay plan that is not sold any more', async () => {
+  it('refuses an inactive product or pay plan', async () => {
     const { db } = service.context;
     await db.updateTable('products').set({ active: false }).where('id', '=', 5).execute();
     await db.updateTable('pay_plans').set({ active: false }).where('id', '=', 3).execute();
@@ -242,7 +237,7 @@ describe('PUT /accounts/:id', () => {
   );
 
   it.each(pairs.filter(({ from, to }) => from !== to && !LEGAL[from].includes(to)))(
-    'refuses to move from $from to $to, and says where it may go',
+    'refuses to move from $from to $to and lists the allowed moves',
     async ({ from, to }) => {
       const before = await accountThatIs(from);
       const answer = await service.call('PUT', `/accounts/${before.id}`, { status: to, reason: 'asked for' });
@@ -255,28 +250,24 @@ describe('PUT /accounts/:id', () => {
     },
   );
 
-  it.each(STATUSES)('changes nothing when an account that is %s is to be so again', async (status) => {
+  it.each(STATUSES)('changes nothing when a %s account is moved to the same status', async (status) => {
     const before = await accountThatIs(status);
     const answer = await service.call('PUT', `/accounts/${before.id}`, { status, reason: 'again' });
     expect(answer.status).toBe(200);
     expect(answer.body.data).toEqual(before);
   });
 
-  it.each<[Status, Status, boolean]>([
-    ['active', 'suspended', false],
-    ['suspended', 'active', false],
-    ['active', 'defaulted', true],
-    ['defaulted', 'repossessed', true],
-    ['defaulted', 'written_off', true],
-    ['active', 'cancelled', true],
-  ])('from %s to %s asks for a reason: %s', async (from, to, needed) => {
-    const { id } = await accountThatIs(from);
-    const answer = await service.call('PUT', `/accounts/${id}`, { status: to });
-    if (needed) expect(wrongFields(answer)).toEqual(['reason']);
-    else expect(answer.body.data).toMatchObject({ status: to, reason: null });
-  });
+  it.each(pairs.filter(({ from, to }) => LEGAL[from].includes(to)))(
+    'requires a reason from $from to $to only if the new status needs one',
+    async ({ from, to }) => {
+      const { id } = await accountThatIs(from);
+      const answer = await service.call('PUT', `/accounts/${id}`, { status: to });
+      if (NEED_REASON.includes(to)) expect(wrongFields(answer)).toEqual(['reason']);
+      else expect(answer.body.data).toMatchObject({ status: to, reason: null });
+    },
+  );
 
-  it('refuses an empty body, an unknown status, and a reason for nothing', async () => {
+  it('refuses an empty body, an unknown status, and a reason without a status', async () => {
     const { id } = await newAccount(service);
     const put = (body: object) => service.call('PUT', `/accounts/${id}`, body);
     expect(wrongFields(await put({}))).toEqual(['body']);
@@ -285,7 +276,7 @@ describe('PUT /accounts/:id', () => {
     expect(wrongFields(await put({ reason: 'because' }))).toEqual(['status']);
   });
 
-  it('answers 404 for an account that is not there', async () => {
+  it('answers 404 for an unknown account', async () => {
     const answer = await service.call('PUT', '/accounts/999999', { status: 'suspended' });
     expect(answer.body.error).toMatchObject({
       code: 'NOT_FOUND',
@@ -293,7 +284,7 @@ describe('PUT /accounts/:id', () => {
     });
   });
 
-  it('lets one of two moves through that are asked for at once', async () => {
+  it('accepts one of two concurrent moves', async () => {
     const { id } = await accountThatIs('suspended');
     const reason = 'at once';
     const answers = await Promise.all(
@@ -304,7 +295,7 @@ describe('PUT /accounts/:id', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400]);
   });
 
-  it('owes nothing any more once cancelled, and what was paid is credit', async () => {
+  it('turns the sum paid into credit when the account is cancelled', async () => {
     const { id } = await newAccount(service);
     await pay(service, id, 2500);
     expect(await move(service, id, 'cancelled')).toMatchObject({
@@ -317,7 +308,7 @@ describe('PUT /accounts/:id', () => {
     });
   });
 
-  it('keeps what is owed in sight once written off, but asks for none of it', async () => {
+  it('shows the balance of a written-off account without arrears', async () => {
     const { id } = await newAccount(service, { activationDate: '2026-01-05' });
     await pay(service, id, 2500);
     await move(service, id, 'defaulted');
@@ -330,7 +321,7 @@ describe('PUT /accounts/:id', () => {
     });
   });
 
-  it('writes nothing off where nothing is owed', async () => {
+  it('refuses to write off an account that owes nothing', async () => {
     const { id } = await accountThatIs('repossessed');
     await pay(service, id, TOTAL);
     expect((await accountNow(service, id)).status).toBe('repossessed');
@@ -341,7 +332,7 @@ describe('PUT /accounts/:id', () => {
 
 describe('completion', () => {
   it.each<Status>(['active', 'suspended', 'defaulted', 'written_off'])(
-    'comes to an account that is %s when it is paid in full, and goes with a reversal',
+    'completes a %s account that is paid in full, and undoes that with a reversal',
     async (status) => {
       const { id } = await accountThatIs(status);
       await pay(service, id, TOTAL - 0.01);
@@ -356,7 +347,7 @@ describe('completion', () => {
         nextDueAmount: null,
       });
       await reverse(service, last.id);
-      // A debt that was written off falls due no more, though it can still be recovered.
+      // A written-off debt is no longer due, but it can be recovered.
       const nextDueAmount = status === 'written_off' ? null : 0.01;
       expect(await accountNow(service, id)).toMatchObject({ status, balance: 0.01, nextDueAmount });
       await pay(service, id, 0.01);
@@ -364,7 +355,7 @@ describe('completion', () => {
     },
   );
 
-  it('stays when a reversal takes credit alone', async () => {
+  it('stays when a reversal only reduces credit', async () => {
     const { id } = await newAccount(service);
     await pay(service, id, TOTAL);
     const extra = await pay(service, id, 100);
@@ -373,14 +364,14 @@ describe('completion', () => {
     expect(await accountNow(service, id)).toMatchObject({ status: 'completed', credit: 0 });
   });
 
-  it('does not come to a repossessed account until it is active again', async () => {
+  it('waits until a repossessed account is active again', async () => {
     const { id } = await accountThatIs('repossessed');
     await pay(service, id, TOTAL);
     expect(await accountNow(service, id)).toMatchObject({ status: 'repossessed', balance: 0 });
     expect((await move(service, id, 'active')).status).toBe('completed');
   });
 
-  it('returns to the status of the last completion, after several', async () => {
+  it('returns to the status before the latest of several completions', async () => {
     const { id } = await newAccount(service);
     const first = await pay(service, id, TOTAL);
     await reverse(service, first.id);
@@ -392,7 +383,7 @@ describe('completion', () => {
 });
 
 describe('pending accounts', () => {
-  it('are activated by the minute job on their day, not before', async () => {
+  it('are activated by the minute job on their activation date, not before', async () => {
     const { id } = await newAccount(service, { activationDate: '2026-03-10' });
     service.clock.set(new Date('2026-03-09T20:59:00Z')); // one minute to midnight in Nairobi
     await runJobs();
@@ -404,7 +395,7 @@ describe('pending accounts', () => {
     expect(last).toMatchObject({ from: 'pending', to: 'active', actor: 'system' });
   });
 
-  it('that are fully paid wait for their day and complete on it', async () => {
+  it('complete on their activation date if they are already paid in full', async () => {
     const { id } = await newAccount(service, { activationDate: '2026-03-10' });
     await pay(service, id, TOTAL);
     expect((await accountNow(service, id)).status).toBe('pending');
@@ -413,7 +404,7 @@ describe('pending accounts', () => {
     expect((await accountNow(service, id)).status).toBe('completed');
   });
 
-  it('are not activated when they were cancelled or suspended meanwhile', async () => {
+  it('are not activated after they were cancelled or suspended', async () => {
     const cancelled = await newAccount(service, { activationDate: '2026-03-10' });
     const suspended = await newAccount(service, { activationDate: '2026-03-10' });
     await move(service, cancelled.id, 'cancelled');
@@ -424,7 +415,7 @@ describe('pending accounts', () => {
     expect((await accountNow(service, suspended.id)).status).toBe('suspended');
   });
 
-  it('are all activated, more than one batch of them, and once by two jobs at once', async () => {
+  it('are activated once each, in several batches, by two concurrent jobs', async () => {
     const { id: customerId } = await newCustomer(service);
     const account = await newAccount(service, { customerId, activationDate: '2026-04-01' });
     await sql`
@@ -435,7 +426,7 @@ describe('pending accounts', () => {
           instalment_count, frequency, grace_days, receivable_minor
         from accounts, generate_series(1, 250) where id = ${account.id}
         returning id, receivable_minor),
-      told as (
+      changes as (
         insert into account_status_changes (account_id, to_status, changed_on) select id, 'pending', date '2026-03-02' from opened)
       insert into ledger_entries (event_id, event, account_id, value_date, ledger_account, amount_minor)
       select 1000000 + id, 'account_opened', id, date '2026-03-02', line.account, line.sign * receivable_minor
@@ -454,7 +445,7 @@ describe('pending accounts', () => {
 });
 
 describe('GET /accounts', () => {
-  it('lists by status and customer, a page at a time, in the shape of a single account', async () => {
+  it('lists accounts by status and customer, in pages', async () => {
     const { id: customerId } = await newCustomer(service);
     const [first, second, third] = [
       await newAccount(service, { customerId }),
@@ -473,13 +464,13 @@ describe('GET /accounts', () => {
     });
   });
 
-  it.each(['status=closed', 'customerId=me'])('refuses %s by name', async (query) => {
+  it.each(['status=closed', 'customerId=me'])('refuses %s and names the parameter', async (query) => {
     expect(wrongFields(await service.call('GET', `/accounts?${query}`))).toEqual([query.split('=', 1)[0]]);
   });
 });
 
 describe('GET /accounts/:id/history', () => {
-  it('tells every move with who, when and why, the newest first', async () => {
+  it('lists every move with who, when and why, the latest first', async () => {
     const { id } = await newAccount(service);
     await service.call('PUT', `/accounts/${id}`, { status: 'suspended', reason: 'moved house' });
     const manager = await service.signInAs('manager');
@@ -504,7 +495,7 @@ describe('GET /accounts/:id/history', () => {
     expect(times).toEqual(times.toSorted().reverse());
   });
 
-  it('of a move that was refused, or to the same status, tells nothing', async () => {
+  it('does not list refused moves and moves to the same status', async () => {
     const { id } = await newAccount(service);
     await service.call('PUT', `/accounts/${id}`, { status: 'active', reason: 'again' });
     await service.call('PUT', `/accounts/${id}`, { status: 'written_off', reason: 'no' });
@@ -513,6 +504,33 @@ describe('GET /accounts/:id/history', () => {
 });
 
 describe('lateness', () => {
+  it.each([
+    ['accounts_pending', 'awaitingActivation'],
+    ['accounts_grace', 'suspendedWhenLate'],
+  ] as const)('keeps in the index %s the statuses of the set %s', async (index, set) => {
+    const { rows } = await sql<{ predicate: string }>`
+      select pg_get_expr(indpred, indrelid) as predicate from pg_index
+      where indexrelid = ${index}::regclass`.execute(service.context.db);
+    const statuses = [...(rows[0]?.predicate ?? '').matchAll(/'(\w+)'/g)].map(([, status]) => status);
+    expect(statuses).toEqual(statusesIn(set));
+  });
+
+  it('stores a due date except in closed statuses', async () => {
+    const { id } = await newAccount(service);
+    const closed: Status[] = [];
+    class Undo extends Error {}
+    const work = service.context.db.transaction().execute(async (tx) => {
+      for (const status of STATUSES) {
+        const { rows } = await sql<{ due: string | null }>`
+          update accounts set status = ${status} where id = ${id} returning next_due_date as due`.execute(tx);
+        if (rows[0]?.due === null) closed.push(status);
+      }
+      throw new Undo();
+    });
+    await expect(work).rejects.toThrow(Undo);
+    expect(closed).toEqual(statusesIn('closed'));
+  });
+
   it('follows the calendar and the payments', async () => {
     const { id } = await newAccount(service); // due: 2,000 on 2 March, then 400 every Monday
     await pay(service, id, 2000);
@@ -564,7 +582,7 @@ describe('lateness', () => {
     expect(await on('2027-03-02')).toMatchObject({ paymentState: 'late', arrears: TOTAL - 3600.5 });
   });
 
-  it('in a list filters and sorts as the accounts themselves say', async () => {
+  it('filters and sorts a list by the figures of the accounts', async () => {
     const { id: customerId } = await newCustomer(service);
     for (const activationDate of ['2026-01-05', '2026-02-02', '2026-03-02', '2026-03-09']) {
       await newAccount(service, { customerId, activationDate });

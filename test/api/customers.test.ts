@@ -6,7 +6,7 @@ const service = useService();
 const PERSON = { firstName: 'A', lastName: 'B', phone: '+254711000002' };
 
 describe('POST /customers', () => {
-  it('registers a customer and repeats the fields sent', async () => {
+  it('registers a customer and returns the fields sent', async () => {
     const body = {
       firstName: 'Ayanda',
       lastName: 'ወልደ',
@@ -21,7 +21,7 @@ describe('POST /customers', () => {
     expect(again.body.data).toEqual(answer.data);
   });
 
-  it('takes a customer without e-mail and national id, or with null for them', async () => {
+  it('accepts a customer without e-mail and national id, or with null', async () => {
     expect(await newCustomer(service, PERSON)).toMatchObject({ email: null, nationalId: null });
     expect(await newCustomer(service, { email: null, nationalId: null })).toMatchObject({
       email: null,
@@ -35,7 +35,7 @@ describe('POST /customers', () => {
     ['254712345678', '+254712345678'],
     ['+1 555 010 9999', '+15550109999'],
     ['+12345678', '+12345678'],
-  ])('turns the phone number %s into the international form', async (phone, international) => {
+  ])('converts the phone number %s to the international form', async (phone, international) => {
     expect((await newCustomer(service, { phone })).phone).toBe(international);
   });
 
@@ -51,7 +51,7 @@ describe('POST /customers', () => {
     expect(wrongFields(answer)).toEqual(['email', 'firstName', 'lastName', 'phon', 'phone']);
   });
 
-  it('refuses a second customer with the same national id, however it is spelt, or e-mail', async () => {
+  it('refuses a second customer with the same e-mail, or the same national id in another spelling', async () => {
     await newCustomer(service, { nationalId: 'ab-123', email: 'Twice@Example.com' });
     const sameId = await service.call('POST', '/customers', { ...PERSON, nationalId: 'AB 123' });
     expect(sameId.status).toBe(409);
@@ -61,12 +61,12 @@ describe('POST /customers', () => {
     expect(sameMail.body.error).toMatchObject({ code: 'DUPLICATE_ENTRY', details: { field: 'email' } });
   });
 
-  it('lets a family share a phone', async () => {
+  it('accepts several customers with one phone', async () => {
     const { phone } = await newCustomer(service);
     expect((await newCustomer(service, { phone })).phone).toBe(phone);
   });
 
-  it('of ten equal ones at once registers one', async () => {
+  it('registers one of ten concurrent duplicates', async () => {
     const body = { ...PERSON, nationalId: 'AT ONCE' };
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => service.call('POST', '/customers', body)),
@@ -81,7 +81,7 @@ describe('POST /customers', () => {
 describe('PUT /customers/:id', () => {
   const put = (id: number, body: object) => service.call('PUT', `/customers/${id}`, body);
 
-  it('changes the fields sent and no others', async () => {
+  it('changes only the fields sent', async () => {
     const before = await newCustomer(service, { email: 'before@example.com', nationalId: 'BEFORE 1' });
     const { status, body } = await put(before.id, { lastName: 'After', phone: '0733 000 001' });
     expect(status).toBe(200);
@@ -94,7 +94,7 @@ describe('PUT /customers/:id', () => {
     expect(body.data.updatedAt > before.updatedAt).toBe(true);
   });
 
-  it('takes an e-mail or a national id away with null, which frees it for another', async () => {
+  it('removes an e-mail or a national id with null, so that another customer may have it', async () => {
     const { id } = await newCustomer(service, { email: 'free@example.com', nationalId: 'FREE 1' });
     expect((await put(id, { email: null, nationalId: null })).body.data).toMatchObject({
       email: null,
@@ -105,14 +105,14 @@ describe('PUT /customers/:id', () => {
     );
   });
 
-  it('keeps the own e-mail, and refuses another customer’s', async () => {
+  it('accepts the customer’s own e-mail and refuses that of another', async () => {
     await newCustomer(service, { email: 'hers@example.com' });
     const { id } = await newCustomer(service, { email: 'his@example.com' });
     expect((await put(id, { email: 'HIS@example.com' })).status).toBe(200);
     expect((await put(id, { email: 'HERS@example.com' })).status).toBe(409);
   });
 
-  it('refuses an empty body, null for what is needed, and a customer that is not there', async () => {
+  it('refuses an empty body, null in a required field, and an unknown customer', async () => {
     const { id } = await newCustomer(service);
     expect(wrongFields(await put(id, {}))).toEqual(['body']);
     expect(wrongFields(await put(id, { firstName: null, phone: null, id: 5 }))).toEqual([
@@ -126,7 +126,7 @@ describe('PUT /customers/:id', () => {
     });
   });
 
-  it('writes who changed what from what', async () => {
+  it('audits who changed which values', async () => {
     const { id } = await newCustomer(service, { lastName: 'Before' });
     await put(id, { lastName: 'After' });
     const { rows } = await sql`
@@ -166,19 +166,22 @@ describe('search', () => {
     'srch-77',
     'SRCH-77%_\\',
     'wanjiku emilie',
-  ])('for "%s" finds the customer', async (search) => {
+  ])('finds the customer for "%s"', async (search) => {
     expect(await found(search)).toEqual(['Émilie']);
   });
 
-  it.each(['ሰላም', 'ИВАНОВА', 'иван'])('for "%s" finds names of any script', async (search) => {
+  it.each(['ሰላም', 'ИВАНОВА', 'иван'])('finds a name in its script for "%s"', async (search) => {
     expect(await found(search)).toEqual(['ሰላም']);
   });
 
-  it.each(['srch%77', 'srch_77', 'emilie otieno', '\\\\', "'"])('for "%s" finds nobody', async (search) => {
-    expect(await found(search)).toEqual([]);
-  });
+  it.each(['srch%77', 'srch_77', 'emilie otieno', '\\\\', "'"])(
+    'finds no customer for "%s"',
+    async (search) => {
+      expect(await found(search)).toEqual([]);
+    },
+  );
 
-  it('gives its findings a page at a time', async () => {
+  it('returns matches in pages', async () => {
     for (const lastName of ['One', 'Two', 'Three'])
       await newCustomer(service, { firstName: 'Leafed', lastName });
     const { body } = await service.call('GET', '/customers?search=leafed&sort=id:asc&page=2&limit=2');
@@ -186,13 +189,13 @@ describe('search', () => {
     expect(body.pagination).toEqual({ page: 2, limit: 2, total: 3, totalPages: 2 });
   });
 
-  it('for nothing finds everybody', async () => {
+  it('finds every customer for an empty search', async () => {
     const everybody = await service.call('GET', '/customers');
     const nothing = await service.call('GET', '/customers?search=%20');
     expect(nothing.body.pagination.total).toBe(everybody.body.pagination.total);
   });
 
-  it('finds a customer by the new name, not by the old', async () => {
+  it('finds a renamed customer only by the new name', async () => {
     const { id } = await newCustomer(service, { firstName: 'Oldname' });
     await service.call('PUT', `/customers/${id}`, { firstName: 'Newname' });
     expect(await found('oldname')).toEqual([]);

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { notify, setToday, useService, wrongFields } from '../harness.ts';
 
-/** A JSON number is exact up to 2^53; more money than that in one total is refused in words, never rounded. */
+/** A JSON number is exact up to 2^53. A larger total is refused, never rounded. */
 const service = useService();
 
 const LARGEST = 999_999_999_999.99;
@@ -22,13 +22,13 @@ describe('a report of payments', () => {
   const report = (endDate: string, format = 'json') =>
     service.call('GET', `/reports/payments?startDate=2026-03-01&endDate=${endDate}&format=${format}`);
 
-  it('whose total is beyond an exact number asks for a shorter period', async () => {
+  it('is refused when its total exceeds an exact number', async () => {
     const answer = await report('2026-03-10');
     expect(wrongFields(answer)).toEqual(['endDate']);
     expect(answer.body.error.message).toContain('ask for a shorter period, or for format=csv');
   });
 
-  it('of a shorter period, or as a file, has all of it', async () => {
+  it('succeeds for a shorter period, or as a file', async () => {
     const { body } = await report('2026-03-05');
     expect(body.data.totals).toMatchObject({ received: 49_999_999_999_999.5, net: 49_999_999_999_999.5 });
     const csv = await report('2026-03-10', 'csv');
@@ -38,7 +38,7 @@ describe('a report of payments', () => {
 });
 
 describe('a reconciliation', () => {
-  it('whose total is beyond an exact number asks for fewer payments, and changes nothing', async () => {
+  it('is refused when its total exceeds an exact number, and changes nothing', async () => {
     const key = { headers: { 'idempotency-key': 'all of them' } };
     for (const options of [{}, key]) {
       const answer = await service.call('POST', '/payments/reconcile', { paymentIds: ids }, options);
@@ -51,7 +51,7 @@ describe('a reconciliation', () => {
     expect((await service.call('GET', '/audit?filter[action]=payments.reconcile')).body.data).toEqual([]);
   });
 
-  it('of fewer is made', async () => {
+  it('succeeds for fewer payments', async () => {
     const few = await service.call('POST', '/payments/reconcile', { paymentIds: ids.slice(0, 3) });
     expect(few.body.data.totals.reconciled).toBe(Number((3 * LARGEST).toFixed(2)));
   });

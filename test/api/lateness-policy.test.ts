@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { suspendLateAccounts } from '../../src/accounts/commands.ts';
-import { type AccountToSuspend, findAccountsToSuspend } from '../../src/accounts/store.ts';
+import { type AccountToSuspend, findAccountsToSuspend } from '../../src/accounts/lateness-store.ts';
 import { today } from '../../src/core/context.ts';
 import { createLog } from '../../src/core/log.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
@@ -33,7 +33,7 @@ let plans = 0;
 
 beforeEach(async () => {
   setToday(service, START);
-  // The accounts of the tests before shall not be late in this one.
+  // The accounts of earlier tests must not be late in this one.
   await sql`update pay_plans set auto_suspend = false`.execute(service.context.db);
 });
 afterEach(() => expectBooksToBalance(service.context));
@@ -61,7 +61,7 @@ async function newPolicyAccount(plan: object = {}) {
   return account;
 }
 
-/** One of which the run has suspended. */
+/** An account that the policy has suspended. */
 async function newSuspended(plan: object = {}) {
   const account = await newPolicyAccount(plan);
   setToday(service, FIRST_DAY_BEYOND);
@@ -86,7 +86,7 @@ async function historyOf(id: number) {
 }
 
 describe('the lateness policy', () => {
-  it('suspends on the first day beyond the days of grace, and says why and who', async () => {
+  it('suspends on the first day beyond the days of grace, and records why and who', async () => {
     const account = await newPolicyAccount();
     setToday(service, LAST_DAY_OF_GRACE);
     expect(await run()).toBe(0);
@@ -109,7 +109,7 @@ describe('the lateness policy', () => {
     });
   });
 
-  it('changes nothing more when it runs again, on the same day and the next', async () => {
+  it('changes nothing when it runs again, on the same day and the next', async () => {
     const account = await newSuspended();
     const before = [await accountNow(service, account.id), await historyOf(account.id)];
     expect(await run()).toBe(0);
@@ -119,7 +119,7 @@ describe('the lateness policy', () => {
     expect((await accountNow(service, account.id)).updatedAt).toBe(before[0].updatedAt);
   });
 
-  it('asks the pay plan as it is today, and the account for its own days of grace', async () => {
+  it('reads autoSuspend from the present pay plan, and the days of grace from the account', async () => {
     const account = await newPolicyAccount({ autoSuspend: false });
     setToday(service, FIRST_DAY_BEYOND);
     expect(await run()).toBe(0);
@@ -132,14 +132,14 @@ describe('the lateness policy', () => {
     expect(await run()).toBe(0);
   });
 
-  it('says one day as one day', async () => {
+  it('writes 1 day in the singular', async () => {
     const account = await newPolicyAccount({ graceDays: 0 });
     setToday(service, '2026-03-10');
     await run();
     expect((await accountNow(service, account.id)).reason).toBe('1 day past due, 0 days of grace');
   });
 
-  it('touches no account that is not active', async () => {
+  it('suspends only active accounts', async () => {
     const payplanId = await newPlan();
     const open = () => newAccount(service, { payplanId });
     const pending = await newAccount(service, { payplanId, activationDate: '2026-03-03' });
@@ -161,7 +161,7 @@ describe('the lateness policy', () => {
     }
   });
 
-  it('works in batches until none is left', async () => {
+  it('works in batches until no account is left', async () => {
     const account = await newPolicyAccount();
     await sql`
       insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
@@ -173,7 +173,7 @@ describe('the lateness policy', () => {
       with opened as (
         select a.id, nextval('ledger_event_ids') as event_id, total_minor from accounts a
         where payplan_id = ${account.payplanId} and id > ${account.id}),
-      told as (
+      changes as (
         insert into account_status_changes (account_id, to_status, changed_on)
         select id, 'active', ${START}::date from opened)
       insert into ledger_entries (event_id, event, ledger_account, account_id, amount_minor, value_date)
@@ -202,7 +202,7 @@ describe('the lateness policy', () => {
     expect(heard).toEqual([200, 400, 451]);
   });
 
-  it('is one of the things that are done every minute', async () => {
+  it('is one of the minute jobs', async () => {
     const account = await newPolicyAccount();
     setToday(service, FIRST_DAY_BEYOND);
     await runMinuteJobs(service.context, createLog(service.context.config));
@@ -211,7 +211,7 @@ describe('the lateness policy', () => {
 });
 
 describe('a payment on an account that the policy suspended', () => {
-  it('makes it active in the same transaction once it is within its days of grace', async () => {
+  it('makes it active in the same transaction once it is within its days of grace again', async () => {
     const account = await newSuspended();
     await pay(service, account.id, 100);
     const reason = 'paid: 1 day past due, 7 days of grace';
@@ -221,7 +221,7 @@ describe('a payment on an account that the policy suspended', () => {
     expect(await run()).toBe(0);
   });
 
-  it('leaves it suspended while it is still beyond them', async () => {
+  it('leaves it suspended while it is still beyond its days of grace', async () => {
     const account = await newSuspended();
     setToday(service, '2026-03-31');
     await pay(service, account.id, 100);
@@ -234,7 +234,7 @@ describe('a payment on an account that the policy suspended', () => {
     expect(await accountNow(service, account.id)).toMatchObject({ status: 'active', daysPastDue: 1 });
   });
 
-  it('counts from wherever it comes: the provider, the worklist, the credit of another account', async () => {
+  it('counts from every source: the provider, an assignment, the credit of another account', async () => {
     const [byPhone, byHand, byCredit] = [
       await newPolicyAccount(),
       await newPolicyAccount(),
@@ -262,13 +262,13 @@ describe('a payment on an account that the policy suspended', () => {
     }
   });
 
-  it('completes it where all is paid', async () => {
+  it('completes it if it is paid in full', async () => {
     const account = await newSuspended();
     await pay(service, account.id, TOTAL - DEPOSIT);
     expect(await accountNow(service, account.id)).toMatchObject({ status: 'completed' });
   });
 
-  it('reversed, suspends it again with the next run and not at once', async () => {
+  it('does not suspend it at once when it is reversed, but with the next run', async () => {
     const account = await newSuspended();
     const payment = await pay(service, account.id, 100);
     await reverse(service, payment.id);
@@ -277,7 +277,7 @@ describe('a payment on an account that the policy suspended', () => {
     expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
   });
 
-  it('that completed it, reversed: it is suspended as before, for what it was suspended for', async () => {
+  it('that completed it and is reversed, leaves it suspended with the cause from before', async () => {
     const account = await newSuspended();
     const payment = await pay(service, account.id, TOTAL - DEPOSIT);
     await reverse(service, payment.id);
@@ -287,7 +287,7 @@ describe('a payment on an account that the policy suspended', () => {
     expect(await accountNow(service, account.id)).toMatchObject({ status: 'active' });
   });
 
-  it('that completed it, reversed while enough is paid: it is active', async () => {
+  it('that completed it and is reversed while enough is paid, leaves it active', async () => {
     const account = await newSuspended();
     const last = await pay(service, account.id, 50);
     await pay(service, account.id, TOTAL - DEPOSIT - 50);
@@ -296,8 +296,8 @@ describe('a payment on an account that the policy suspended', () => {
   });
 });
 
-describe('what staff decided', () => {
-  it('stays: an account that they suspended is not made active by a payment', async () => {
+describe('a decision of staff', () => {
+  it('keeps an account suspended when it is paid', async () => {
     const account = await newPolicyAccount();
     await move(service, account.id, 'suspended');
     setToday(service, FIRST_DAY_BEYOND);
@@ -306,7 +306,7 @@ describe('what staff decided', () => {
     expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended', daysPastDue: 0 });
   });
 
-  it('stays after the policy had suspended it once before', async () => {
+  it('keeps an account suspended that the policy suspended earlier', async () => {
     const account = await newSuspended();
     await pay(service, account.id, 100);
     await move(service, account.id, 'suspended');
@@ -314,7 +314,7 @@ describe('what staff decided', () => {
     expect(await accountNow(service, account.id)).toMatchObject({ status: 'suspended' });
   });
 
-  it('gives an account its days of grace anew when they make it active', async () => {
+  it('starts the days of grace again when it makes an account active', async () => {
     const account = await newSuspended();
     await move(service, account.id, 'active');
     expect(await run()).toBe(0);
@@ -326,8 +326,8 @@ describe('what staff decided', () => {
   });
 });
 
-describe('at the same time', () => {
-  it('a run and payments leave every account that paid active, and every other suspended', async () => {
+describe('concurrently', () => {
+  it('a run and payments leave every paid account active, and every other suspended', async () => {
     const payplanId = await newPlan();
     const customerId = (await newCustomer(service)).id;
     const accounts = [];
@@ -347,7 +347,7 @@ describe('at the same time', () => {
     for (const [i, { id }] of accounts.entries()) {
       expect(await accountNow(service, id)).toMatchObject({ status: i % 2 === 0 ? 'active' : 'suspended' });
     }
-    // And the other way round: a reversal while it runs.
+    // Also a reversal during the run.
     await Promise.all([...payments.map(({ id }) => reverse(service, id)), run(), run()]);
     await run();
     for (const { id } of accounts) {
@@ -367,14 +367,14 @@ describe('npm run apply-policy', () => {
     return runToEnd([process.execPath, 'dist/cli/apply-policy.js', ...args], { DATABASE_URL });
   }
 
-  /** Its lines; it must end well. */
+  /** The lines of its output. It must succeed. */
   async function linesOf(...args: string[]): Promise<string[]> {
     const { status, stdout, stderr } = await command(...args);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     return stdout.trim().split('\n');
   }
 
-  it('lists what it would change and changes nothing, then does it, then has nothing to do', async () => {
+  it('lists the accounts with --dry-run, suspends them without it, and then finds none', async () => {
     const account = await newAccount(service, { payplanId: await newPlan(), activationDate: '2026-01-05' });
     expect(await linesOf('--dry-run')).toEqual([
       expect.stringMatching(
@@ -388,7 +388,7 @@ describe('npm run apply-policy', () => {
     expect(await linesOf()).toEqual(['0 accounts were suspended for non-payment.']);
   });
 
-  it('tells how it is called', async () => {
+  it('prints its usage', async () => {
     const { status, stdout, stderr } = await command('--dryrun');
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(/^Usage: npm run apply-policy/);

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { formatAccountNumber } from '../../src/accounts/account-number.ts';
-import { dueBy, nextItem, type Terms, totalMinor } from '../../src/accounts/schedule.ts';
+import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts';
+import { dueBy, nextItem, type Terms, totalMinor } from '../../src/accounts/schedule-rules.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
 import { minMinor } from '../../src/core/values/money.ts';
 import { FREQUENCIES } from '../../src/pay-plans/schema.ts';
 import { useService } from '../harness.ts';
 
-/** The functions of migrations/0005_reports.sql against those in TypeScript that they repeat, many at once. */
+/** Compares the functions of migrations/0005_reports.sql with the TypeScript functions that they repeat. */
 const service = useService();
 
 const CASES = { numRuns: 4_000 };
@@ -45,7 +45,7 @@ const aCase = fc
   });
 
 describe('the schedule in SQL', () => {
-  it('is that of schedule.ts for any terms, day and paid sum', async () => {
+  it('equals schedule-rules.ts for any terms, day and sum paid', async () => {
     const cases = fc.sample(aCase, CASES);
     const input = cases.map(({ terms, day, paidMinor }, i) => ({
       i,
@@ -80,7 +80,7 @@ describe('the schedule in SQL', () => {
 });
 
 describe('account_number', () => {
-  it('is formatAccountNumber for any id', async () => {
+  it('equals formatAccountNumber for any id', async () => {
     const largest = Number.MAX_SAFE_INTEGER - 1_000_000;
     const ids = [
       ...Array.from({ length: 20_000 }, (_, i) => i + 1),

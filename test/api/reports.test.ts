@@ -23,7 +23,7 @@ import {
 } from '../harness.ts';
 import { portfolioOf, type RawPortfolio, readPortfolio } from '../portfolio.ts';
 
-/** Answers of the API, whose shape other tests hold. */
+/** Answers of the API, whose shape other tests assert. */
 // biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape they assert.
 type Any = any;
 
@@ -41,10 +41,7 @@ async function done(service: TestService, method: string, path: string, body?: u
 
 const OFFSET = { utcOffsetHours: 3 }; // of Africa/Nairobi
 
-/**
- * A hundred accounts of all frequencies, moves and latenesses, with back-dated and reversed payments: what happens
- * to each, on its own day, in the order of the days.
- */
+/** The events of a hundred accounts of every frequency, status and lateness, in the order of their days. */
 async function livePortfolio(service: TestService): Promise<void> {
   const random = createRandom(20_261_115);
   const plans: number[] = [];
@@ -79,7 +76,7 @@ async function livePortfolio(service: TestService): Promise<void> {
   ];
   for (let n = 0; n < 100; n += 1) {
     const activationDate = (n < 12 ? monthEnds[n % 6] : addDays(TODAY, 15 - random(420))) as PlainDate;
-    // Recorded some days before it begins, on that day, or long after.
+    // Recorded before, on or long after the activation date.
     const recorded = addDays(activationDate, [-12, -3, 0, 0, 0, 40][n % 6] ?? 0);
     const path = (activationDate <= TODAY && paths[n % paths.length]) || [];
     const share = n % 17 === 0 ? 100 : ([0, 0, 30, 60, 60, 90, 100, 110][random(8)] ?? 0);
@@ -87,7 +84,7 @@ async function livePortfolio(service: TestService): Promise<void> {
     const moveDays = path.map(() => addDays(recorded, random(160))).sort();
     const paidIn = Array.from({ length: parts }, (_, i) => ({
       paymentDate: addDays(activationDate, random(260) - 10),
-      // Most are recorded on the day they came, some later.
+      // Most payments are recorded on their day, some later.
       recordedLate: i % 3 === 0 ? random(60) : 0,
       reverse: random(9) === 0,
     }));
@@ -99,7 +96,7 @@ async function livePortfolio(service: TestService): Promise<void> {
     });
     path.forEach((status, i) => {
       on(moveDays[i] as PlainDate, async () => {
-        // A move that its status forbids, as that of an account that was completed, does not happen.
+        // The API refuses a move that the status does not allow.
         const { status: code } = await service.call('PUT', `/accounts/${account.id}`, {
           status,
           reason: 'why',
@@ -122,7 +119,7 @@ async function livePortfolio(service: TestService): Promise<void> {
       });
     });
   }
-  // A written-off account that pays in full completes, and had been written off the days before.
+  // A written-off account that is paid in full later.
   let late: Any;
   on('2026-10-26' as PlainDate, async () => {
     late = await newAccount(service, { activationDate: '2026-01-31', payplanId: plans[5] });
@@ -141,7 +138,7 @@ async function livePortfolio(service: TestService): Promise<void> {
   }
   service.clock.set(NOW);
   await activateDueAccounts(service.context, NOT_STOPPING);
-  // When a row was recorded cannot be set through the API.
+  // The API cannot set the time of recording.
   await sql`update accounts a set created_at = h.changed_on + time '08:00' at time zone 'UTC'
     from account_status_changes h where h.account_id = a.id and h.from_status is null`.execute(
     service.context.db,
@@ -174,7 +171,7 @@ describe('GET /reports/accounts/summary', () => {
   const summary = (startDate: string, endDate: string) =>
     done(service, 'GET', `/reports/accounts/summary?startDate=${startDate}&endDate=${endDate}`);
 
-  it('is tried on a portfolio that has every status, lateness and kind of payment', async () => {
+  it('is tested on a portfolio with every status, lateness and kind of payment', async () => {
     const { byStatus, daysPastDue } = await summary('2026-11-01', '2026-11-30');
     for (const { status, count } of byStatus) expect(count, status).toBeGreaterThan(0);
     for (const { from, count } of daysPastDue) expect(count, `${from} days`).toBeGreaterThan(0);
@@ -198,14 +195,14 @@ describe('GET /reports/accounts/summary', () => {
     ['a time before all', '2020-01-01', '2020-12-31'],
     ['a time ahead', '2027-01-01', '2027-01-31'],
     ['all time', '1900-01-01', '2999-12-31'],
-  ])('gives the figures of %s as a plain calculation does', async (_, startDate, endDate) => {
+  ])('returns the figures of %s like a plain calculation', async (_, startDate, endDate) => {
     const answer = await summary(startDate, endDate);
     expect(answer.period).toEqual({ startDate, endDate });
     expect(answer).toMatchObject(portfolioOf(raw, { startDate, endDate, today: TODAY, ...OFFSET }));
   });
 
   it.each(['2026-11-30', '2026-07-31'])(
-    'has buckets that add up to the outstanding, to %s',
+    'has buckets that add up to the outstanding sum, to %s',
     async (endDate) => {
       const { daysPastDue, outstanding, par30, byProduct, byStatus } = await summary('2026-07-01', endDate);
       expect(units(sum(daysPastDue, ({ balance }: Any) => cents(balance)))).toBe(outstanding);
@@ -216,7 +213,7 @@ describe('GET /reports/accounts/summary', () => {
   );
 
   it.each(['2026-11-30', '2026-07-31'])(
-    'has a contract value that is the sum of its products and of its statuses but cancelled, to %s',
+    'has a contract value that is the sum over products, and over all statuses except cancelled, to %s',
     async (endDate) => {
       const { contractValue, byProduct, byStatus } = await summary('2026-07-01', endDate);
       const standing = byStatus.filter(({ status }: Any) => status !== 'cancelled');
@@ -228,7 +225,7 @@ describe('GET /reports/accounts/summary', () => {
     },
   );
 
-  it('links to the very accounts behind each figure', async () => {
+  it('links to the accounts behind each figure', async () => {
     const { daysPastDue, byStatus, byProduct, ...rest } = await summary('2026-11-01', '2026-11-30');
     const listed = async (url: string) => {
       const { status, body } = await service.call('GET', `${url.replace('/api', '')}&limit=100`);
@@ -245,7 +242,7 @@ describe('GET /reports/accounts/summary', () => {
       expect((await listed(accountsUrl)).count, accountsUrl).toBe(count);
   });
 
-  it('gives no link where the list of today would show other accounts', async () => {
+  it('has no link when the list of today would show other accounts', async () => {
     const { daysPastDue, byStatus, byProduct, opened, writeOffs, ...rest } = await summary(
       '2026-09-01',
       '2026-10-31',
@@ -254,19 +251,19 @@ describe('GET /reports/accounts/summary', () => {
     const ofThatDay = [activated, collectionRate, repaymentRate, par30, par60, par90];
     for (const { accountsUrl } of [...daysPastDue, ...byStatus, ...byProduct, ...ofThatDay])
       expect(accountsUrl).toBeNull();
-    // What happened on a day can be listed on any other.
+    // Events of a day can be listed on any later day.
     expect(writeOffs.count).toBeGreaterThan(0);
     for (const { accountsUrl, count } of [opened, writeOffs])
       expect((await service.call('GET', accountsUrl.replace('/api', ''))).body.pagination.total).toBe(count);
   });
 
-  it('takes the current month where no dates are given', async () => {
+  it('defaults to the current month', async () => {
     const data = await done(service, 'GET', '/reports/accounts/summary');
     expect(data.period).toEqual({ startDate: '2026-11-01', endDate: '2026-11-30' });
     expect(data).toEqual(await summary('2026-11-01', '2026-11-30'));
   });
 
-  it('counts an account recorded shortly before midnight UTC to the business day', async () => {
+  it('counts an account recorded shortly before midnight UTC on its business day', async () => {
     const account = await newAccount(service);
     await sql`update accounts set created_at = '2019-05-31T21:30:00Z' where id = ${account.id}`.execute(
       service.context.db,
@@ -281,7 +278,7 @@ describe('GET /reports/accounts/summary', () => {
     ['endDate=yesterday', 'endDate'],
     ['start=2026-02-01', 'start'],
     ['startDate=2026-02-01&startDate=2026-03-01', 'startDate'],
-  ])('refuses ?%s by name', async (query, field) => {
+  ])('refuses ?%s and names the parameter', async (query, field) => {
     for (const report of ['accounts/summary', 'payments']) {
       const { status, body } = await service.call('GET', `/reports/${report}?${query}`);
       expect(status).toBe(400);
@@ -290,7 +287,7 @@ describe('GET /reports/accounts/summary', () => {
     }
   });
 
-  it('is for admin, manager, finance and viewer', async () => {
+  it('is allowed to admin, manager, finance and viewer', async () => {
     for (const [role, status] of [
       ['manager', 200],
       ['finance', 200],
@@ -306,7 +303,7 @@ describe('GET /reports/accounts/summary', () => {
   });
 });
 
-describe('the figures of a day that has passed', () => {
+describe('the figures of a past day', () => {
   const service = useService();
   const summary = async (startDate: string, endDate: string) => {
     const path = `/reports/accounts/summary?startDate=${startDate}&endDate=${endDate}`;
@@ -314,13 +311,13 @@ describe('the figures of a day that has passed', () => {
   };
   const LATER = '2027-01-01';
 
-  /** Without the lists, which show the day on which they are asked for. */
+  /** Without the addresses of lists, which show the present day. */
   const figuresOf = (data: Any) =>
     JSON.parse(JSON.stringify(data).replace(/"accountsUrl":("[^"]*"|null)/g, '"":0'));
   const standingOf = async (day: string) =>
     (await summary(day, day)).byStatus.filter(({ count }: Any) => count > 0).map(({ status }: Any) => status);
 
-  it('are those that the day itself had, whatever has become of the accounts since', async () => {
+  it('do not change with later events on the accounts', async () => {
     setToday(service, '2026-03-02');
     const ids: number[] = [];
     for (let n = 0; n < 6; n += 1) ids.push((await newAccount(service, { activationDate: '2026-03-02' })).id);
@@ -352,7 +349,7 @@ describe('the figures of a day that has passed', () => {
     expect(new Set([...seen.values()].map((figures) => JSON.stringify(figures))).size).toBe(seen.size);
   });
 
-  it('count an account as activated on its activation date when the job runs weeks later', async () => {
+  it('count an account as activated on its activation date even if the job runs weeks later', async () => {
     setToday(service, '2028-03-06');
     const { id } = await newAccount(service, { activationDate: '2028-03-15' });
     const paidOff = await newAccount(service, { activationDate: '2028-03-15' });
@@ -384,7 +381,7 @@ describe('the figures of a day that has passed', () => {
     expect(statement.closing.arrears).toBe(2_000);
   });
 
-  it('complete a late activated account on the day of the payment that came after its activation date', async () => {
+  it('complete an account that was activated late on the day of its last payment', async () => {
     setToday(service, '2028-06-01');
     const { id, total } = await newAccount(service, { activationDate: '2028-06-05' });
     setToday(service, '2028-06-12');
@@ -397,7 +394,7 @@ describe('the figures of a day that has passed', () => {
     ]);
   });
 
-  it('have an account that was recorded late as it stood when it was', async () => {
+  it('show an account that was recorded late with its later status', async () => {
     setToday(service, '2025-06-01');
     const { id } = await newAccount(service, { activationDate: '2025-01-06' });
     await move(service, id, 'suspended');
@@ -407,7 +404,7 @@ describe('the figures of a day that has passed', () => {
     expect(await standingOf('2025-06-01')).toEqual(['suspended']);
   });
 
-  it('have an account completed on the day by which it was paid, as long as the payment stands', async () => {
+  it('show an account as completed from the day of the last payment, unless that is reversed', async () => {
     setToday(service, '2024-06-01');
     const { id, total } = await newAccount(service, { activationDate: '2024-01-01' });
     const payment = await pay(service, id, total, { paymentDate: '2024-03-15' });
@@ -419,7 +416,7 @@ describe('the figures of a day that has passed', () => {
     expect(await standingOf('2024-06-15')).toEqual(['active']);
   });
 
-  it('count a loss by what was owed at the end of its day, and as recovered what came later, up to it', async () => {
+  it('count as loss the balance at the end of the day of write-off, and later payments up to it as recovered', async () => {
     setToday(service, '2023-02-01');
     const { id, total } = await newAccount(service, { activationDate: '2023-02-01' });
     await move(service, id, 'suspended');
@@ -444,7 +441,7 @@ describe('the figures of a day that has passed', () => {
     expect([account.status, account.writtenOffDate]).toEqual(['written_off', '2023-03-10']);
   });
 
-  it('have written-off accounts in the repayment rate, and cancelled ones in no rate from that day on', async () => {
+  it('include written-off accounts in the repayment rate, and cancelled accounts in no rate', async () => {
     setToday(service, '2022-02-01');
     const activationDate = '2022-01-04'; // four instalments of 400 are due by 2022-02-01
     const [lost, undone] = [
@@ -541,7 +538,7 @@ describe('GET /reports/payments', () => {
     return { text, headers, rows: parse(text, { columns: true }) as Record<string, string>[] };
   };
 
-  it('gives rows that are all payments of the period and add up to the totals, in every grouping', async () => {
+  it('returns all payments of the period, which add up to the totals of every grouping', async () => {
     const { rows, data, pagination } = await allRows('startDate=2026-10-28&endDate=2026-11-10');
     const listed = (await everything(service, '/payments')).filter(
       ({ paymentDate }) => paymentDate >= '2026-10-28' && paymentDate <= '2026-11-10',
@@ -579,7 +576,7 @@ describe('GET /reports/payments', () => {
       expect(received).toBe(money(rows.filter((row) => row.paymentMethod === paymentMethod)));
   });
 
-  it('takes the current month and the first page of twenty where nothing is given', async () => {
+  it('defaults to the current month and the first page of twenty rows', async () => {
     const { data, pagination } = await report();
     expect(data.period).toEqual({ startDate: '2026-11-01', endDate: '2026-11-30' });
     expect(data.currency).toBe('KES');
@@ -587,7 +584,7 @@ describe('GET /reports/payments', () => {
     expect(pagination).toMatchObject({ page: 1, limit: 20 });
   });
 
-  it('has an empty page past the end and an empty period with totals of 0', async () => {
+  it('returns an empty page past the end, and totals of 0 for an empty period', async () => {
     const past = await report('page=1000');
     expect(past.data.rows).toEqual([]);
     expect(past.data.totals.counts.received).toBe(past.pagination.total);
@@ -596,7 +593,7 @@ describe('GET /reports/payments', () => {
     expect(empty.pagination).toEqual({ page: 1, limit: 20, total: 0, totalPages: 0 });
   });
 
-  it('gives as CSV the same rows in the same order', async () => {
+  it('returns the same rows in the same order as CSV', async () => {
     const period = 'startDate=2026-10-01&endDate=2026-11-30';
     const { rows } = await allRows(period);
     const file = await csv(period);
@@ -619,7 +616,7 @@ describe('GET /reports/payments', () => {
     );
   });
 
-  it('writes text that a spreadsheet would run, round or strip of its zeros as text', async () => {
+  it('escapes text that a spreadsheet would run, round or strip of zeros', async () => {
     const { rows, text } = await csv('startDate=2026-10-01&endDate=2026-11-30');
     const refs = new Set(rows.map(({ transactionRef }) => transactionRef));
     for (const ref of ['\'=HYPERLINK("http://x","y")', "'+254712345678", "'-5+cmd", "'@SUM(A1:A9)", "'=1+1"])
@@ -637,7 +634,7 @@ describe('GET /reports/payments', () => {
     for (const cell of parse(text, split).flat()) expect(cell).not.toMatch(/^\s*[=+@\-\t\r]/);
   });
 
-  it('ends every line with CRLF, quotes texts, and leaves numbers and dates bare', async () => {
+  it('ends every line with CRLF and quotes only texts', async () => {
     const { text } = await csv('startDate=2026-10-01&endDate=2026-11-30');
     expect(text.endsWith('\r\n')).toBe(true);
     expect(text.replaceAll('\r\n', '')).not.toMatch(/[\r\n]/);
@@ -645,7 +642,7 @@ describe('GET /reports/payments', () => {
     expect(line).toMatch(/^\d+,2026-\d\d-\d\d,\d+,ACC\d{8},"[^"].*",\d+\.\d\d,KES,"[^"]+",/);
   });
 
-  it('is a file to save that nobody keeps a copy of', async () => {
+  it('is an attachment that must not be cached', async () => {
     const { headers } = await csv('startDate=2026-10-01&endDate=2026-10-31');
     expect(headers.get('content-type')).toBe('text/csv; charset=utf-8');
     expect(headers.get('content-disposition')).toBe(
@@ -654,7 +651,7 @@ describe('GET /reports/payments', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it('has the header alone for a period without payments', async () => {
+  it('has only the header for a period without payments', async () => {
     expect((await csv('startDate=2001-01-01&endDate=2001-01-31')).text).toBe(`${COLUMNS}\r\n`);
   });
 
@@ -676,7 +673,7 @@ describe('GET /reports/payments', () => {
     ['limit=101', ['limit']],
     ['page=0', ['page']],
     ['sort=id:asc', ['sort']],
-  ])('refuses ?%s by name', async (query, fields) => {
+  ])('refuses ?%s and names the parameter', async (query, fields) => {
     const { status, body } = await service.call('GET', `/reports/payments?${query}`);
     expect(status).toBe(400);
     expect(body.error.details.fields.map(({ path }: Any) => path)).toEqual(fields);
@@ -700,7 +697,7 @@ describe('GET /reports/payments', () => {
   });
 });
 
-/** Exports that the server is busy with, of this service's own database. */
+/** The number of exports that run on the database of this service. */
 async function exportsRunning(service: TestService): Promise<number> {
   const { rows } = await sql<{ n: number }>`
     select count(*)::int as n from pg_stat_activity
@@ -719,7 +716,7 @@ async function until(test: () => Promise<boolean>): Promise<void> {
 
 describe('a long export', () => {
   const service = useService();
-  // Together 24 MB, more than what the sockets' buffers take.
+  // 24 MB in total, more than the buffers of the sockets.
   const ROWS = 30_000;
   const REF_LENGTH = 800;
   const QUERY = '/api/reports/payments?format=csv&startDate=2026-01-01&endDate=2026-12-31';
@@ -746,7 +743,7 @@ describe('a long export', () => {
       headers: { authorization: `Bearer ${token}` },
       agent: false,
     });
-    request.on('error', () => {}); // a reset is told to the response too
+    request.on('error', () => {}); // the response reports a reset too
     const [response] = (await once(request, 'response')) as [http.IncomingMessage];
     response.pause();
     return { request, response };
@@ -765,12 +762,12 @@ describe('a long export', () => {
     return { bytes, failure };
   }
 
-  it('arrives whole', async () => {
+  it('arrives complete', async () => {
     const { text } = await service.call('GET', QUERY.replace('/api', ''));
     expect(text.split('\r\n')).toHaveLength(ROWS + 2);
   });
 
-  it('breaks the connection when the database ends it midway, and never ends cleanly', async () => {
+  it('resets the connection when the database ends it midway', async () => {
     const { response } = await startReading();
     expect(response.statusCode).toBe(200);
     const { rows } = await sql`
@@ -792,7 +789,7 @@ describe('a long export', () => {
     await until(async () => (await exportsRunning(service)) === 1);
     request.destroy();
     await until(async () => (await exportsRunning(service)) === 0);
-    // Nor does one stay behind whose reader left before the first byte.
+    // An export whose reader leaves before the first byte ends too.
     for (let i = 0; i < 6; i += 1) {
       const hasty = http.get(`${service.origin}${QUERY}`, {
         headers: { authorization: `Bearer ${service.adminToken}` },
@@ -806,10 +803,10 @@ describe('a long export', () => {
     await until(async () => (await service.call('GET', SHORT)).status === 200);
   });
 
-  it('runs beside one of another user; a third is told when to come back, and so is the second of a user', async () => {
+  it('runs beside the export of another user; a third export, or a second one of the same user, is refused with a delay', async () => {
     const [viewer, finance] = [await service.signInAs('viewer'), await service.signInAs('finance')];
     const first = await startReading();
-    // It waits a while, in case the first has just ended.
+    // It waits briefly, in case the first one has just ended.
     const own = await service.call('GET', QUERY.replace('/api', ''));
     expect([own.status, own.body.error.code]).toEqual([429, 'RATE_LIMITED']);
     const second = await startReading(viewer);
@@ -822,7 +819,7 @@ describe('a long export', () => {
     await until(async () => (await service.call('GET', SHORT)).status === 200);
   });
 
-  it('whose statement is wrong fails before anything is sent, and takes no place', async () => {
+  it('fails before anything is sent if its statement is wrong, and frees its slot', async () => {
     const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(
       service.context.db,
     );
@@ -841,7 +838,7 @@ describe('a long export', () => {
 describe('summaries', () => {
   const busy = useService();
 
-  it('run two at a time beside everything else; another one waits, and is then told when to come back', async () => {
+  it('run two at a time; a third waits, and is then refused with a delay', async () => {
     const { summaries } = busy.parts;
     const running = ['user 8', 'user 9'].map((user) =>
       summaries.read(user, (tx) => sql`select pg_sleep(6)`.execute(tx)),
@@ -855,7 +852,7 @@ describe('summaries', () => {
   }, 30_000);
 });
 
-describe('a payment from before its account', () => {
+describe('a payment dated before its account', () => {
   const early = useService();
 
   it('is collected in its own month, so that months add up', async () => {
@@ -866,19 +863,19 @@ describe('a payment from before its account', () => {
       const { body: answer } = await early.call('GET', `/reports/accounts/summary?${period}`);
       return [answer.data.collected, answer.data.contractValue];
     };
-    // The money was there in October; the account, made on the day of this test, was not.
+    // The payment is dated in October, before the account was recorded.
     expect(await collected('startDate=2026-10-01&endDate=2026-10-31')).toEqual([1000, 0]);
     expect((await collected('startDate=2026-11-01&endDate=2026-11-30'))[0]).toBe(0);
     expect((await collected('startDate=2026-10-01&endDate=2026-11-30'))[0]).toBe(1000);
   });
 });
 
-describe('what is dated later than today, because a clock was set back', () => {
+describe('an event dated after today, because a clock was set back', () => {
   const ahead = useService();
   const summary = (period: string) => done(ahead, 'GET', `/reports/accounts/summary?${period}`);
   const collected = async (period: string) => (await summary(period)).collected;
 
-  it('counts in no figure until its day, across the end of a month and within it', async () => {
+  it('counts in no figure before its day, within a month and across its end', async () => {
     setToday(ahead, '2026-10-31');
     const { id } = await newAccount(ahead);
     await pay(ahead, id, 1000, { paymentDate: '2026-10-02' });
@@ -890,7 +887,7 @@ describe('what is dated later than today, because a clock was set back', () => {
     expect(await collected('startDate=2026-10-01&endDate=2026-10-31')).toBe(1000);
     expect(await collected('startDate=2026-10-01&endDate=2026-11-30')).toBe(1000);
     expect(await collected('startDate=2026-09-30&endDate=2026-10-31')).toBe(1000);
-    // The lists would show what is recorded, and there is more of it.
+    // The lists would show more accounts than the figures count.
     expect((await summary('startDate=2026-10-01&endDate=2026-10-31')).par30.accountsUrl).toBeNull();
     setToday(ahead, '2026-11-01');
     expect(await collected('startDate=2026-10-01&endDate=2026-10-31')).toBe(1000);
@@ -904,7 +901,7 @@ describe('what is dated later than today, because a clock was set back', () => {
     await expectBooksToBalance(ahead.context);
   });
 
-  it('is no status yet: an account that was suspended tomorrow is active today', async () => {
+  it('does not change the status before its day', async () => {
     setToday(ahead, '2027-02-10');
     const { id } = await newAccount(ahead);
     setToday(ahead, '2027-02-11');

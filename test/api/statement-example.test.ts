@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../books.ts';
 import { useService } from '../harness.ts';
 
-/** Replays docs/statement.md as a reader would, with bash and curl, and holds each printed answer and figure against it. */
+/** Runs the commands of docs/statement.md with bash and curl, and compares each printed answer and figure. */
 
 const PAGE = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'statement.md'), 'utf8');
 const ADDRESS_OF_THE_PAGE = 'http://localhost:8080';
@@ -23,7 +23,7 @@ const blocks: Block[] = [...PAGE.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(
   ([, language = '', text = '']) => ({ language, text }),
 );
 const commands = blocks.filter(({ language }) => language === 'sh');
-/** What the page prints after each block of commands; undefined where it prints nothing. */
+/** The output that the page prints after each block of commands; undefined if it prints none. */
 const printed = blocks.flatMap(({ language }, index) => {
   if (language !== 'sh') return [];
   const next = blocks[index + 1];
@@ -49,12 +49,12 @@ beforeAll(async () => {
 });
 
 describe('the example of docs/statement.md', () => {
-  it('answers what the page prints', () => {
+  it('runs the commands of the page with the printed answers', () => {
     expect(printed.filter((text) => text !== undefined)).toHaveLength(5);
     expect(outputs).toEqual(printed.map((text) => text ?? ''));
   });
 
-  it('has the figures of the page’s table, and their sources', async () => {
+  it('has the figures and sources of the page’s table', async () => {
     const { body } = await service.call('GET', '/accounts/1/statement');
     const rows = body.data.rows.map((row: Record<string, number | string | null>) => [
       row.date,
@@ -72,7 +72,7 @@ describe('the example of docs/statement.md', () => {
     expect(rows).toHaveLength(12);
   });
 
-  it('leaves books that balance', () => expectBooksToBalance(service.context));
+  it('leaves books that pass every check', () => expectBooksToBalance(service.context));
 });
 
 function figure(amount: number): string {

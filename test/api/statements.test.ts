@@ -57,7 +57,7 @@ async function statementOf(id: number, query: Record<string, string> = {}) {
 
 const cents = (amount: number | string | null | undefined) => Math.round(Number(amount) * 100);
 
-/** The statement of today closes with what the account shows, and adds up. */
+/** Asserts that the statement of today adds up and closes with the figures of the account. */
 async function expectToAgree(id: number) {
   const statement = await statementOf(id);
   const { opening, closing, totals, rows } = statement;
@@ -92,13 +92,13 @@ async function quoteOf(id: number, query: Record<string, string | number> = {}) 
   return answer.body.data;
 }
 
-/** What a spreadsheet may run, and what it may split a cell at. */
+/** The texts that a spreadsheet may run, and the separators that it may use. */
 const cellArb = fc.string({
   unit: fc.constantFrom(...'=+-@;,|"\'\t \u00a0\ufeff＝＋－＠a1'),
   maxLength: 12,
 });
 
-/** A line as a spreadsheet splits it, which reads on where quotes are not as they should be. */
+/** The cells of a line as a spreadsheet splits it. It reads on after misplaced quotes. */
 function cellsOf(line: string, separator: string, heedsQuotes: boolean): string[] {
   if (!heedsQuotes) return line.split(separator).map((cell) => cell.replace(/^"+/, ''));
   const cells: string[] = [];
@@ -115,7 +115,7 @@ function cellsOf(line: string, separator: string, heedsQuotes: boolean): string[
 const typesOf = (rows: Row[]) => rows.map(({ type }) => type);
 
 describe('GET /accounts/:id/statement', () => {
-  it('closes with the account’s own figures after whatever happens', async () => {
+  it('closes with the figures of the account after every kind of event', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -183,7 +183,7 @@ describe('GET /accounts/:id/statement', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('lets a back-dated payment count on its own day, and tells what each covers then', async () => {
+  it('counts a back-dated payment on its own day and allocates the payments in that order', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     await pay(service, id, 2_000);
@@ -203,7 +203,7 @@ describe('GET /accounts/:id/statement', () => {
     expect((await statementOf(id, { to: '2026-11-09' })).closing).toMatchObject({ dueSoFar: 0, arrears: 0 });
   });
 
-  it('shows a reversed payment and the day of its reversal, and counts neither', async () => {
+  it('shows a reversed payment and its reversal without counting them', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     const wrong = await pay(service, id, 5_000);
@@ -219,7 +219,7 @@ describe('GET /accounts/:id/statement', () => {
     expect(typesOf(later.rows)).toEqual(['reversal']);
   });
 
-  it('takes back what was due of a cancelled account, and leaves its money as credit', async () => {
+  it('removes the due items of a cancelled account and shows the sum paid as credit', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     await pay(service, id, 2_100);
@@ -241,7 +241,7 @@ describe('GET /accounts/:id/statement', () => {
     });
   });
 
-  it('shows a loss, what was recovered of it, and credit beyond', async () => {
+  it('shows a write-off, its recovery and the credit beyond', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     await pay(service, id, 2_000);
@@ -266,7 +266,7 @@ describe('GET /accounts/:id/statement', () => {
     });
   });
 
-  it('shows credit that moved, and what covers what afterwards', async () => {
+  it('shows moves of credit and the allocation after them', async () => {
     setToday(service, '2026-11-02');
     const giver = await newAccount(service);
     const receiver = await newAccount(service);
@@ -295,7 +295,7 @@ describe('GET /accounts/:id/statement', () => {
     });
   });
 
-  it('is there for a pending account and for days ahead', async () => {
+  it('covers pending accounts and future days', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service, { activationDate: '2026-11-20' });
     await pay(service, id, 500);
@@ -307,7 +307,7 @@ describe('GET /accounts/:id/statement', () => {
     expect(ahead.closing).toMatchObject({ arrears: 1_900, nextDueDate: '2026-11-20' });
   });
 
-  it('opens a period in the middle with what the one before closed with', async () => {
+  it('opens a period with the closing figures of the period before', async () => {
     setToday(service, '2027-02-01');
     const { id } = await newAccount(service, { activationDate: '2026-11-02' });
     for (const [amount, paymentDate] of [
@@ -339,7 +339,7 @@ describe('GET /accounts/:id/statement', () => {
     );
   });
 
-  it('names the rows of the ledger and the provider’s transaction', async () => {
+  it('names the ledger events and the provider transaction of each row', async () => {
     setToday(service, '2026-11-02');
     const account = await newAccount(service);
     const sent = notification({
@@ -361,7 +361,7 @@ describe('GET /accounts/:id/statement', () => {
     expect(rows.at(-1)).toMatchObject({ type: 'payment', transactionRef: sent.TransID });
   });
 
-  it('refuses a period that is turned round or too long, and unknown accounts', async () => {
+  it('refuses a period that ends before it starts, a period with too many rows, and an unknown account', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     const ask = (query: string) => service.call('GET', `/accounts/${id}/statement?${query}`);
@@ -391,7 +391,7 @@ describe('GET /accounts/:id/statement', () => {
 });
 
 describe('as CSV', () => {
-  it('has the same rows and the sums, safe for a spreadsheet', async () => {
+  it('has the same rows and sums, with formulas escaped', async () => {
     setToday(service, '2026-11-20');
     const { id, accountNumber } = await newAccount(service, { activationDate: '2026-11-02' });
     await pay(service, id, 2_400.5, { transactionRef: '=1+1' });
@@ -429,7 +429,7 @@ describe('as CSV', () => {
     expect(rest.slice(-2).map(({ transactionRef }) => transactionRef)).toEqual(["'=1+1", "'00123"]);
   });
 
-  it('guards a text as the database does', async () => {
+  it('escapes a text like the database', async () => {
     const hard = [
       '=a',
       ' =a',
@@ -455,7 +455,7 @@ describe('as CSV', () => {
     for (const { text, cell } of rows) expect(csvText(text), JSON.stringify(text)).toBe(cell);
   });
 
-  it('guards a text in whatever a spreadsheet splits its line at, with quotes or without', () => {
+  it('escapes a text for every separator that a spreadsheet may use, with and without quotes', () => {
     fc.assert(
       fc.property(fc.array(cellArb, { minLength: 1, maxLength: 3 }), (texts) => {
         const line = csvLine([bare(1), ...texts]).trimEnd();
@@ -471,7 +471,7 @@ describe('as CSV', () => {
     );
   });
 
-  it('begins with a byte order mark, so that a spreadsheet reads it as UTF-8', async () => {
+  it('begins with a byte order mark', async () => {
     const { id } = await newAccount(service);
     for (const path of [`/accounts/${id}/statement?format=csv`, '/reports/payments?format=csv']) {
       const response = await fetch(`${service.origin}/api${path}`, {
@@ -504,7 +504,7 @@ describe('as PDF', () => {
   const figure = (amount: number) =>
     amount.toLocaleString('en', { minimumFractionDigits: 2 }).replace('-', '–');
 
-  it.skipIf(!reader)('holds every row and figure, in four scripts over several pages', async () => {
+  it.skipIf(!reader)('prints every row and figure, in four scripts, on several pages', async () => {
     setToday(service, '2027-06-30');
     const customer = await newCustomer(service, { firstName: 'Zoë Łucja Ольга', lastName: 'ወልደ محمد' });
     const account = await newAccount(service, {
@@ -553,7 +553,7 @@ describe('as PDF', () => {
     for (const page of pages.slice(0, -1)) expect(page).toContain('Owed in total');
   });
 
-  it.skipIf(!reader)('says on its first page what is due, since when, and what was paid', async () => {
+  it.skipIf(!reader)('shows the arrears, their date and the sum paid on the first page', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     await pay(service, id, 2_000);
@@ -564,7 +564,7 @@ describe('as PDF', () => {
       'As of 20 November 2026 DUE NOW DUE SINCE PAID KES 300.00 16 November 2026 KES 2,500.00 ' +
         'OWED IN TOTAL PAID UNTIL KES 20,300.00 15 November 2026',
     );
-    // Of another day it says nothing about now.
+    // A statement to another day does not show the present balance.
     const earlier = await plain('&to=2026-11-10');
     expect(earlier).toContain('As of 10 November 2026 DUE DUE SINCE PAID KES 400.00 9 November 2026');
     expect(earlier).not.toContain('DUE NOW');
@@ -582,7 +582,7 @@ describe('as PDF', () => {
   });
 
   it.skipIf(!reader)(
-    'says how an account ended, and prints what looks like an instruction as it stands',
+    'shows how an account ended, and prints text that looks like markup unchanged',
     async () => {
       setToday(service, '2026-11-02');
       const customer = await newCustomer(service, { firstName: '#panic() $x$', lastName: '*b* \\ @ref' });
@@ -599,7 +599,7 @@ describe('as PDF', () => {
 });
 
 describe('GET /accounts/:id/quote', () => {
-  it('says what is due, what settles, and how far an amount carries', async () => {
+  it('returns the amount due, the payoff amount and the effect of a payment', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     await pay(service, id, 2_000);
@@ -625,7 +625,7 @@ describe('GET /accounts/:id/quote', () => {
     });
   });
 
-  it('is kept when it is paid: what is due leaves no arrears, what settles completes', async () => {
+  it('holds when it is paid: the amount due ends the arrears, the payoff amount completes the account', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     setToday(service, '2026-12-24');
@@ -642,7 +642,7 @@ describe('GET /accounts/:id/quote', () => {
     expect(after).toMatchObject(promised);
   });
 
-  it('says of a pending account that a payment completes it from the activation date on, and the payment does', async () => {
+  it('completes a pending account only from its activation date on, as the payment itself does', async () => {
     setToday(service, '2026-11-02');
     const { id, total } = await newAccount(service, { activationDate: '2026-11-09' });
     const completes = async (date: string, amount: number) =>
@@ -659,7 +659,7 @@ describe('GET /accounts/:id/quote', () => {
     expect((await accountNow(service, id)).status).toBe('completed');
   });
 
-  it('refuses a day that is over and amounts that are none', async () => {
+  it('refuses a past day and invalid amounts', async () => {
     setToday(service, '2026-11-02');
     const { id } = await newAccount(service);
     const ask = (query: string) => service.call('GET', `/accounts/${id}/quote?${query}`);

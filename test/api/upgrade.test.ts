@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { inSnapshot } from '../../src/core/database/transactions.ts';
 import { readMigrations } from '../../src/database.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
-import { runChecks } from '../../src/proof/store.ts';
+import { runChecks } from '../../src/proof/view.ts';
 import { expectBooksToBalance } from '../books.ts';
 import { accountNow, newAccount, notification, notify, pay, reverse, useService } from '../harness.ts';
 

@@ -463,7 +463,7 @@ export interface paths {
         put?: never;
         /**
          * Open an account
-         * @description Active at once when the activation date (default: today) has come, else pending until that day.
+         * @description The account is active from its activation date (default: today) on, and pending until then.
          *
          *     Needs the permission `accounts:create`: admin, manager, agent.
          */
@@ -488,7 +488,7 @@ export interface paths {
         get: operations["getAccount"];
         /**
          * Change the status of an account
-         * @description A reason is required for defaulted, repossessed, written_off and cancelled. A move that is not allowed answers VALIDATION_ERROR with details {from, to, allowed}.
+         * @description A reason is required for defaulted, repossessed, written_off, cancelled. A move that is not allowed answers VALIDATION_ERROR with details {from, to, allowed}.
          *
          *     Needs the permission `accounts:change-status`: admin, manager.
          */
@@ -509,7 +509,7 @@ export interface paths {
         };
         /**
          * List the status changes of an account
-         * @description Every change of the status: who, when and why.
+         * @description Shows who made each change, when and why.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -531,7 +531,7 @@ export interface paths {
         };
         /**
          * Get the statement of an account
-         * @description Business days, both included; payments count on their own day, as they are known now. A reversed payment is shown and counts nothing; one that was unassigned is not shown. Credit that came from another account or left is a row (transfer_in, transfer_out, refund); what left takes the newest money. Two balances run beside each other: dueSoFar and owedInTotal. At most 5000 rows, 1000 as PDF: a longer one is asked for in shorter periods.
+         * @description from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but does not count; an unassigned payment is not shown. Moves of credit are rows (transfer_in, transfer_out, refund); credit that leaves takes the latest money. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -553,7 +553,7 @@ export interface paths {
         };
         /**
          * Quote what an account owes
-         * @description Assumes that nothing else is paid until then. A pending account counts as active from its activation date on.
+         * @description Assumes that nothing else is paid before. A pending account counts as active from its activation date on.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -1491,7 +1491,7 @@ export interface paths {
         };
         /**
          * Summarise the portfolio for a period
-         * @description Business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today); what was paid by then is told by the value dates of the payments known now. The lists of accounts show today, so figures of a past asOf have none. Ratios follow the GOGLA PAYGo PERFORM definitions. It reads every account; while as many summaries are made as can be, 503 asks to come back.
+         * @description startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of asOf = min(endDate, today), by the value dates of the payments. The lists of accounts show today, so figures of a past asOf have no accountsUrl. Ratios follow the GOGLA PAYGo PERFORM definitions. Answers 503 if too many summaries run.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -1513,7 +1513,7 @@ export interface paths {
         };
         /**
          * Report the payments of a period
-         * @description Business days, both included. json: totals of the period and one page of its rows. csv: every row, streamed, in UTF-8 with a byte order mark; the connection breaks if it cannot be completed. A text that a spreadsheet would run as a formula has an apostrophe in front.
+         * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. csv streams every row in UTF-8 with a byte order mark; if that fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -1535,7 +1535,7 @@ export interface paths {
         };
         /**
          * Prove the books
-         * @description All from one snapshot: the payments of a day beside the ledger, each check on the whole database with its figures, and every row that breaks one. It reads everything, so that large books take many seconds; while another proof is made, 503 asks to come back.
+         * @description Shows the payments of a day beside the ledger, and runs every check on the whole database, in one snapshot. Large books take many seconds. Answers 503 while another proof runs.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -1674,7 +1674,7 @@ export interface components {
          */
         Account: {
             id: number;
-            /** @description What the customer types as the account of a phone payment. */
+            /** @description The reference that the customer types in a mobile-money payment. */
             accountNumber: string;
             customerId: number;
             productId: number;
@@ -1857,7 +1857,7 @@ export interface components {
             customerName: string;
             productName: string;
             /**
-             * @description Today.
+             * @description The present status.
              * @enum {string}
              */
             status: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
@@ -1891,9 +1891,9 @@ export interface components {
                 to: string;
             };
             opening: {
-                /** @description What has fallen due and is not paid; below 0 the customer has paid ahead. */
+                /** @description The sum that has fallen due and is not paid. Negative if the customer has paid ahead. */
                 dueSoFar: number;
-                /** @description What of the whole price is not paid, due or not; below 0 it is credit. */
+                /** @description The unpaid part of the whole price, due or not. Negative if the customer has credit. */
                 owedInTotal: number;
             };
             /** @description Oldest first; at most 5000. */
@@ -1906,20 +1906,20 @@ export interface components {
                 /** @enum {string} */
                 type: "opened" | "deposit" | "instalment" | "payment" | "transfer_in" | "transfer_out" | "refund" | "reversal" | "cancelled" | "written_off" | "recovery";
                 description: string;
-                /** @description What the row is about, whether or not it counts. */
+                /** @description The amount of the event, even if it does not count. */
                 amount: number;
-                /** @description What the row adds to dueSoFar. */
+                /** @description Added to dueSoFar. */
                 due: number;
-                /** @description What the row adds to owedInTotal. */
+                /** @description Added to owedInTotal. */
                 charged: number;
-                /** @description What the row takes off both. */
+                /** @description Subtracted from both. */
                 paid: number;
-                /** @description What has fallen due and is not paid; below 0 the customer has paid ahead. */
+                /** @description The sum that has fallen due and is not paid. Negative if the customer has paid ahead. */
                 dueSoFar: number;
-                /** @description What of the whole price is not paid, due or not; below 0 it is credit. */
+                /** @description The unpaid part of the whole price, due or not. Negative if the customer has credit. */
                 owedInTotal: number;
                 item: number | null;
-                /** @description Of a payment: the items that it covers. Of a due item: the payments that cover it. */
+                /** @description For a payment: the items that it covers. For a due item: the payments that cover it. */
                 covers: {
                     paymentId: number | null;
                     creditMoveId: number | null;
@@ -1947,7 +1947,7 @@ export interface components {
                 reversedOn: string | null;
                 ledgerEventId: number | null;
             }[];
-            /** @description Sums of the rows: opening.dueSoFar + due − paid = closing.dueSoFar, and opening.owedInTotal + charged − paid = closing.owedInTotal. */
+            /** @description The sums of the rows. opening.dueSoFar + due − paid = closing.dueSoFar, and opening.owedInTotal + charged − paid = closing.owedInTotal. */
             totals: {
                 /** @description In units of the currency. */
                 due: number;
@@ -1956,13 +1956,13 @@ export interface components {
                 /** @description In units of the currency. */
                 paid: number;
             };
-            /** @description At the end of the last day. Of today: the figures that the account shows. */
+            /** @description At the end of the last day. For today, these are the figures of the account. */
             closing: {
-                /** @description What has fallen due and is not paid; below 0 the customer has paid ahead. */
+                /** @description The sum that has fallen due and is not paid. Negative if the customer has paid ahead. */
                 dueSoFar: number;
-                /** @description What of the whole price is not paid, due or not; below 0 it is credit. */
+                /** @description The unpaid part of the whole price, due or not. Negative if the customer has credit. */
                 owedInTotal: number;
-                /** @description owedInTotal, or 0 where that is below. */
+                /** @description owedInTotal, but at least 0. */
                 balance: number;
                 /** @description In units of the currency. */
                 credit: number;
@@ -2101,25 +2101,25 @@ export interface components {
                 count: number;
                 /** @description In units of the currency. */
                 contractValue: number;
-                /** @description The accounts behind the figure. */
+                /** @description The list of the accounts behind the figure. */
                 accountsUrl: string;
             };
-            /** @description Accounts with an activation date in the period, to asOf, that are not pending or cancelled. */
+            /** @description Accounts with an activation date in the period, up to asOf, that are not pending or cancelled. */
             activated: {
                 count: number;
                 /** @description In units of the currency. */
                 contractValue: number;
                 accountsUrl: string | null;
             };
-            /** @description Totals of all accounts but the cancelled ones. */
+            /** @description The totals of all accounts except cancelled ones. */
             contractValue: number;
-            /** @description What came onto accounts, dated in the period, to asOf: unreversed payments, less credit that was refunded. */
+            /** @description Unreversed payments on accounts less refunded credit, dated in the period, up to asOf. */
             collected: number;
-            /** @description Gross receivables: the balances of active, suspended, defaulted and repossessed accounts. The buckets add up to it. */
+            /** @description Gross receivables: the balances of the accounts that are active, suspended, defaulted, repossessed. The buckets add up to it. */
             outstanding: number;
-            /** @description What of the outstanding is due and not paid. */
+            /** @description The due part of the outstanding sum. */
             arrears: number;
-            /** @description All accounts; the contract value of the cancelled ones is in no other figure. */
+            /** @description All accounts. The contract value of cancelled accounts is in no other figure. */
             byStatus: {
                 status: string;
                 count: number;
@@ -2131,7 +2131,7 @@ export interface components {
                 arrears: number;
                 accountsUrl: string | null;
             }[];
-            /** @description All accounts but the cancelled ones; contractValue is the sum over the products. */
+            /** @description All accounts except cancelled ones. Their contract values add up to contractValue. */
             byProduct: {
                 productId: number;
                 productName: string;
@@ -2144,7 +2144,7 @@ export interface components {
                 arrears: number;
                 accountsUrl: string | null;
             }[];
-            /** @description What came in for instalments in the period, to asOf, over the instalments due in it. Without deposits and cancelled accounts; prepayments and arrears are in the numerator. */
+            /** @description The sum received for instalments in the period, up to asOf, over the instalments due in it. Excludes deposits and cancelled accounts. The numerator includes prepayments and arrears. */
             collectionRate: {
                 /** @description In units of the currency. */
                 numerator: number;
@@ -2156,11 +2156,11 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
-                /** @description The accounts behind it. */
+                /** @description The number of accounts behind the ratio. */
                 count: number;
                 accountsUrl: string | null;
             };
-            /** @description What of the instalments due to asOf is paid. With written-off, without cancelled accounts and deposits. */
+            /** @description The paid part of the instalments due by asOf. Includes written-off accounts. Excludes deposits and cancelled accounts. */
             repaymentRate: {
                 /** @description In units of the currency. */
                 numerator: number;
@@ -2172,7 +2172,7 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
-                /** @description The accounts behind it. */
+                /** @description The number of accounts behind the ratio. */
                 count: number;
                 accountsUrl: string | null;
             };
@@ -2188,7 +2188,7 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
-                /** @description The accounts behind it. */
+                /** @description The number of accounts behind the ratio. */
                 count: number;
                 accountsUrl: string | null;
             };
@@ -2204,7 +2204,7 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
-                /** @description The accounts behind it. */
+                /** @description The number of accounts behind the ratio. */
                 count: number;
                 accountsUrl: string | null;
             };
@@ -2220,7 +2220,7 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 asOf: string;
-                /** @description The accounts behind it. */
+                /** @description The number of accounts behind the ratio. */
                 count: number;
                 accountsUrl: string | null;
             };
@@ -2232,13 +2232,13 @@ export interface components {
                 balance: number;
                 accountsUrl: string | null;
             }[];
-            /** @description Losses and what of them came back; by value dates, as all other figures. */
+            /** @description Losses and recoveries, by value date. */
             writeOffs: {
-                /** @description Accounts written off in the period, to asOf. */
+                /** @description Accounts written off in the period, up to asOf. */
                 count: number;
-                /** @description What they owed at the end of the day on which they were written off. */
+                /** @description The sum that they owed at the end of the day of their write-off. */
                 amount: number;
-                /** @description What came in during the period, to asOf, on accounts after the day of their write-off, whenever that was, up to what they owed. */
+                /** @description The sum received in the period, up to asOf, after the day of any write-off, up to the sum that the account owed. */
                 recovered: number;
                 /**
                  * Format: date
@@ -2529,7 +2529,7 @@ export interface components {
             phone: string;
             nationalId: string | null;
             kycStatus: string | null;
-            /** @description The newest KYC record waits for a decision. */
+            /** @description Whether the latest KYC record waits for a decision. */
             kycReviewPending: boolean;
             /** Format: date-time */
             createdAt: string;
@@ -2542,7 +2542,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName?: string;
             /**
-             * @description + and 8 to 15 digits, or a local form, which is turned into the international one.
+             * @description + and 8 to 15 digits, or a national number, which is converted to the international form.
              * @example +254712345678
              */
             phone?: string;
@@ -2916,7 +2916,7 @@ export interface components {
             /** @description Must be text with at least one visible character and no control characters. */
             lastName: string;
             /**
-             * @description + and 8 to 15 digits, or a local form, which is turned into the international one.
+             * @description + and 8 to 15 digits, or a national number, which is converted to the international form.
              * @example +254712345678
              */
             phone: string;
@@ -3287,9 +3287,9 @@ export interface components {
             };
             currency: string;
             totals: {
-                /** @description Every payment of the period, also one reversed since. */
+                /** @description All payments of the period, including those reversed later. */
                 received: number;
-                /** @description What of it is reversed. */
+                /** @description The reversed part. */
                 reversed: number;
                 /** @description received − reversed. */
                 net: number;
@@ -3303,9 +3303,9 @@ export interface components {
             byMethod: {
                 paymentMethodId: number;
                 paymentMethod: string;
-                /** @description Every payment of the period, also one reversed since. */
+                /** @description All payments of the period, including those reversed later. */
                 received: number;
-                /** @description What of it is reversed. */
+                /** @description The reversed part. */
                 reversed: number;
                 /** @description received − reversed. */
                 net: number;
@@ -3317,15 +3317,15 @@ export interface components {
                  * @description YYYY-MM-DD
                  */
                 paymentDate: string;
-                /** @description Every payment of the period, also one reversed since. */
+                /** @description All payments of the period, including those reversed later. */
                 received: number;
-                /** @description What of it is reversed. */
+                /** @description The reversed part. */
                 reversed: number;
                 /** @description received − reversed. */
                 net: number;
                 count: number;
             }[];
-            /** @description A page of all payments of the period, oldest first. */
+            /** @description One page of the payments of the period, the oldest first. */
             rows: {
                 id: number;
                 /**
@@ -3464,7 +3464,7 @@ export interface components {
          *       "checks": [
          *         {
          *           "check": "transactions_once",
-         *           "rule": "Every transaction of a provider is one payment.",
+         *           "rule": "Every provider transaction is paid once.",
          *           "holds": true,
          *           "lookedAt": 2,
          *           "sums": [
@@ -3487,7 +3487,7 @@ export interface components {
             date: string;
             /**
              * Format: date-time
-             * @description All figures are of the database as it was at this moment.
+             * @description The time of the snapshot that all figures come from.
              */
             readAt: string;
             currency: string;
@@ -3510,19 +3510,19 @@ export interface components {
                     count: number;
                     amount: number | null;
                 };
-                /** @description Credit that went back to customers on this day. */
+                /** @description Credit refunded to customers on this day. */
                 refunded: {
                     count: number;
                     amount: number | null;
                 };
-                /** @description The entries of these payments and refunds in the clearing accounts with this value date; net = received − reversed − refunded. */
+                /** @description The clearing entries with this value date. net = received − reversed − refunded. */
                 ledger: {
                     received: number | null;
                     reversed: number | null;
                     refunded: number | null;
                     net: number | null;
                 };
-                /** @description received = matched + unmatched + reversed, and the ledger says the same, and the same refunds. */
+                /** @description Whether received = matched + unmatched + reversed, and the ledger has the same received, reversed and refunded sums. */
                 holds: boolean;
                 byMethod: {
                     paymentMethodId: number;
@@ -3543,29 +3543,29 @@ export interface components {
                         count: number;
                         amount: number | null;
                     };
-                    /** @description Credit that went back to customers on this day. */
+                    /** @description Credit refunded to customers on this day. */
                     refunded: {
                         count: number;
                         amount: number | null;
                     };
-                    /** @description The entries of these payments and refunds in the clearing accounts with this value date; net = received − reversed − refunded. */
+                    /** @description The clearing entries with this value date. net = received − reversed − refunded. */
                     ledger: {
                         received: number | null;
                         reversed: number | null;
                         refunded: number | null;
                         net: number | null;
                     };
-                    /** @description received = matched + unmatched + reversed, and the ledger says the same, and the same refunds. */
+                    /** @description Whether received = matched + unmatched + reversed, and the ledger has the same received, reversed and refunded sums. */
                     holds: boolean;
                 }[];
-                /** @description Those of the checks below that concern this day. */
+                /** @description The violations of this day. */
                 violations: {
                     check: string;
                     table: string;
                     id: number | null;
-                    /** @description Of the row. */
+                    /** @description The value that is wrong. */
                     what: string;
-                    /** @description Amounts in minor units, as the database holds them. */
+                    /** @description Amounts are in minor units. */
                     expected: string;
                     found: string;
                     date: string | null;
@@ -3575,20 +3575,20 @@ export interface components {
                 check: string;
                 rule: string;
                 holds: boolean;
-                /** @description How many rows. */
+                /** @description The number of rows that the check read. */
                 lookedAt: number;
                 sums: {
                     name: string;
                     amount: number | null;
                 }[];
                 violationCount: number;
-                /** @description The first 100, those of the day before others. */
+                /** @description The first 100; those of the day come first. */
                 violations: {
                     table: string;
                     id: number | null;
-                    /** @description Of the row. */
+                    /** @description The value that is wrong. */
                     what: string;
-                    /** @description Amounts in minor units, as the database holds them. */
+                    /** @description Amounts are in minor units. */
                     expected: string;
                     found: string;
                     date: string | null;
@@ -3864,13 +3864,13 @@ export interface components {
              * @description YYYY-MM-DD
              */
             date: string;
-            /** @description What was dated before the day and is not paid. */
+            /** @description The unpaid sum that fell due before the day. */
             overdue: number;
-            /** @description What is dated on the day and is not paid. */
+            /** @description The unpaid sum that falls due on the day. */
             dueOnDate: number;
-            /** @description overdue + dueOnDate: paying it leaves no arrears on the day. */
+            /** @description overdue + dueOnDate. Paying it leaves no arrears on the day. */
             amountDue: number;
-            /** @description What pays all that is owed. */
+            /** @description The payoff amount: it pays everything that is owed. */
             settlement: number;
             /** @enum {string} */
             paymentState: "paid_off" | "closed" | "not_due" | "late" | "in_grace" | "paid_ahead" | "current";
@@ -3881,9 +3881,9 @@ export interface components {
             payment: {
                 /** @description In units of the currency. */
                 amount: number;
-                /** @description Items, the deposit too, that it covers to the end. */
+                /** @description The number of items, including the deposit, that it covers fully. */
                 itemsCovered: number;
-                /** @description What of it lies on the next item without covering it. */
+                /** @description The part that covers the next item only in part. */
                 remainder: number;
                 /** @description In units of the currency. */
                 balance: number;
@@ -3891,7 +3891,7 @@ export interface components {
                 credit: number;
                 /** @description In units of the currency. */
                 arrears: number;
-                /** @description Whether the account is completed once it is paid. */
+                /** @description Whether the payment completes the account. */
                 completes: boolean;
                 /** @enum {string} */
                 paymentState: "paid_off" | "closed" | "not_due" | "late" | "in_grace" | "paid_ahead" | "current";
@@ -5715,7 +5715,7 @@ export interface operations {
                 limit?: number;
                 /** @description field:asc or field:desc, several by comma; fields: id, firstName, lastName, email, phone, nationalId, kycStatus, kycReviewPending, createdAt, updatedAt. Default: createdAt:desc. */
                 sort?: string;
-                /** @description Part of a name, e-mail, phone or national id, in any case; several words must all occur. */
+                /** @description Part of a name, e-mail, phone or national id, in any case. All words must occur. */
                 search?: string;
                 /**
                  * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -6220,7 +6220,7 @@ export interface operations {
                 sort?: string;
                 status?: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
                 customerId?: number;
-                /** @description As a person reads it out: any case, with or without spaces and the prefix. */
+                /** @description In any case, with or without spaces and the prefix. */
                 accountNumber?: string;
                 /**
                  * @description filter[id][op]=value, ops eq, ne, gt, gte, lt, lte, in, nin, isnull; filter[id]=value means eq.
@@ -6717,12 +6717,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description First business day. Default: the first on which something happened on the account.
+                 * @description First business day. Default: the day of the first event of the account.
                  * @example 2026-11-01
                  */
                 from?: string;
                 /**
-                 * @description Last business day; may lie ahead. Default: today.
+                 * @description Last business day, which may be in the future. Default: today.
                  * @example 2026-11-30
                  */
                 to?: string;
@@ -11958,12 +11958,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description First business day. Default: of the current month.
+                 * @description First business day. Default: the first day of the current month.
                  * @example 2026-11-01
                  */
                 startDate?: string;
                 /**
-                 * @description Last business day. Default: of the current month.
+                 * @description Last business day. Default: the last day of the current month.
                  * @example 2026-11-30
                  */
                 endDate?: string;
@@ -12109,19 +12109,19 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description First business day. Default: of the current month.
+                 * @description First business day. Default: the first day of the current month.
                  * @example 2026-11-01
                  */
                 startDate?: string;
                 /**
-                 * @description Last business day. Default: of the current month.
+                 * @description Last business day. Default: the last day of the current month.
                  * @example 2026-11-30
                  */
                 endDate?: string;
                 format?: "json" | "csv";
-                /** @description Of the rows; json only. Default: 1. */
+                /** @description Page of the rows, for json. Default: 1. */
                 page?: number;
-                /** @description Rows a page; json only. Default: 20. */
+                /** @description Rows per page, for json. Default: 20. */
                 limit?: number;
             };
             header?: {
@@ -12330,7 +12330,7 @@ export interface operations {
                      *         "checks": [
                      *           {
                      *             "check": "transactions_once",
-                     *             "rule": "Every transaction of a provider is one payment.",
+                     *             "rule": "Every provider transaction is paid once.",
                      *             "holds": true,
                      *             "lookedAt": 2,
                      *             "sums": [

@@ -2,15 +2,16 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { formatAccountNumber } from '../../src/accounts/account-number.ts';
+import { formatAccountNumber } from '../../src/accounts/account-number-rules.ts';
 import {
   activateDueAccounts,
   changeAccount,
   openAccount,
   suspendLateAccounts,
 } from '../../src/accounts/commands.ts';
-import { nextItem, position, type Terms } from '../../src/accounts/schedule.ts';
-import { findAccountRow, toAccount } from '../../src/accounts/store.ts';
+import { nextItem, position, type Terms } from '../../src/accounts/schedule-rules.ts';
+import { findAccountRow } from '../../src/accounts/store.ts';
+import { toAccount } from '../../src/accounts/view.ts';
 import type { Context } from '../../src/core/context.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { refundCredit, transferCredit } from '../../src/credit/commands.ts';
@@ -19,9 +20,9 @@ import { assignPayment, reversePayment, unassignPayment } from '../../src/paymen
 import { receiveNotification, resolveConflict } from '../../src/payments/notifications/commands.ts';
 import type { ReportedReceipt } from '../../src/payments/receipts/rules.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
-import { toStatement } from '../../src/statements/answers.ts';
-import { makeStatement } from '../../src/statements/store.ts';
-import { expectLawsToHold } from '../books.ts';
+import { toStatement } from '../../src/statements/json-view.ts';
+import { makeStatement } from '../../src/statements/view.ts';
+import { expectChecksToPass } from '../books.ts';
 import { useService } from '../harness.ts';
 import { type Case, inCase, PLANS, RUNS, START, type Stage, setStage } from './in-process.ts';
 
@@ -513,9 +514,9 @@ describe('any interleaving of what people, the provider and the policy do', () =
           await journal.noteNew();
           for (const next of steps) {
             await take(journal, next);
-            if (looksAfterEachStep) await expectLawsToHold(run.tx);
+            if (looksAfterEachStep) await expectChecksToPass(run.tx);
           }
-          await expectLawsToHold(run.tx);
+          await expectChecksToPass(run.tx);
           const { rows } = await sql<{ id: number; status: string; account_id: number | null }>`
             select id, status, account_id from payments order by id`.execute(run.tx);
           expect(rows).toEqual(
@@ -531,7 +532,7 @@ describe('any interleaving of what people, the provider and the policy do', () =
             const twin = await openTwin(run, await rowOf(run, sold.id), sold);
             expect(await shownOf(run, sold.id)).toEqual(await shownOf(run, twin));
           }
-          await expectLawsToHold(run.tx);
+          await expectChecksToPass(run.tx);
         }),
       ),
       { numRuns: RUNS },

@@ -7,18 +7,20 @@ import {
   openAccount,
   suspendLateAccounts,
 } from '../../src/accounts/commands.ts';
-import { findAccountRow, termsOf, toAccount } from '../../src/accounts/store.ts';
+import { termsOf } from '../../src/accounts/schedule-rules.ts';
+import { findAccountRow } from '../../src/accounts/store.ts';
+import { toAccount } from '../../src/accounts/view.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { refundCredit } from '../../src/credit/commands.ts';
 import type { AccountRow } from '../../src/ledger/rules.ts';
 import { reversePayment } from '../../src/payments/commands.ts';
-import { reportPayments } from '../../src/reports/payments-store.ts';
-import { summarizeAccounts } from '../../src/reports/summary-store.ts';
+import { reportPayments } from '../../src/reports/payments-view.ts';
+import { summarizeAccounts } from '../../src/reports/summary-view.ts';
 import type { Cover } from '../../src/statements/coverage-rules.ts';
 import { quoteOf } from '../../src/statements/quote-rules.ts';
 import type { Row } from '../../src/statements/rules.ts';
-import { makeStatement } from '../../src/statements/store.ts';
-import { expectLawsToHold } from '../books.ts';
+import { makeStatement } from '../../src/statements/view.ts';
+import { expectChecksToPass } from '../books.ts';
 import { useService } from '../harness.ts';
 import { type Case, inCase, PLANS, RUNS, START, type Stage, setStage } from './in-process.ts';
 
@@ -239,7 +241,7 @@ describe('splitting a payment in two', () => {
           const parts = await live(run, told, inTwo);
           expect(parts.payments[told.split]).toHaveLength(2);
           expect(await pictureOf(run, parts, told)).toEqual(whole);
-          await expectLawsToHold(run.tx);
+          await expectChecksToPass(run.tx);
           seen.add(whole.account.status);
           if (whole.statement.creditMinor > 0n) seen.add('credit');
         }),

@@ -1,4 +1,5 @@
-import { formatAccountNumber } from '../../accounts/account-number.ts';
+import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import { isStatusIn } from '../../accounts/status-rules.ts';
 import { findAccountRow } from '../../accounts/store.ts';
 import type { Context } from '../../core/context.ts';
 import type { Minor } from '../../core/values/money.ts';
@@ -45,5 +46,5 @@ export async function judgePayment(
 /** Nothing is owed, nor will be. A cancelled account may owe what was refunded of payments that were reversed later. */
 function isSettled(account: AccountRow): boolean {
   if (account.status === 'completed') return true;
-  return account.status === 'cancelled' && balanceOf(booksOf(account)) === 0n;
+  return isStatusIn(account.status, 'saleUndone') && balanceOf(booksOf(account)) === 0n;
 }

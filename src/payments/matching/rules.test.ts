@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatAccountNumber } from '../../accounts/account-number.ts';
+import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import {
   type Candidate,

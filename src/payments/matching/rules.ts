@@ -1,4 +1,4 @@
-import { readAccountNumber } from '../../accounts/account-number.ts';
+import { readAccountNumber } from '../../accounts/account-number-rules.ts';
 import type { MatchMethod } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { foldCase } from '../../core/values/fold.ts';

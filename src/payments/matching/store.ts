@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
-import { formatAccountNumber } from '../../accounts/account-number.ts';
-import { OPEN_STATUSES } from '../../accounts/rules.ts';
+import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
+import { statusesIn } from '../../accounts/status-rules.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
+import { literalList } from '../../core/database/literal-list.ts';
 import { UNNAMED } from '../../core/database/named-statements.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
@@ -18,7 +19,7 @@ const MAX_NAMESAKES = 20;
 const MAX_ACCOUNTS_OF_CUSTOMER = 5;
 const MAX_LEARNED = 5;
 
-const IS_OPEN = sql<boolean>`a.status = any(${[...OPEN_STATUSES]}::account_status[])`;
+const IS_OPEN = sql<boolean>`a.status in ${literalList(statusesIn('open'))}`;
 
 /** For each of the readings all accounts that they point to, with the method of each. */
 export async function findCandidates(db: Db, readings: readonly Readings[]): Promise<Candidate[][]> {

@@ -1,4 +1,4 @@
-import { nearAccountNumbers } from '../../accounts/account-number.ts';
+import { nearAccountNumbers } from '../../accounts/account-number-rules.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { foldForSearch } from '../../customers/rules.ts';
 import type { CONFIDENCES } from '../schema.ts';

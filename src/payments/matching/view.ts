@@ -1,4 +1,4 @@
-import { formatAccountNumber, nearAccountNumbers } from '../../accounts/account-number.ts';
+import { formatAccountNumber, nearAccountNumbers } from '../../accounts/account-number-rules.ts';
 import type { Context } from '../../core/context.ts';
 import type { Db } from '../../core/database/db.ts';
 import { isTimeout } from '../../core/database/postgres-errors.ts';

@@ -1,4 +1,4 @@
-import { formatAccountNumber } from '../../accounts/account-number.ts';
+import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { type Actor, amountOf, type Currency, SYSTEM } from '../../core/context.ts';
 import type { ItemResult } from '../../core/database/batching.ts';
 import type {

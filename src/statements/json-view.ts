@@ -1,17 +1,13 @@
-import { formatAccountNumber } from '../accounts/account-number.ts';
-import type { Position } from '../accounts/schedule.ts';
-import { termsOf } from '../accounts/store.ts';
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
+import { type Position, termsOf } from '../accounts/schedule-rules.ts';
 import { amountOf, type Currency } from '../core/context.ts';
-import { BYTE_ORDER_MARK, bare, csvLine } from '../core/values/csv.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { type Minor, minorToText } from '../core/values/money.ts';
+import type { Minor } from '../core/values/money.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import type { Quote } from './quote-rules.ts';
 import type { Figures, Row } from './rules.ts';
-import type { AccountStatement } from './store.ts';
-import { coverageOfItem, coverageOfPayment, describeRow, plainSpelling } from './words.ts';
-
-// A statement and a quote as they leave the service: JSON, and CSV with one line a row.
+import type { AccountStatement } from './view.ts';
+import { describeRow, plainSpelling } from './wording-rules.ts';
 
 export function toStatement(
   { account, accountNumber, customer, productName, period, statement }: AccountStatement,
@@ -72,8 +68,8 @@ export function toStatement(
   };
 }
 
-/** The rows of the database that a row of a statement comes from. */
-function sourceOf({ type, money, event }: Row) {
+/** The database rows that a row of a statement comes from. */
+export function sourceOf({ type, money, event }: Row) {
   return {
     paymentId: money?.paymentId ?? null,
     creditMoveId: money?.creditMoveId ?? null,
@@ -83,79 +79,6 @@ function sourceOf({ type, money, event }: Row) {
     ledgerEventId:
       event?.ledgerEventId ?? (type === 'reversal' ? money?.reversalEventId : money?.ledgerEventId) ?? null,
   };
-}
-
-const CSV_HEAD = [
-  'date',
-  'type',
-  'description',
-  'covers',
-  'due',
-  'charged',
-  'paid',
-  'dueSoFar',
-  'owedInTotal',
-  'amount',
-  'currency',
-  'accountNumber',
-  'paymentId',
-  'creditMoveId',
-  'transactionRef',
-  'reversedOn',
-  'ledgerEventId',
-] as const;
-
-/** The rows between a line of the opening and one of the closing figures, which have the sums. */
-export function statementCsv(
-  { account, accountNumber, period, statement }: AccountStatement,
-  currency: Currency,
-): string {
-  const terms = termsOf(account);
-  const decimal = (minor: Minor) => ({ bare: minorToText(minor, currency.decimals) });
-  const spelling = plainSpelling(currency.decimals);
-  const optional = (value: string | number | null) => (value === null ? null : bare(value));
-  const line = (
-    date: PlainDate,
-    type: string,
-    description: string,
-    figures: Figures & Partial<Row>,
-    covers: string,
-    source?: ReturnType<typeof sourceOf>,
-  ) =>
-    csvLine([
-      bare(date),
-      bare(type),
-      description,
-      covers === '' ? null : covers,
-      ...[figures.dueMinor ?? 0n, figures.chargedMinor ?? 0n, figures.paidMinor ?? 0n].map(decimal),
-      decimal(figures.dueSoFarMinor),
-      decimal(figures.owedInTotalMinor),
-      figures.amountMinor === undefined ? null : decimal(figures.amountMinor),
-      bare(currency.code),
-      bare(accountNumber),
-      optional(source?.paymentId ?? null),
-      optional(source?.creditMoveId ?? null),
-      source?.transactionRef ?? null,
-      optional(source?.reversedOn ?? null),
-      optional(source?.ledgerEventId ?? null),
-    ]);
-  return [
-    BYTE_ORDER_MARK,
-    csvLine(CSV_HEAD.map(bare)),
-    line(period.from, 'opening', 'Before this day', statement.opening, ''),
-    ...statement.rows.map((row) => {
-      const covers =
-        row.item === null ? coverageOfPayment(row, terms, spelling) : coverageOfItem(row, spelling);
-      return line(row.date, row.type, describeRow(row, terms, spelling), row, covers, sourceOf(row));
-    }),
-    line(
-      period.to,
-      'closing',
-      'At the end of this day, with the sums',
-      { ...statement.closing, ...statement.totals },
-      '',
-    ),
-  ].join('');
 }
 
 export function toQuote(account: AccountRow, date: PlainDate, quote: Quote, currency: Currency) {

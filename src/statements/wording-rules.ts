@@ -1,13 +1,12 @@
-import { formatAccountNumber } from '../accounts/account-number.ts';
-import { itemMinor, type Terms } from '../accounts/schedule.ts';
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
+import { itemMinor, type Terms } from '../accounts/schedule-rules.ts';
 import { unreachable } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { type Minor, minorToText, printedAmount } from '../core/values/money.ts';
 import type { Money } from './coverage-rules.ts';
 import type { Row } from './rules.ts';
 
-// What stands in a statement in words: the same sentences for programs and for readers, with figures as each
-// wants them.
+// The texts of a statement. JSON, CSV and the printed document differ only in how they spell dates and amounts.
 
 export interface Spelling {
   date(date: PlainDate): string;
@@ -32,7 +31,6 @@ export function printedSpelling(decimals: number): Spelling {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** What a row is about. */
 export function describeRow(row: Row, { instalmentCount }: Terms, { date, amount }: Spelling): string {
   const { type, money, event } = row;
   switch (type) {
@@ -53,7 +51,7 @@ export function describeRow(row: Row, { instalmentCount }: Terms, { date, amount
     case 'refund':
       return `Credit paid back by ${money?.paymentMethod}: ${money?.reason}`;
     case 'reversal':
-      return `Reversal of the payment of ${amount(row.amountMinor)} by ${money?.paymentMethod}${of(money?.date)}: ${money?.reversalReason}`;
+      return `Reversal of the payment of ${amount(row.amountMinor)} by ${money?.paymentMethod} on ${money && date(money.date)}: ${money?.reversalReason}`;
     case 'cancelled':
       return `Account cancelled: ${event?.reason}`;
     case 'written_off':
@@ -63,18 +61,19 @@ export function describeRow(row: Row, { instalmentCount }: Terms, { date, amount
     default:
       return unreachable(type);
   }
-
-  function of(day: PlainDate | undefined): string {
-    return day === undefined ? '' : ` on ${date(day)}`;
-  }
 }
 
 function account(money: Money | null): string {
   return money?.otherAccountId ? formatAccountNumber(money.otherAccountId) : 'another account';
 }
 
-/** What a payment covers: `deposit, instalments 1 to 3, 150.00 of instalment 4, 20.00 credit`. */
-export function coverageOfPayment({ covers, creditMinor }: Row, terms: Terms, { amount }: Spelling): string {
+/** Which items a payment covers, or which payments cover an item. */
+export function coverageOfRow(row: Row, terms: Terms, spelling: Spelling): string {
+  return row.item === null ? coverageOfPayment(row, terms, spelling) : coverageOfItem(row, spelling);
+}
+
+/** `deposit, instalments 1 to 3, 150.00 of instalment 4, 20.00 credit` */
+function coverageOfPayment({ covers, creditMinor }: Row, terms: Terms, { amount }: Spelling): string {
   const parts: string[] = [];
   let run: { first: number; last: number } | undefined;
   for (const { item, amountMinor } of covers) {
@@ -102,8 +101,8 @@ export function coverageOfPayment({ covers, creditMinor }: Row, terms: Terms, { 
   }
 }
 
-/** How an item is covered: `paid 2026-11-09`, `100.00 paid, 300.00 open`, `open`. */
-export function coverageOfItem({ covers, amountMinor }: Row, { date, amount }: Spelling): string {
+/** `paid 2026-11-09`, `100.00 paid, 300.00 open` or `open` */
+function coverageOfItem({ covers, amountMinor }: Row, { date, amount }: Spelling): string {
   const covered = covers.reduce((sum, cover) => sum + cover.amountMinor, 0n);
   const last = covers.at(-1);
   if (last === undefined) return 'open';

@@ -19,7 +19,7 @@ import {
   type Standing,
   type Terms,
   totalMinor,
-} from './schedule.ts';
+} from './schedule-rules.ts';
 
 const RUNS = { numRuns: 2000 };
 
@@ -33,7 +33,7 @@ function plus(d: PlainDate, days: number): PlainDate {
   return date(Temporal.PlainDate.from(d).add({ days }).toString());
 }
 
-// Month ends and leap years are drawn as often as all other dates together.
+// Half of the dates are month ends and leap days.
 const activationArb = fc
   .record({
     year: fc.oneof(fc.integer({ min: 2000, max: 2040 }), fc.constantFrom(2023, 2024, 2096, 2099, 2100)),
@@ -59,7 +59,7 @@ const caseArb = termsArb.chain((terms) => {
     .map((k) => terms.depositMinor + BigInt(k) * terms.instalmentMinor);
   return fc.record({
     terms: fc.constant(terms),
-    // Below nothing where a payment was reversed whose credit had left the account.
+    // Negative after the reversal of a payment whose credit had left the account.
     paidMinor: fc.oneof(
       { weight: 4, arbitrary: boundary },
       { weight: 4, arbitrary: fc.bigInt({ min: 0n, max: total + total / 4n + 3n }) },
@@ -99,7 +99,7 @@ function naiveItems(terms: Terms): NaiveItem[] {
   return items;
 }
 
-/** The account lived day by day: what has fallen due by the evening of today. */
+/** The sum that has fallen due by the end of today, counted day by day. */
 function naiveDueBy(terms: Terms, today: PlainDate): bigint {
   const items = naiveItems(terms);
   let due = 0n;
@@ -113,7 +113,7 @@ function naiveDueBy(terms: Terms, today: PlainDate): bigint {
   return due;
 }
 
-/** The formulas of `position` word by word, item by item and day by day. */
+/** The formulas of `position`, item by item and day by day. */
 function naivePosition(terms: Terms, { paidMinor, today, closed, activated }: Standing): Position {
   const items = naiveItems(terms);
   const total = items.reduce((sum, item) => sum + item.amountMinor, 0n);
@@ -168,7 +168,7 @@ const MONTHLY: Terms = {
 const OPEN = { closed: false, activated: true };
 
 describe('the schedule', () => {
-  it('puts the 31st on the last day of shorter months and brings it back', () => {
+  it('puts the 31st on the last day of shorter months, and on the 31st of others', () => {
     expect([0, 1, 2, 3, 12].map((k) => dueDate(MONTHLY, k))).toEqual([
       '2024-01-31',
       '2024-02-29',
@@ -230,8 +230,8 @@ describe('the schedule', () => {
     );
   });
 
-  it('answers for a very long plan without walking through it', () => {
-    // A loop over the instalments would run into the time limit of the test.
+  it('answers for a very long plan without iterating over it', () => {
+    // A loop over the instalments would exceed the time limit of the test.
     const terms: Terms = { ...MONTHLY, frequency: 'daily', instalmentCount: 2_000_000_000 };
     const days = Temporal.PlainDate.from('2024-01-31').until('2999-12-31').days;
     expect(dueBy(terms, date('2999-12-31'))).toBe(5_000n + BigInt(days) * 1_000n);
@@ -254,14 +254,14 @@ describe('nextItem', () => {
     expect(nextItem(MONTHLY, 99_000n)).toBeUndefined();
   });
 
-  it('takes items of nothing as covered', () => {
+  it('treats items of 0 as covered', () => {
     expect(nextItem({ ...MONTHLY, depositMinor: 0n }, 0n)?.index).toBe(1);
     expect(nextItem({ ...MONTHLY, instalmentMinor: 0n }, 5_000n)).toBeUndefined();
     expect(nextItem({ ...MONTHLY, instalmentCount: 0 }, 4_000n)?.index).toBe(0);
     expect(nextItem({ ...MONTHLY, depositMinor: 0n, instalmentCount: 0 }, 0n)).toBeUndefined();
   });
 
-  it('owes a sum below nothing with the deposit, even where there is none', () => {
+  it('demands a negative sum with the deposit, even if the deposit is 0', () => {
     const { date, index, remainderMinor } = nextItem(MONTHLY, 0n) ?? expect.fail();
     expect(nextItem(MONTHLY, -1n)).toEqual({ date, index, remainderMinor: remainderMinor + 1n });
     expect(nextItem({ ...MONTHLY, depositMinor: 0n }, -1n)).toEqual({ date, index: 0, remainderMinor: 1n });
@@ -300,7 +300,7 @@ describe('position', () => {
     expect(stateOn(16_999n, '2025-01-31')).toMatchObject({ paymentState: 'current', arrearsMinor: 1n });
   });
 
-  it('does not know paidUntil before the deposit is covered', () => {
+  it('has no paidUntil before the deposit is covered', () => {
     expect(stateOn(0n, '2024-01-31')).toMatchObject({
       paymentState: 'current',
       paidUntil: null,
@@ -315,7 +315,7 @@ describe('position', () => {
     });
   });
 
-  it('has no next item when paid off, also beyond the total', () => {
+  it('has no next item at or beyond the total', () => {
     expect(stateOn(17_300n, '2024-02-01', { closed: true })).toEqual({
       paymentState: 'paid_off',
       daysPastDue: 0,
@@ -341,27 +341,27 @@ describe('position', () => {
     expect(stateOn(0n, '2024-01-01', { closed: true }).paymentState).toBe('closed');
   });
 
-  it('agrees with the naive day-by-day simulation', () => {
+  it('agrees with a day-by-day simulation', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(caseArb, ({ terms, ...standing }) => {
         const actual = position(terms, standing);
         seen.add(`${terms.frequency} ${actual.paymentState}`);
-        if (standing.paidMinor < 0n) seen.add(`below nothing ${actual.paymentState}`);
+        if (standing.paidMinor < 0n) seen.add(`negative ${actual.paymentState}`);
         expect(actual).toEqual(naivePosition(terms, standing));
       }),
       { numRuns: 6000 },
     );
-    // The law says little if the cases miss a state.
+    // The property proves little if the cases miss a state.
     for (const frequency of FREQUENCIES) {
       for (const state of paymentStates) expect(seen).toContain(`${frequency} ${state}`);
     }
     for (const state of ['closed', 'not_due', 'late', 'in_grace', 'current']) {
-      expect(seen).toContain(`below nothing ${state}`);
+      expect(seen).toContain(`negative ${state}`);
     }
   });
 
-  it('never grows worse by a payment', () => {
+  it('never gets worse by a payment', () => {
     fc.assert(
       fc.property(caseArb, fc.bigInt({ min: 1n, max: 500n }), ({ terms, ...standing }, more) => {
         const before = position(terms, standing);
@@ -396,7 +396,7 @@ const booksArb = termsArb.chain((terms) =>
   fc.record({ terms: fc.constant(terms), payments: paymentsArb(terms) }),
 );
 
-/** Every minor unit by itself, in value-date order, into the first item that is not full. */
+/** Allocates each minor unit, in value-date order, to the first item that is not full. */
 function naiveAllocate(terms: Terms, payments: ScheduledPayment[]): { slices: Slice[]; creditMinor: bigint } {
   const room = naiveItems(terms).map((item) => item.amountMinor);
   const slices: Slice[] = [];
@@ -421,7 +421,7 @@ function naiveAllocate(terms: Terms, payments: ScheduledPayment[]): { slices: Sl
 const sumOf = (slices: Slice[]) => slices.reduce((sum, slice) => sum + slice.amountMinor, 0n);
 
 describe('allocate', () => {
-  it('lays payments over the schedule in value-date order, ties by id', () => {
+  it('allocates payments in the order of value date and id', () => {
     const payments: ScheduledPayment[] = [
       { id: 3, valueDate: date('2024-02-01'), amountMinor: 2_500n },
       { id: 9, valueDate: date('2024-01-31'), amountMinor: 4_000n },
@@ -439,14 +439,14 @@ describe('allocate', () => {
     });
   });
 
-  it('keeps what lies beyond the total as credit', () => {
+  it('returns the sum beyond the total as credit', () => {
     const payments = [{ id: 1, valueDate: date('2024-01-31'), amountMinor: 20_000n }];
     const { slices, creditMinor } = allocate(MONTHLY, payments);
     expect(slices).toHaveLength(13);
     expect(creditMinor).toBe(3_000n);
   });
 
-  it('refuses a negative amount and leaves its input alone', () => {
+  it('refuses a negative amount and does not change its input', () => {
     expect(() => allocate(MONTHLY, [{ id: 1, valueDate: date('2024-01-31'), amountMinor: -1n }])).toThrow(
       RangeError,
     );
@@ -458,7 +458,7 @@ describe('allocate', () => {
     expect(payments.map((p) => p.id)).toEqual([2, 1]);
   });
 
-  it('agrees with laying every single minor unit', () => {
+  it('agrees with the allocation of each single minor unit', () => {
     fc.assert(
       fc.property(booksArb, ({ terms, payments }) => {
         expect(allocate(terms, payments)).toEqual(naiveAllocate(terms, payments));
@@ -506,7 +506,7 @@ describe('allocate', () => {
     );
   });
 
-  it('changes nothing but the number of payments when one is split in two', () => {
+  it('is the same for a payment as for its two parts', () => {
     const splitArb = booksArb.filter(({ payments }) => payments.length > 0);
     fc.assert(
       fc.property(splitArb, fc.nat(), fc.bigInt({ min: 0n, max: 400n }), ({ terms, payments }, at, part) => {
@@ -523,7 +523,7 @@ describe('allocate', () => {
         );
         const whole = allocate(terms, payments);
         const parts = allocate(terms, split);
-        // Give the second half back its first half's id and join neighbours.
+        // Give the second half the id of the first half and join neighbours.
         const joined: Slice[] = [];
         for (const slice of parts.slices) {
           const paymentId = slice.paymentId === chosen.id + 1 ? chosen.id : slice.paymentId;

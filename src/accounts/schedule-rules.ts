@@ -1,4 +1,4 @@
-import type { Frequency } from '../core/database/tables.ts';
+import type { Frequency, Row } from '../core/database/tables.ts';
 import { unreachable } from '../core/http/errors.ts';
 import {
   addDays,
@@ -10,9 +10,9 @@ import {
 } from '../core/values/dates.ts';
 import { type Minor, minMinor } from '../core/values/money.ts';
 
-// The schedule of an account is a function of its frozen terms; nothing of it is stored. Item 0 is the
-// deposit, due on the activation date; item k (1..instalmentCount) is due k periods later. Payments cover the
-// items in this order, so that everything else follows from the terms and the sum of what was paid.
+// The schedule of an account is a function of its terms, which never change. It is not stored. Item 0 is the deposit, due
+// on the activation date. Item k (1..instalmentCount) is due k periods later. Payments cover the items in this order, so
+// everything else follows from the terms and the sum paid.
 
 /** The terms that an account copied from its pay plan. Amounts are >= 0, counts whole and >= 0. */
 export interface Terms {
@@ -20,21 +20,38 @@ export interface Terms {
   instalmentMinor: Minor;
   instalmentCount: number;
   frequency: Frequency;
-  /** Days past due that are not yet called late. */
+  /** Days past due before the account counts as late. */
   graceDays: number;
   activationDate: PlainDate;
 }
 
-/** An item that payments do not fully cover. */
+/** The terms in the row of an account. */
+export function termsOf(row: TermColumns): Terms {
+  return {
+    depositMinor: BigInt(row.deposit_minor),
+    instalmentMinor: BigInt(row.instalment_minor),
+    instalmentCount: row.instalment_count,
+    frequency: row.frequency,
+    graceDays: row.grace_days,
+    activationDate: row.activation_date,
+  };
+}
+
+type TermColumns = Pick<
+  Row<'accounts'>,
+  'deposit_minor' | 'instalment_minor' | 'instalment_count' | 'frequency' | 'grace_days' | 'activation_date'
+>;
+
+/** An item that is not fully paid. */
 export interface OpenItem {
   /** 0 for the deposit, k for instalment k. */
   index: number;
   date: PlainDate;
-  /** What is missing of this item, > 0. */
+  /** The unpaid part of this item, > 0. */
   remainderMinor: Minor;
 }
 
-/** The states in the order in which they are tried; the first that holds is the account's. */
+/** The first state whose condition holds is the state of the account. */
 export const paymentStates = [
   'paid_off',
   'closed',
@@ -47,22 +64,22 @@ export const paymentStates = [
 export type PaymentState = (typeof paymentStates)[number];
 
 export interface Standing {
-  /** The sum of the account's unreversed payments and credit moves; below 0 as in nextItem. */
+  /** The sum of the unreversed payments and credit moves. May be negative: see nextItem. */
   paidMinor: Minor;
   /** The business day. */
   today: PlainDate;
-  /** The account is cancelled or written off. */
+  /** Whether nothing falls due any more. */
   closed: boolean;
-  /** The account has left the status pending. */
+  /** Whether the account no longer awaits its activation. */
   activated: boolean;
 }
 
 export interface Position {
   paymentState: PaymentState;
   daysPastDue: number;
-  /** The day before the next item's date; null until the deposit is covered, when all is paid, and when closed. */
+  /** The day before the next due date; null before the deposit is covered, when all is paid, and when closed. */
   paidUntil: PlainDate | null;
-  /** The date of the first item not fully covered, possibly past; null when all is paid, and when closed. */
+  /** The date of the first item that is not fully paid, possibly past; null when all is paid, and when closed. */
   nextDueDate: PlainDate | null;
   nextDueAmountMinor: Minor | null;
   arrearsMinor: Minor;
@@ -75,7 +92,7 @@ export interface ScheduledPayment {
   amountMinor: Minor;
 }
 
-/** The part of one payment that covers (a part of) one item. */
+/** The part of a payment that covers an item or a part of it. */
 export interface Slice {
   paymentId: number;
   /** 0 for the deposit, k for instalment k. */
@@ -86,20 +103,20 @@ export interface Slice {
 
 export interface Allocation {
   slices: Slice[];
-  /** What the payments hold beyond the total. */
+  /** The sum of the payments beyond the total. */
   creditMinor: Minor;
 }
 
-/** All that the account ever owes: deposit + instalmentCount × instalment, in minor units. */
+/** deposit + instalmentCount × instalment */
 export function totalMinor(terms: Terms): Minor {
   return terms.depositMinor + BigInt(terms.instalmentCount) * terms.instalmentMinor;
 }
 
 /**
  * The date of item k: the activation date for k = 0 (the deposit), k periods later for instalment k. Monthly
- * items keep the activation's day of the month or take the last day of a shorter month.
+ * items keep the day of the month, or use the last day of a shorter month.
  *
- * @throws RangeError when k is not a whole number 0..instalmentCount, or the date lies beyond the year 9999.
+ * @throws RangeError when k is not a whole number 0..instalmentCount, or the date is after the year 9999.
  */
 export function dueDate(terms: Terms, k: number): PlainDate {
   if (!Number.isInteger(k) || k < 0 || k > terms.instalmentCount) {
@@ -123,20 +140,19 @@ export function dueBy(terms: Terms, date: PlainDate): Minor {
   return terms.depositMinor + BigInt(instalmentsBy(terms, date)) * terms.instalmentMinor;
 }
 
-/** What item k asks for: the deposit for k = 0, an instalment for the others. */
+/** The amount of item k: the deposit for k = 0, else an instalment. */
 export function itemMinor(terms: Terms, k: number): Minor {
   return k === 0 ? terms.depositMinor : terms.instalmentMinor;
 }
 
-/** How many items are dated on or before a date, the deposit included: items 0 to this - 1. */
+/** The number of items dated on or before a date, including the deposit. */
 export function itemsBy(terms: Terms, date: PlainDate): number {
   return compareDates(date, terms.activationDate) < 0 ? 0 : 1 + instalmentsBy(terms, date);
 }
 
 /**
- * The first item that a paid sum does not fully cover; items of nothing, such as a deposit of zero, are always
- * covered. A sum below 0 (a payment was reversed whose credit had left the account) is owed with the deposit,
- * even where that is nothing.
+ * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is always covered. A negative
+ * sum (a payment was reversed after its credit had left the account) is due with the deposit, even if the deposit is 0.
  *
  * @returns undefined when all is paid.
  */
@@ -145,7 +161,7 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
   if (paidMinor < terms.depositMinor) {
     return { index: 0, date: terms.activationDate, remainderMinor: terms.depositMinor - paidMinor };
   }
-  // The instalment is above zero here, because the total lies above the deposit.
+  // The instalment is above 0 here, because the total is above the deposit.
   const towardsInstalments = paidMinor - terms.depositMinor;
   const index = Number(towardsInstalments / terms.instalmentMinor) + 1;
   const remainderMinor = terms.instalmentMinor - (towardsInstalments % terms.instalmentMinor);
@@ -153,14 +169,14 @@ export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
 }
 
 /**
- * Where an account stands on a day. With paid = the sum of unreversed payments, due(D) = all items dated <= D
- * and next = the first item not fully covered:
+ * The position of an account on a day. With paid = the sum of unreversed payments, due(D) = all items dated <= D and
+ * next = the first item that is not fully paid:
  *
- * - arrears = max(0, due(today) - paid); daysPastDue = max(0, today - next's date);
- * - arrears and daysPastDue are 0 where nothing is due: on closed accounts and before activation;
- * - paymentState is the first that holds: paid_off; closed; not_due (before the activation date, or not yet
- *   activated); late (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (next lies beyond the
- *   first due date after today); current.
+ * - arrears = max(0, due(today) - paid); daysPastDue = max(0, today - date of next)
+ * - On closed accounts and before activation, arrears and daysPastDue are 0.
+ * - paymentState is the first that holds: paid_off; closed; not_due (before the activation date, or not activated);
+ *   late (daysPastDue > graceDays); in_grace (daysPastDue > 0); paid_ahead (next is after the first due date after
+ *   today); current.
  */
 export function position(terms: Terms, standing: Standing): Position {
   const { paidMinor, today } = standing;
@@ -190,10 +206,10 @@ export function position(terms: Terms, standing: Standing): Position {
 }
 
 /**
- * Lays payments over the schedule in value-date order (on one day by id) and says which part of which payment
- * covers which item. The slices come in this order and add up to min(paid, total); the rest is credit. The
- * payments are all of the account's unreversed ones, in any order.
+ * Allocates payments to the items of the schedule in the order of value date and id. The slices have this order and add up
+ * to min(paid, total). The rest is credit.
  *
+ * @param payments all unreversed payments of the account, in any order.
  * @throws RangeError for a negative amount.
  */
 export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): Allocation {
@@ -219,12 +235,12 @@ export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): A
 function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysPastDue: number): PaymentState {
   if (daysPastDue > terms.graceDays) return 'late';
   if (daysPastDue > 0) return 'in_grace';
-  // The first due date after today is that of the instalment after those due already. Where there is none,
-  // next is dated today at the latest, and its index is no higher.
+  // The first due date after today belongs to the instalment after the due ones. If there is none, next is dated today
+  // at the latest, and its index is not higher.
   return next.index > instalmentsBy(terms, today) + 1 ? 'paid_ahead' : 'current';
 }
 
-/** How many instalments are dated on or before a date that is not before the activation date. */
+/** The number of instalments dated on or before a date. @param date not before the activation date. */
 function instalmentsBy(terms: Terms, date: PlainDate): number {
   return Math.min(periodsBy(terms, date), terms.instalmentCount);
 }

@@ -5,7 +5,7 @@ import {
   formatAccountNumber,
   nearAccountNumbers,
   readAccountNumber,
-} from './account-number.ts';
+} from './account-number-rules.ts';
 
 const RUNS = { numRuns: 2000 };
 const LARGEST_ID = Number.MAX_SAFE_INTEGER - 1_000_000;
@@ -19,12 +19,12 @@ const KNOWN = [
 ] as const;
 
 describe('dammCheckDigit', () => {
-  it('gives 4 for 572, the published worked example', () => {
+  it('returns 4 for 572, the published example', () => {
     expect(dammCheckDigit('572')).toBe(4);
     expect(dammCheckDigit('5724')).toBe(0);
   });
 
-  it('gives 0 for any number followed by its check digit', () => {
+  it('returns 0 for any number followed by its check digit', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 10n ** 30n }), (n) => {
         expect(dammCheckDigit(`${n}${dammCheckDigit(String(n))}`)).toBe(0);
@@ -58,7 +58,7 @@ describe('formatAccountNumber', () => {
 });
 
 describe('readAccountNumber', () => {
-  it('gives back every id', () => {
+  it('returns the id of every formatted number', () => {
     fc.assert(
       fc.property(idArb, (id) => {
         const number = formatAccountNumber(id);
@@ -70,7 +70,7 @@ describe('readAccountNumber', () => {
     );
   });
 
-  it('reads through case, spaces, punctuation and full-width forms', () => {
+  it('ignores case, spaces, punctuation and full-width forms', () => {
     const noise = fc.constantFrom(
       '',
       '',
@@ -138,7 +138,7 @@ describe('readAccountNumber', () => {
     );
   });
 
-  it('refuses a missing or added digit at the ends and anything left over', () => {
+  it('refuses a missing or added digit and other characters', () => {
     fc.assert(
       fc.property(idArb, fc.constantFrom('X', 'ACC', 'O', '٣', '🙂', 'a c', '€'), (id, extra) => {
         const number = formatAccountNumber(id);
@@ -148,7 +148,7 @@ describe('readAccountNumber', () => {
         expect(readAccountNumber(`${number}${extra}`)).toBeUndefined();
         expect(readAccountNumber(`${extra}${number}`)).toBeUndefined();
         expect(readAccountNumber(`${number.slice(0, 6)}${extra}${number.slice(6)}`)).toBeUndefined();
-        // A shortened number may hold by chance (one in ten), but never for the same account.
+        // One in ten shortened numbers is valid by chance, but never for the same account.
         expect(readAccountNumber(digits.slice(0, -1))).not.toBe(id);
         expect(readAccountNumber(digits.slice(1))).not.toBe(id);
       }),
@@ -156,7 +156,7 @@ describe('readAccountNumber', () => {
     );
   });
 
-  it('answers only the one number of an account, whatever is typed', () => {
+  it('never accepts two numbers for one account', () => {
     const typed = fc.oneof(
       fc.string(),
       fc.array(fc.constantFrom(...'0123456789 -ACcx'), { maxLength: 20 }).map((cs) => cs.join('')),
@@ -194,7 +194,7 @@ describe('nearAccountNumbers', () => {
     .record({ id: idArb, bare: fc.boolean() })
     .map(({ id, bare }) => ({ id, text: formatAccountNumber(id).slice(bare ? 3 : 0) }));
 
-  /** What one slip makes of a text: a character wrong, missing, too many, or two neighbours swapped. */
+  /** The texts after one slip: a character wrong, missing or added, or two neighbours swapped. */
   const SLIPS: Record<string, (text: string, at: number, character: string) => string> = {
     substitution: (text, at, character) => text.slice(0, at) + character + text.slice(at + 1),
     deletion: (text, at) => text.slice(0, at) + text.slice(at + 1),
@@ -220,14 +220,14 @@ describe('nearAccountNumbers', () => {
     );
   });
 
-  it('finds it however the slip is spelt', () => {
+  it('finds the account in any spelling of the mistyped number', () => {
     expect(nearAccountNumbers(' acc-1000 0013 ')).toContain(1);
     expect(nearAccountNumbers('１０００００１３')).toContain(1);
     expect(nearAccountNumbers('AC10000012')).toContain(1);
     expect(nearAccountNumbers('ACC100O0012')).toContain(1);
   });
 
-  it('tries few numbers, each once, and not the one that was typed', () => {
+  it('returns few numbers, each once, and not the typed one', () => {
     fc.assert(
       fc.property(spellingArb, fc.nat(), characterArb, ({ id, text }, position, character) => {
         expect(nearAccountNumbers(text)).not.toContain(id);

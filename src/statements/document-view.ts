@@ -1,68 +1,17 @@
-import { dueDate } from '../accounts/schedule.ts';
-import { termsOf } from '../accounts/store.ts';
+import { dueDate, termsOf } from '../accounts/schedule-rules.ts';
 import type { Currency } from '../core/context.ts';
-import type { Frequency } from '../core/database/tables.ts';
 import { type Minor, printedAmount } from '../core/values/money.ts';
-import type { PrintedDocument, Printer } from '../platform/printing/printer.ts';
-import type { Figures, Row } from './rules.ts';
-import type { AccountStatement } from './store.ts';
-import { coverageOfItem, coverageOfPayment, describeRow, printedSpelling } from './words.ts';
+import type { Printer } from '../platform/printing/printer.ts';
+import type { Figures } from './rules.ts';
+import type { AccountStatement } from './view.ts';
+import { coverageOfRow, describeRow, printedSpelling } from './wording-rules.ts';
 
-/** All that stands in a printed statement, as text; dates are YYYY-MM-DD. */
-export interface StatementDocument extends PrintedDocument {
-  customer: { name: string; phone: string };
-  accountNumber: string;
-  period: { from: string; to: string };
-  currency: string;
-  product: string;
-  terms: {
-    activationDate: string;
-    deposit: string | null;
-    instalment: string;
-    count: number;
-    frequency: Frequency;
-    lastDate: string;
-    total: string;
-  };
-  opening: PrintedFigures;
-  rows: (PrintedFigures & {
-    date: string;
-    type: Row['type'];
-    description: string;
-    detail: string;
-    due: string;
-    paid: string;
-    /** What a reversed payment would have paid; else null. */
-    struck: string | null;
-  })[];
-  totals: { due: string; paid: string };
-  closing: PrintedFigures & {
-    isToday: boolean;
-    state: 'open' | 'paid' | 'cancelled' | 'written_off';
-    paid: string;
-    balance: string;
-    arrears: string;
-    /** The date of the oldest item that is due and not fully paid. */
-    dueSince: string | null;
-    credit: string | null;
-    paidUntil: string | null;
-    /** The first item that falls due later, where nothing is due. */
-    nextDueDate: string | null;
-    nextDueAmount: string | null;
-  };
-  paybill: string | null;
-}
-
-interface PrintedFigures {
-  dueSoFar: string;
-  owedInTotal: string;
-}
-
+/** The texts of a printed statement. Dates are YYYY-MM-DD. */
 export function statementDocument(
   currency: Currency,
   { company, paybill }: Pick<Printer, 'company' | 'paybill'>,
   { account, accountNumber, customer, productName, period, isToday, statement }: AccountStatement,
-): StatementDocument {
+) {
   const { decimals } = currency;
   const terms = termsOf(account);
   const amount = (minor: Minor) => printedAmount(minor, decimals);
@@ -95,9 +44,10 @@ export function statementDocument(
       date: row.date,
       type: row.type,
       description: describeRow(row, terms, spelling),
-      detail: [row.money?.transactionRef, coverage(row)].filter(Boolean).join(' · '),
+      detail: [row.money?.transactionRef, coverageOfRow(row, terms, spelling)].filter(Boolean).join(' · '),
       due: cell(row.dueMinor),
       paid: cell(row.paidMinor),
+      // The amount of a reversed payment.
       struck: row.type === 'payment' && row.money?.reversedOn ? amount(row.amountMinor) : null,
       ...figures(row),
     })),
@@ -110,6 +60,7 @@ export function statementDocument(
       paid: amount(statement.paidMinor),
       balance: amount(statement.balanceMinor),
       arrears: amount(at.arrearsMinor),
+      // The due date of the oldest unpaid item, or else the next due item.
       dueSince: isDue ? at.nextDueDate : null,
       credit: unlessZero(statement.creditMinor),
       paidUntil: at.paidUntil,
@@ -119,8 +70,4 @@ export function statementDocument(
     company,
     paybill,
   };
-
-  function coverage(row: Row): string {
-    return row.item === null ? coverageOfPayment(row, terms, spelling) : coverageOfItem(row, spelling);
-  }
 }

@@ -1,14 +1,14 @@
 const PREFIX = 'ACC';
 const FIRST_NUMBER = 1_000_000;
 
-// The longest reference worth reading. NFKC can make one character into eighteen, so the bound comes first.
+// Checked before NFKC, which can turn one character into eighteen.
 const MAX_REFERENCE_LENGTH = 256;
 
-// What people put around and between the digits: white space, Unicode punctuation, invisible format
-// characters of copied text, and the signs that Unicode calls symbols but a keyboard shows as punctuation.
+// What people type around and between the digits: white space, Unicode punctuation, invisible format characters of
+// copied text, and symbols that a keyboard shows as punctuation.
 const DROPPED = /[\s\p{P}\p{Cf}$+<=>^`|~\u2212]/gu;
 
-// No leading zero: it would not change the check digit, and one account would have many numbers.
+// No leading zero: it would not change the check digit, so one account would have many numbers.
 const NUMBER = /^(?:ACC)?([1-9][0-9]{6,15})([0-9])$/;
 
 // The totally anti-symmetric quasigroup of order 10 in H. Michael Damm, "Total anti-symmetrische
@@ -42,29 +42,28 @@ export function formatAccountNumber(id: number): string {
 }
 
 /**
- * Reads an account number as people type it: in any case, with spaces and punctuation anywhere, with or
- * without the prefix, in full-width or other forms that NFKC makes plain. All digits are needed and nothing
- * else may be left over.
+ * Reads an account number as people type it: in any case, with or without the prefix, with spaces and punctuation
+ * anywhere, and in full-width and other forms that NFKC normalizes. Every digit must be there, and no other character.
  *
- * @returns the account's id (which need not exist), or undefined when the reference is no account number; a
- *   wrong check digit never matches.
+ * @returns the id of an account that may not exist; undefined if the reference is not an account number or its check
+ *   digit is wrong.
  */
 export function readAccountNumber(reference: string): number | undefined {
   if (reference.length > MAX_REFERENCE_LENGTH) return undefined;
   return readFolded(fold(reference));
 }
 
-/** What one slip of the finger can put into a number, or leave out of it. */
+/** The characters of account numbers. */
 const TYPED = [...'0123456789', 'A', 'C'];
-/** The longest number, and one character too many. */
+/** The longest number and one character more. */
 const MAX_NEAR_LENGTH = PREFIX.length + 18;
 const MIN_NEAR_LENGTH = 7;
 
 /**
- * The accounts whose number is one edit away from what was typed: a character wrong, missing, too many, or
- * two neighbours swapped. The check digit leaves a few of the some five hundred texts that are tried.
+ * The accounts whose number is one edit away from the reference: one character wrong, missing or added, or two
+ * neighbours swapped. Of about 500 possible texts, the check digit leaves a few.
  *
- * @returns ids in ascending order, which need not exist; without the account whose number it is.
+ * @returns ascending ids of accounts that may not exist, without the account whose number the reference is.
  */
 export function nearAccountNumbers(reference: string): number[] {
   if (reference.length > MAX_REFERENCE_LENGTH) return [];
@@ -105,8 +104,8 @@ function readFolded(text: string): number | undefined {
 }
 
 /**
- * The Damm check digit, 0..9, of a text of ASCII digits. Zeros in front do not change it, and the check digit
- * of a number followed by its check digit is 0.
+ * The Damm check digit, 0..9, of a text of ASCII digits. Leading zeros do not change it. The check digit of a number
+ * followed by its check digit is 0.
  */
 export function dammCheckDigit(digits: string): number {
   let interim = 0;

@@ -1,0 +1,52 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../core/database/db.ts';
+import { literalList } from '../core/database/literal-list.ts';
+import { UNNAMED } from '../core/database/named-statements.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import type { AccountRow } from '../ledger/rules.ts';
+import { statusesIn } from './status-rules.ts';
+
+export type AccountToSuspend = AccountRow & { last_day_of_grace: PlainDate };
+
+/** Last day before automatic suspension. The days of grace start again when staff make an account active. */
+const lastDayOfGrace = sql`greatest(a.next_due_date, a.reprieved_on) + a.grace_days`;
+
+/** The condition of the index accounts_grace, and its key. */
+function isToSuspend(day: PlainDate) {
+  return sql`a.status in ${literalList(statusesIn('suspendedWhenLate'))}
+    and a.next_due_date is not null and ${lastDayOfGrace} < ${day}::date`;
+}
+
+/**
+ * Locks accounts beyond their days of grace whose pay plans suspend late accounts, except those that another
+ * transaction holds. Searches plan by plan in the order of the index accounts_grace, so that a run without late
+ * accounts reads only the index. The condition is checked again once the rows are locked.
+ */
+export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: number): Promise<AccountRow[]> {
+  const { rows } = await sql<AccountRow>`
+    ${sql.raw(UNNAMED)}
+    select a.* from accounts a
+    where a.id = any(array(
+      select late.id from pay_plans p cross join lateral (
+        select a.id from accounts a where a.payplan_id = p.id and ${isToSuspend(day)}
+        order by ${lastDayOfGrace} limit ${limit}) late
+      where p.auto_suspend limit ${limit}))
+      and ${isToSuspend(day)}
+    order by a.id for no key update skip locked`.execute(tx);
+  return rows;
+}
+
+/** One page of the accounts of a plan that are to be suspended, the longest beyond their days of grace first. */
+export async function findAccountsToSuspend(
+  db: Db,
+  day: PlainDate,
+  { payplanId, after, limit }: { payplanId: number; after: AccountToSuspend | undefined; limit: number },
+): Promise<AccountToSuspend[]> {
+  const { rows } = await sql<AccountToSuspend>`
+    ${sql.raw(UNNAMED)}
+    select a.*, ${lastDayOfGrace} as last_day_of_grace from accounts a
+    where a.payplan_id = ${payplanId} and ${isToSuspend(day)}
+      and (${lastDayOfGrace}, a.id) > (${after?.last_day_of_grace ?? '-infinity'}::date, ${after?.id ?? 0})
+    order by ${lastDayOfGrace}, a.id limit ${limit}`.execute(db);
+  return rows;
+}

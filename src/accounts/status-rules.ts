@@ -1,0 +1,115 @@
+import type { AccountStatus } from '../core/database/tables.ts';
+import { illegalMove, invalidField } from '../core/http/errors.ts';
+import { compareDates, type PlainDate } from '../core/values/dates.ts';
+import type { Minor } from '../core/values/money.ts';
+
+// The state machine of an account. All TypeScript and SQL that asks for more than one particular status reads this table.
+
+type StatusSet =
+  /** The system activates the account on its activation date. Until then nothing is due. */
+  | 'awaitingActivation'
+  /** A payment is expected. Matching by anything but the account number looks only at these accounts. */
+  | 'open'
+  /** Nothing falls due any more. */
+  | 'closed'
+  /** Nothing of the price is owed. Portfolio figures leave the account out. */
+  | 'saleUndone'
+  /** The account earns no commission and is not counted as activated. */
+  | 'unsold'
+  /** The balance counts in the gross receivables. */
+  | 'receivable'
+  /** The system completes the account when it is paid in full. */
+  | 'completesWhenPaid'
+  /** The lateness policy suspends the account. */
+  | 'suspendedWhenLate';
+
+interface StatusRow {
+  /** The statuses that staff may move the account to. Only the system completes an account and undoes that. */
+  moves: readonly AccountStatus[];
+  /** Whether staff must give a reason for a move to this status. */
+  needsReason: boolean;
+  sets: readonly StatusSet[];
+  /** The money event that a move by staff to this status posts. */
+  posts?: 'account_cancelled' | 'account_written_off';
+}
+
+const STATUS_TABLE: Readonly<Record<AccountStatus, StatusRow>> = {
+  pending: {
+    moves: ['active', 'suspended', 'cancelled'],
+    needsReason: false,
+    sets: ['awaitingActivation', 'open', 'unsold'],
+  },
+  active: {
+    moves: ['suspended', 'defaulted', 'cancelled'],
+    needsReason: false,
+    sets: ['open', 'receivable', 'completesWhenPaid', 'suspendedWhenLate'],
+  },
+  suspended: {
+    moves: ['active', 'defaulted', 'repossessed', 'written_off', 'cancelled'],
+    needsReason: false,
+    sets: ['open', 'receivable', 'completesWhenPaid'],
+  },
+  defaulted: {
+    moves: ['active', 'repossessed', 'written_off'],
+    needsReason: true,
+    sets: ['open', 'receivable', 'completesWhenPaid'],
+  },
+  repossessed: {
+    moves: ['active', 'written_off'],
+    needsReason: true,
+    sets: ['receivable'],
+  },
+  completed: {
+    moves: [],
+    needsReason: false,
+    sets: [],
+  },
+  written_off: {
+    moves: [],
+    needsReason: true,
+    sets: ['closed', 'completesWhenPaid'],
+    posts: 'account_written_off',
+  },
+  cancelled: {
+    moves: [],
+    needsReason: true,
+    sets: ['closed', 'saleUndone', 'unsold'],
+    posts: 'account_cancelled',
+  },
+};
+
+/** Every status, in the order of the table. */
+export const ACCOUNT_STATUSES = Object.keys(STATUS_TABLE) as AccountStatus[];
+
+export function statusesIn(set: StatusSet): AccountStatus[] {
+  return ACCOUNT_STATUSES.filter((status) => isStatusIn(status, set));
+}
+
+export function isStatusIn(status: AccountStatus, set: StatusSet): boolean {
+  return STATUS_TABLE[status].sets.includes(set);
+}
+
+export function needsReason(status: AccountStatus): boolean {
+  return STATUS_TABLE[status].needsReason;
+}
+
+export function moneyEventOf(status: AccountStatus): StatusRow['posts'] {
+  return STATUS_TABLE[status].posts;
+}
+
+/** @throws AppError VALIDATION_ERROR with `{from, to, allowed}`, or for a missing reason. */
+export function checkMove(from: AccountStatus, to: AccountStatus, reason: string | undefined): void {
+  const allowed = STATUS_TABLE[from].moves;
+  if (!allowed.includes(to)) throw illegalMove('An account', from, to, allowed);
+  if (needsReason(to) && reason === undefined) throw invalidField('reason', `is required for ${to}`);
+}
+
+/** The status on a day: from its activation date on a pending account counts as active, even before the job runs. */
+export function statusOn(status: AccountStatus, activationDate: PlainDate, day: PlainDate): AccountStatus {
+  const isDue = compareDates(activationDate, day) <= 0;
+  return isDue && isStatusIn(status, 'awaitingActivation') ? 'active' : status;
+}
+
+export function isToComplete(status: AccountStatus, paidMinor: Minor, totalMinor: Minor): boolean {
+  return paidMinor >= totalMinor && isStatusIn(status, 'completesWhenPaid');
+}

@@ -1,0 +1,48 @@
+import { amountOf, type Currency } from '../core/context.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import { balanceOf } from '../ledger/rules.ts';
+import { formatAccountNumber } from './account-number-rules.ts';
+import { position, termsOf } from './schedule-rules.ts';
+import { isStatusIn } from './status-rules.ts';
+import type { ShownAccountRow } from './store.ts';
+
+export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDate) {
+  const { status } = row;
+  const paidMinor = BigInt(row.paid_minor);
+  const at = position(termsOf(row), {
+    paidMinor,
+    today: day,
+    closed: isStatusIn(status, 'closed'),
+    activated: !isStatusIn(status, 'awaitingActivation'),
+  });
+  return {
+    id: row.id,
+    accountNumber: formatAccountNumber(row.id),
+    customerId: row.customer_id,
+    productId: row.product_id,
+    payplanId: row.payplan_id,
+    employeeId: row.employee_id,
+    activationDate: row.activation_date,
+    status,
+    reason: row.status_reason,
+    writtenOffDate: row.written_off_on,
+    currency: currency.code,
+    deposit: amountOf(row.deposit_minor, currency),
+    instalmentAmount: amountOf(row.instalment_minor, currency),
+    instalmentCount: row.instalment_count,
+    frequency: row.frequency,
+    graceDays: row.grace_days,
+    total: amountOf(row.total_minor, currency),
+    paid: amountOf(row.paid_minor, currency),
+    balance: amountOf(balanceOf({ status, totalMinor: BigInt(row.total_minor), paidMinor }), currency),
+    credit: amountOf(row.credit_minor, currency),
+    arrears: amountOf(at.arrearsMinor, currency),
+    paymentState: at.paymentState,
+    daysPastDue: at.daysPastDue,
+    paidUntil: at.paidUntil,
+    nextDueDate: at.nextDueDate,
+    nextDueAmount: at.nextDueAmountMinor === null ? null : amountOf(at.nextDueAmountMinor, currency),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

@@ -1,0 +1,107 @@
+import { amountOf, type Currency } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import { ACCOUNT_CHECKS } from './account-checks-store.ts';
+import { DOCUMENT_CHECKS } from './document-checks-store.ts';
+import { LEDGER_CHECKS } from './ledger-checks-store.ts';
+import { PAYMENT_CHECKS } from './payment-checks-store.ts';
+import { type DayRow, type Finding, findDay, findMethodNames, readClock, runCheck } from './store.ts';
+
+/** Every check, in the order in which they run. */
+export const CHECKS = [...LEDGER_CHECKS, ...ACCOUNT_CHECKS, ...PAYMENT_CHECKS, ...DOCUMENT_CHECKS];
+
+interface RunOptions {
+  /** The day whose violations come first. */
+  day?: PlainDate | null;
+  /** Called with each finding when its check ends. */
+  onFinding?: (finding: Finding) => void;
+}
+
+/** Runs every check. In a snapshot, all checks see the same books. */
+export async function runChecks(
+  tx: Tx,
+  { day = null, onFinding = () => {} }: RunOptions = {},
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const check of CHECKS) {
+    const finding = await runCheck(tx, check, day);
+    onFinding(finding);
+    findings.push(finding);
+  }
+  return findings;
+}
+
+/** The figures of a day and the results of all checks, from one snapshot. */
+export async function readProof(tx: Tx, currency: Currency, day: PlainDate) {
+  const readAt = await readClock(tx);
+  const dayRows = await findDay(tx, day);
+  const names = new Map((await findMethodNames(tx)).map(({ id, name }) => [id, name]));
+  const findings = await runChecks(tx, { day });
+  const all = dayRows.find((row) => row.payment_method_id === null);
+  if (!all) throw new Error('The grouping set () must return a row.');
+  return {
+    date: day,
+    readAt,
+    currency: currency.code,
+    holds: findings.every(({ violationCount }) => violationCount === 0),
+    day: {
+      ...toDayFigures(all, currency),
+      byMethod: dayRows.flatMap((row) => {
+        const id = row.payment_method_id;
+        if (id === null) return [];
+        return [{ paymentMethodId: id, paymentMethod: names.get(id) ?? '', ...toDayFigures(row, currency) }];
+      }),
+      violations: findings.flatMap(({ check, violations }) =>
+        violations.filter(({ date }) => date === day).map((violation) => ({ check, ...violation })),
+      ),
+    },
+    checks: findings.map((finding) => toCheck(finding, currency)),
+  };
+}
+
+function toDayFigures(row: DayRow, currency: Currency) {
+  const part = (count: number, minor: string) => ({ count, amount: exactAmount(BigInt(minor), currency) });
+  const [cleared, takenBack] = [BigInt(row.cleared_minor), BigInt(row.taken_back_minor)];
+  const [received, reversed] = [BigInt(row.received_minor), BigInt(row.reversed_minor)];
+  const [refunded, paidOut] = [BigInt(row.refunded_minor), BigInt(row.paid_out_minor)];
+  return {
+    received: part(row.received, row.received_minor),
+    matched: part(row.matched, row.matched_minor),
+    unmatched: part(row.unmatched, row.unmatched_minor),
+    reversed: part(row.reversed, row.reversed_minor),
+    refunded: part(row.refunded, row.refunded_minor),
+    ledger: {
+      received: exactAmount(cleared, currency),
+      reversed: exactAmount(takenBack, currency),
+      refunded: exactAmount(paidOut, currency),
+      net: exactAmount(cleared - takenBack - paidOut, currency),
+    },
+    holds:
+      received === cleared &&
+      reversed === takenBack &&
+      refunded === paidOut &&
+      received === BigInt(row.matched_minor) + BigInt(row.unmatched_minor) + reversed,
+  };
+}
+
+function toCheck({ check, rule, lookedAt, sums, violationCount, violations }: Finding, currency: Currency) {
+  return {
+    check,
+    rule,
+    holds: violationCount === 0,
+    lookedAt,
+    sums: sums.map(({ name, amountMinor }) => ({ name, amount: exactAmount(amountMinor, currency) })),
+    violationCount,
+    violations,
+  };
+}
+
+/** Null for an amount that no JSON number holds exactly: a proof must not fail on a damaged amount. */
+function exactAmount(minor: bigint, currency: Currency): number | null {
+  try {
+    return amountOf(minor, currency);
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
+}

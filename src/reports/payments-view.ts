@@ -1,0 +1,79 @@
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
+import { amountOf, type Currency, totalOf } from '../core/context.ts';
+import type { Db } from '../core/database/db.ts';
+import { inSnapshot } from '../core/database/transactions.ts';
+import { invalidField } from '../core/http/errors.ts';
+import { findMethodNames, type PageOf, paymentRows, paymentSums, type Sums } from './payments-store.ts';
+import type { Period } from './rules.ts';
+
+/** Ten years of days. Each day is a row of the answer. */
+const MAX_GROUPS = 4_000;
+const SHORTER_PERIOD = { path: 'endDate', advice: 'ask for a shorter period, or for format=csv' };
+
+/**
+ * The totals of a period's payments and one page of its rows, from one snapshot.
+ *
+ * @throws AppError VALIDATION_ERROR if a total exceeds an exact number, or the payments have too many days or methods.
+ */
+export async function reportPayments(db: Db, currency: Currency, period: Period, { page, limit }: PageOf) {
+  const { sums, rows, methods } = await inSnapshot(db, async (tx) => ({
+    sums: await paymentSums(tx, period),
+    rows: await paymentRows(tx, period, { page, limit }),
+    methods: await findMethodNames(tx),
+  }));
+  if (sums.length > MAX_GROUPS) {
+    const groups = `payments on more than ${MAX_GROUPS} days or by as many methods`;
+    throw invalidField(SHORTER_PERIOD.path, `makes a period that has ${groups}; ${SHORTER_PERIOD.advice}`);
+  }
+  const nameOf = new Map(methods.map(({ id, name }) => [id, name]));
+  const amounts = (row: Sums | undefined) => {
+    const [received, reversed] = [BigInt(row?.received ?? 0), BigInt(row?.reversed ?? 0)];
+    return {
+      received: totalOf(received, currency, SHORTER_PERIOD),
+      reversed: totalOf(reversed, currency, SHORTER_PERIOD),
+      net: totalOf(received - reversed, currency, SHORTER_PERIOD),
+    };
+  };
+  const all = sums.find(
+    ({ payment_method_id, payment_date }) => payment_method_id === null && payment_date === null,
+  );
+  const data = {
+    period,
+    currency: currency.code,
+    totals: {
+      ...amounts(all),
+      counts: {
+        received: all?.count ?? 0,
+        matched: all?.matched ?? 0,
+        unmatched: all?.unmatched ?? 0,
+        reversed: (all?.count ?? 0) - (all?.matched ?? 0) - (all?.unmatched ?? 0),
+      },
+    },
+    byMethod: sums.flatMap((row) => {
+      const id = row.payment_method_id;
+      if (id === null) return [];
+      return [
+        { paymentMethodId: id, paymentMethod: nameOf.get(id) ?? '', ...amounts(row), count: row.count },
+      ];
+    }),
+    byDay: sums.flatMap((row) => {
+      if (row.payment_date === null) return [];
+      return [{ paymentDate: row.payment_date, ...amounts(row), count: row.count }];
+    }),
+    rows: rows.map((row) => ({
+      id: row.id,
+      paymentDate: row.payment_date,
+      accountId: row.account_id,
+      accountNumber: row.account_id === null ? null : formatAccountNumber(row.account_id),
+      customerName: row.customer_name,
+      amount: amountOf(row.amount_minor, currency),
+      currency: currency.code,
+      paymentMethod: row.payment_method,
+      transactionRef: row.transaction_ref,
+      status: row.status,
+      reconciliationDate: row.reconciliation_date,
+    })),
+  };
+  const total = all?.count ?? 0;
+  return { data, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } };
+}

@@ -1,0 +1,189 @@
+import { Type } from 'typebox';
+import { statusesIn } from '../accounts/status-rules.ts';
+import { CalendarDate, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
+import { atRiskUrl, bucketUrl } from './rules.ts';
+import { Period, periodProperties } from './schema.ts';
+
+export const SummaryQuery = Type.Object(periodProperties);
+
+const AccountsUrl = Nullable(
+  Type.String({
+    description:
+      'The list of the accounts behind the figure. Null for a past asOf, because the list shows the accounts of today.',
+  }),
+);
+
+function Ratio(description: string) {
+  return Type.Object(
+    {
+      numerator: Money,
+      denominator: Money,
+      ratio: Nullable(
+        Type.Number({ description: 'Four decimals, halves rounded up. Null if the denominator is 0.' }),
+      ),
+      asOf: DateText,
+      count: Type.Integer({ description: 'The number of accounts behind the ratio.' }),
+      accountsUrl: AccountsUrl,
+    },
+    { description },
+  );
+}
+
+const Opened = {
+  count: Type.Integer(),
+  contractValue: Money,
+  accountsUrl: Type.String({ description: 'The list of the accounts behind the figure.' }),
+};
+
+const group = {
+  count: Type.Integer(),
+  contractValue: Money,
+  outstanding: Money,
+  arrears: Money,
+  accountsUrl: AccountsUrl,
+};
+
+function exampleRatio(
+  [numerator, denominator]: [number, number],
+  ratio: number | null,
+  count: number,
+  accountsUrl: string,
+) {
+  return { numerator, denominator, ratio, asOf: '2026-11-02', count, accountsUrl };
+}
+
+export const AccountSummary = Type.Object(
+  {
+    period: Period,
+    asOf: CalendarDate({ format: 'calendar-date', description: 'min(endDate, today).' }),
+    currency: Type.String(),
+    opened: Type.Object(Opened, { description: 'Accounts recorded in the period.' }),
+    activated: Type.Object(
+      { ...Opened, accountsUrl: AccountsUrl },
+      {
+        description:
+          'Accounts with an activation date in the period, up to asOf, that are not pending or cancelled.',
+      },
+    ),
+    contractValue: Type.Number({ description: 'The totals of all accounts except cancelled ones.' }),
+    collected: Type.Number({
+      description: 'Unreversed payments on accounts less refunded credit, dated in the period, up to asOf.',
+    }),
+    outstanding: Type.Number({
+      description: `Gross receivables: the balances of the accounts that are ${statusesIn('receivable').join(', ')}. The buckets add up to it.`,
+    }),
+    arrears: Type.Number({ description: 'The due part of the outstanding sum.' }),
+    byStatus: Type.Array(Type.Object({ status: Type.String(), ...group }), {
+      description: 'All accounts. The contract value of cancelled accounts is in no other figure.',
+    }),
+    byProduct: Type.Array(Type.Object({ productId: Id, productName: Type.String(), ...group }), {
+      description: 'All accounts except cancelled ones. Their contract values add up to contractValue.',
+    }),
+    collectionRate: Ratio(
+      'The sum received for instalments in the period, up to asOf, over the instalments due in it. Excludes deposits and cancelled accounts. The numerator includes prepayments and arrears.',
+    ),
+    repaymentRate: Ratio(
+      'The paid part of the instalments due by asOf. Includes written-off accounts. Excludes deposits and cancelled accounts.',
+    ),
+    par30: Ratio('The balance of accounts more than 30 days past due over the gross receivables.'),
+    par60: Ratio('The balance of accounts more than 60 days past due over the gross receivables.'),
+    par90: Ratio('The balance of accounts more than 90 days past due over the gross receivables.'),
+    daysPastDue: Type.Array(
+      Type.Object({
+        from: Type.Integer(),
+        to: Nullable(Type.Integer()),
+        count: Type.Integer(),
+        balance: Money,
+        accountsUrl: AccountsUrl,
+      }),
+    ),
+    writeOffs: Type.Object(
+      {
+        count: Type.Integer({ description: 'Accounts written off in the period, up to asOf.' }),
+        amount: Type.Number({
+          description: 'The sum that they owed at the end of the day of their write-off.',
+        }),
+        recovered: Type.Number({
+          description:
+            'The sum received in the period, up to asOf, after the day of any write-off, up to the sum that the account owed.',
+        }),
+        asOf: DateText,
+        accountsUrl: Type.String({ description: 'The accounts written off in the period.' }),
+      },
+      { description: 'Losses and recoveries, by value date.' },
+    ),
+  },
+  {
+    title: 'AccountSummary',
+    examples: [
+      {
+        period: { startDate: '2026-11-01', endDate: '2026-11-30' },
+        asOf: '2026-11-02',
+        currency: 'KES',
+        opened: {
+          count: 1,
+          contractValue: 22800,
+          accountsUrl: '/api/accounts?filter[createdAt][gte]=2026-11-01&filter[createdAt][lte]=2026-11-30',
+        },
+        activated: {
+          count: 1,
+          contractValue: 22800,
+          accountsUrl:
+            '/api/accounts?filter[activationDate][gte]=2026-11-01&filter[activationDate][lte]=2026-11-02&filter[status][nin]=pending,cancelled',
+        },
+        contractValue: 22800,
+        collected: 3600,
+        outstanding: 19200,
+        arrears: 0,
+        byStatus: [
+          {
+            status: 'active',
+            count: 1,
+            contractValue: 22800,
+            outstanding: 19200,
+            arrears: 0,
+            accountsUrl: '/api/accounts?filter[status]=active',
+          },
+        ],
+        byProduct: [
+          {
+            productId: 1,
+            productName: 'Home system 40 W',
+            count: 1,
+            contractValue: 22800,
+            outstanding: 19200,
+            arrears: 0,
+            accountsUrl: '/api/accounts?filter[productId]=1&filter[status][ne]=cancelled',
+          },
+        ],
+        collectionRate: exampleRatio([1600, 0], null, 1, '/api/accounts?filter[status][ne]=cancelled'),
+        repaymentRate: exampleRatio(
+          [0, 0],
+          null,
+          1,
+          '/api/accounts?filter[status][ne]=cancelled&filter[activationDate][lte]=2026-11-02',
+        ),
+        par30: exampleRatio([0, 19200], 0, 0, atRiskUrl(30)),
+        par60: exampleRatio([0, 19200], 0, 0, atRiskUrl(60)),
+        par90: exampleRatio([0, 19200], 0, 0, atRiskUrl(90)),
+        daysPastDue: [
+          {
+            from: 0,
+            to: 0,
+            count: 1,
+            balance: 19200,
+            accountsUrl: bucketUrl({ from: 0, to: 0 }),
+          },
+        ],
+        writeOffs: {
+          count: 0,
+          amount: 0,
+          recovered: 0,
+          asOf: '2026-11-02',
+          accountsUrl:
+            '/api/accounts?filter[writtenOffDate][gte]=2026-11-01&filter[writtenOffDate][lte]=2026-11-02',
+        },
+      },
+    ],
+  },
+);

@@ -1,0 +1,147 @@
+import { ACCOUNT_STATUSES, isStatusIn, statusesIn } from '../accounts/status-rules.ts';
+import { amountOf, type Context, today, totalOf } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
+import type { Minor } from '../core/values/money.ts';
+import {
+  accountsUrl,
+  atRiskUrl,
+  BUCKETS,
+  beyond,
+  bucketUrl,
+  type Moment,
+  momentOf,
+  type Period,
+  ratioOf,
+  without,
+} from './rules.ts';
+import {
+  accountFigures,
+  type Figures,
+  findProductNames,
+  isAnythingDatedAfter,
+  writeOffFigures,
+} from './summary-store.ts';
+
+const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
+
+/** The figures of the portfolio for a period, from one snapshot. The formulas are in summary-store.ts. */
+export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, period: Period) {
+  const { currency } = context;
+  const moment = await readMoment(tx, context, period);
+  const figures = await accountFigures(tx, context, period, moment);
+  const writeOffs = await writeOffFigures(tx, period, moment);
+  const products = await findProductNames(tx);
+
+  const amount = (minor: Minor) => totalOf(minor, currency, EARLIER_PERIOD);
+  const money = (rows: Figures[], sum: Sum) => amount(addUp(rows, sum));
+  const count = (rows: Figures[], sum: Sum) => Number(addUp(rows, sum));
+  // The list of accounts shows today, so figures of a past day have no address.
+  const ifToday = (url: string) => (moment.isToday ? url : null);
+  const group = (rows: Figures[], url: string) => ({
+    count: count(rows, 'accounts'),
+    contractValue: money(rows, 'contract'),
+    outstanding: money(rows, 'outstanding'),
+    arrears: money(rows, 'arrears'),
+    accountsUrl: ifToday(url),
+  });
+  const ratio = (numerator: Minor, denominator: Minor, accounts: number, url: string) => ({
+    numerator: amount(numerator),
+    denominator: amount(denominator),
+    ratio: ratioOf(numerator, denominator),
+    asOf: moment.asOf,
+    count: accounts,
+    accountsUrl: ifToday(url),
+  });
+
+  const sold = figures.filter(({ standing }) => !isStatusIn(standing, 'saleUndone'));
+  const soldOnly = without(statusesIn('saleUndone'));
+  const receivables = addUp(figures, 'outstanding');
+  const buckets = BUCKETS.map((_, i) => figures.filter(({ bucket }) => bucket === i));
+  const balances = buckets.map((rows) => addUp(rows, 'outstanding'));
+  const counts = buckets.map((rows) => addUp(rows, 'accounts'));
+  const atRisk = (days: number) =>
+    ratio(beyond(days, balances), receivables, Number(beyond(days, counts)), atRiskUrl(days));
+
+  return {
+    period,
+    asOf: moment.asOf,
+    currency: currency.code,
+    opened: {
+      count: count(figures, 'opened'),
+      contractValue: money(figures, 'opened_contract'),
+      accountsUrl: accountsUrl({ '[createdAt][gte]': period.startDate, '[createdAt][lte]': period.endDate }),
+    },
+    activated: {
+      count: count(figures, 'activated'),
+      contractValue: money(figures, 'activated_contract'),
+      accountsUrl: ifToday(
+        accountsUrl({
+          '[activationDate][gte]': period.startDate,
+          '[activationDate][lte]': moment.asOf,
+          ...without(statusesIn('unsold')),
+        }),
+      ),
+    },
+    contractValue: money(sold, 'contract'),
+    collected: money(figures, 'collected'),
+    outstanding: money(figures, 'outstanding'),
+    arrears: money(figures, 'arrears'),
+    byStatus: ACCOUNT_STATUSES.map((status) => {
+      const rows = figures.filter(({ standing }) => standing === status);
+      return { status, ...group(rows, accountsUrl({ '[status]': status })) };
+    }),
+    byProduct: products.flatMap(({ id, name }) => {
+      const rows = sold.filter(({ product_id }) => product_id === id);
+      if (count(rows, 'accounts') === 0) return [];
+      const url = accountsUrl({ '[productId]': id, ...soldOnly });
+      return [{ productId: id, productName: name, ...group(rows, url) }];
+    }),
+    collectionRate: ratio(
+      addUp(sold, 'collected_instalments'),
+      addUp(sold, 'due_in_period'),
+      count(sold, 'accounts'),
+      accountsUrl(soldOnly),
+    ),
+    repaymentRate: ratio(
+      addUp(sold, 'repaid'),
+      addUp(sold, 'due_to_date'),
+      count(sold, 'begun'),
+      accountsUrl({ ...soldOnly, '[activationDate][lte]': moment.asOf }),
+    ),
+    par30: atRisk(30),
+    par60: atRisk(60),
+    par90: atRisk(90),
+    daysPastDue: BUCKETS.map((bucket, i) => ({
+      ...bucket,
+      count: count(buckets[i] ?? [], 'accounts'),
+      balance: money(buckets[i] ?? [], 'outstanding'),
+      accountsUrl: ifToday(bucketUrl(bucket)),
+    })),
+    writeOffs: {
+      count: writeOffs.accounts,
+      amount: amountOf(BigInt(writeOffs.amount), currency),
+      recovered: amountOf(BigInt(writeOffs.recovered), currency),
+      asOf: moment.asOf,
+      accountsUrl: accountsUrl({
+        '[writtenOffDate][gte]': period.startDate,
+        '[writtenOffDate][lte]': moment.asOf,
+      }),
+    },
+  };
+}
+
+/** Something is dated after today when a clock was set back or the clock of another instance is ahead. */
+async function readMoment(
+  tx: Tx,
+  context: Pick<Context, 'clock' | 'config'>,
+  period: Period,
+): Promise<Moment> {
+  const moment = momentOf(period, today(context));
+  return { ...moment, isToday: moment.isToday && !(await isAnythingDatedAfter(tx, moment.asOf)) };
+}
+
+type Sum = Exclude<keyof Figures, 'standing' | 'product_id' | 'bucket'>;
+
+function addUp(figures: Figures[], sum: Sum): bigint {
+  return figures.reduce((total, row) => total + BigInt(row[sum]), 0n);
+}

@@ -1,0 +1,89 @@
+import { termsOf } from '../accounts/schedule-rules.ts';
+import type { Currency } from '../core/context.ts';
+import { BYTE_ORDER_MARK, bare, csvLine } from '../core/values/csv.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import { type Minor, minorToText } from '../core/values/money.ts';
+import { sourceOf } from './json-view.ts';
+import type { Figures, Row } from './rules.ts';
+import type { AccountStatement } from './view.ts';
+import { coverageOfRow, describeRow, plainSpelling } from './wording-rules.ts';
+
+const COLUMNS = [
+  'date',
+  'type',
+  'description',
+  'covers',
+  'due',
+  'charged',
+  'paid',
+  'dueSoFar',
+  'owedInTotal',
+  'amount',
+  'currency',
+  'accountNumber',
+  'paymentId',
+  'creditMoveId',
+  'transactionRef',
+  'reversedOn',
+  'ledgerEventId',
+] as const;
+
+interface Line extends Figures, Partial<Omit<Row, 'type' | 'covers' | keyof Figures>> {
+  date: PlainDate;
+  type: string;
+  description: string;
+  covers?: string;
+  source?: ReturnType<typeof sourceOf>;
+}
+
+/** One line per row, between a line with the opening figures and a line with the closing figures and the sums. */
+export function statementCsv(
+  { account, accountNumber, period, statement }: AccountStatement,
+  currency: Currency,
+): string {
+  const terms = termsOf(account);
+  const spelling = plainSpelling(currency.decimals);
+  const amount = (minor: Minor) => ({ bare: minorToText(minor, currency.decimals) });
+  const optional = (value: string | number | null = null) => (value === null ? null : bare(value));
+  const lines: Line[] = [
+    { ...statement.opening, date: period.from, type: 'opening', description: 'Before this day' },
+    ...statement.rows.map((row) => ({
+      ...row,
+      description: describeRow(row, terms, spelling),
+      covers: coverageOfRow(row, terms, spelling),
+      source: sourceOf(row),
+    })),
+    {
+      ...statement.closing,
+      ...statement.totals,
+      date: period.to,
+      type: 'closing',
+      description: 'At the end of this day, with the sums',
+    },
+  ];
+  return [
+    BYTE_ORDER_MARK,
+    csvLine(COLUMNS.map(bare)),
+    ...lines.map(({ source, dueMinor = 0n, chargedMinor = 0n, paidMinor = 0n, ...line }) =>
+      csvLine([
+        bare(line.date),
+        bare(line.type),
+        line.description,
+        line.covers || null,
+        amount(dueMinor),
+        amount(chargedMinor),
+        amount(paidMinor),
+        amount(line.dueSoFarMinor),
+        amount(line.owedInTotalMinor),
+        line.amountMinor === undefined ? null : amount(line.amountMinor),
+        bare(currency.code),
+        bare(accountNumber),
+        optional(source?.paymentId),
+        optional(source?.creditMoveId),
+        source?.transactionRef ?? null,
+        optional(source?.reversedOn),
+        optional(source?.ledgerEventId),
+      ]),
+    ),
+  ].join('');
+}

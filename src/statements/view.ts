@@ -1,0 +1,122 @@
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
+import { termsOf } from '../accounts/schedule-rules.ts';
+import { isStatusIn, statusOn } from '../accounts/status-rules.ts';
+import { findAccountRow } from '../accounts/store.ts';
+import { type Context, today } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
+import type { LedgerEvent } from '../core/database/tables.ts';
+import { inSnapshot } from '../core/database/transactions.ts';
+import { AppError, notFound } from '../core/http/errors.ts';
+import { compareDates, type PlainDate } from '../core/values/dates.ts';
+import type { AccountRow } from '../ledger/rules.ts';
+import type { Money } from './coverage-rules.ts';
+import {
+  type AccountEvent,
+  MAX_PAYMENTS,
+  type Period,
+  readPeriod,
+  type Statement,
+  statementOf,
+} from './rules.ts';
+import {
+  type AccountEventRow,
+  findAccountEvents,
+  findCreditMoves,
+  findFirstPaymentDate,
+  findHead,
+  findPayments,
+} from './store.ts';
+
+/** A statement and the facts at its head. */
+export interface AccountStatement {
+  account: AccountRow;
+  accountNumber: string;
+  customer: { name: string; phone: string };
+  productName: string;
+  period: Period;
+  /** Whether the period ends today, so that its closing figures are the present ones. */
+  isToday: boolean;
+  statement: Statement;
+}
+
+/**
+ * Makes the statement of an account from one snapshot. Without `from` it begins on the first day with an event.
+ *
+ * @throws AppError NOT_FOUND; VALIDATION_ERROR for a period that ends before it starts or has too many rows.
+ */
+export async function makeStatement(
+  context: Context,
+  id: number,
+  given: Partial<Period>,
+): Promise<AccountStatement> {
+  const day = today(context);
+  if (given.from) readPeriod(given, day, given.from);
+  const { account, head, events, period, money } = await inSnapshot(context.db, async (tx) => {
+    const account = await findAccountRow(tx, id);
+    if (!account) throw notFound('account', id);
+    const eventRows = await findAccountEvents(tx, id);
+    const events = eventRows.map((row) => toEvent(row, account));
+    const period = readPeriod(given, day, given.from ?? (await firstDayOf(tx, account, events)));
+    const head = await findHead(tx, account);
+    return { account, head, events, period, money: await moneyOf(tx, context, id, period) };
+  });
+  const status = statusOn(account.status, account.activation_date, period.to);
+  const activated = !isStatusIn(status, 'awaitingActivation');
+  return {
+    account,
+    accountNumber: formatAccountNumber(id),
+    customer: { name: `${head.first_name} ${head.last_name}`, phone: head.phone },
+    productName: head.product_name,
+    period,
+    isToday: period.to === day,
+    statement: statementOf({ terms: termsOf(account), activated, events, money }, period),
+  };
+}
+
+async function firstDayOf(tx: Tx, account: AccountRow, events: AccountEvent[]): Promise<PlainDate> {
+  const firstPayment = await findFirstPaymentDate(tx, account.id);
+  const days = [account.activation_date, ...events.map(({ date }) => date)];
+  if (firstPayment) days.push(firstPayment);
+  return days.sort(compareDates)[0] ?? account.activation_date;
+}
+
+/** All money of an account up to the end of a period, reversed payments included. */
+async function moneyOf(tx: Tx, { config }: Context, accountId: number, period: Period): Promise<Money[]> {
+  const limit = MAX_PAYMENTS + 1;
+  const payments = await findPayments(tx, accountId, period, { timeZone: config.BUSINESS_TIMEZONE, limit });
+  refuseMore(payments, 'payments');
+  const moves = await findCreditMoves(tx, accountId, period.to, limit);
+  refuseMore(moves, 'moves of credit');
+  return [...payments, ...moves].map((row) => ({ ...row, amountMinor: BigInt(row.amountMinor) }));
+}
+
+function refuseMore(rows: readonly unknown[], what: string): void {
+  if (rows.length <= MAX_PAYMENTS) return;
+  throw new AppError('VALIDATION_ERROR', `The account has more than ${MAX_PAYMENTS} ${what}.`);
+}
+
+/** An account that was recorded after its activation date is shown as opened on that date. */
+function toEvent(row: AccountEventRow, { activation_date }: AccountRow): AccountEvent {
+  const type = typeOfEvent(row.event);
+  const isLate = type === 'opened' && compareDates(activation_date, row.value_date) < 0;
+  return {
+    type,
+    date: isLate ? activation_date : row.value_date,
+    amountMinor: BigInt(row.amount_minor),
+    ledgerEventId: row.event_id,
+    reason: row.reason,
+  };
+}
+
+function typeOfEvent(event: LedgerEvent): AccountEvent['type'] {
+  switch (event) {
+    case 'account_opened':
+      return 'opened';
+    case 'account_cancelled':
+      return 'cancelled';
+    case 'account_written_off':
+      return 'written_off';
+    default:
+      throw new Error(`${event} does not change the total that an account owes.`);
+  }
+}
