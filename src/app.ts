@@ -23,8 +23,8 @@ import { kycRoutes } from './kyc/routes.ts';
 import { payPlanRoutes } from './pay-plans/routes.ts';
 import { paymentMethodRoutes } from './payment-methods/routes.ts';
 import { notificationRoutes } from './payments/notifications/routes.ts';
-import { webhookRoutes } from './payments/notifications/webhook-routes.ts';
-import { openReceiptQueue } from './payments/receipts/commands.ts';
+import { openPostingQueue } from './payments/posting/commands.ts';
+import { providerRoutes } from './payments/providers/routes.ts';
 import { paymentRoutes } from './payments/routes.ts';
 import { describeApi } from './platform/api-docs/description.ts';
 import { DOCS_PATH, docsRoutes } from './platform/api-docs/pages.ts';
@@ -90,7 +90,7 @@ export function buildApp({
   const printer = createPrinter(config);
 
   const work = createProviderStatementWork(context, log);
-  const receipts = openReceiptQueue(context);
+  const postingQueue = openPostingQueue(context);
 
   const app = createHttpServer(context, log);
   shedLoad(app);
@@ -101,7 +101,7 @@ export function buildApp({
   });
   app.addHook('onClose', async () => printer.close());
   app.addHook('onClose', () => work.stop());
-  app.addHook('onClose', () => receipts.close());
+  app.addHook('onClose', () => postingQueue.close());
   app.setNotFoundHandler((request) => {
     throw unknownAddress(request.method, request.url);
   });
@@ -122,7 +122,7 @@ export function buildApp({
     kycRoutes(api, context);
     accountRoutes(api, context);
     statementRoutes(api, context, printer);
-    paymentRoutes(api, context, receipts);
+    paymentRoutes(api, context, postingQueue);
     notificationRoutes(api, context);
     creditRoutes(api, context);
     reconciliationRoutes(api, context);
@@ -136,7 +136,7 @@ export function buildApp({
     reportRoutes(api, context, { copies, summaries });
     proofRoutes(api, context, prover);
     auditRoutes(api, context);
-    webhookRoutes(api, context, receipts);
+    providerRoutes(api, context, postingQueue);
     if (testClock) testClockRoutes(api, testClock);
   }
 

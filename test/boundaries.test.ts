@@ -50,6 +50,17 @@ describe('the import rules', () => {
     expect(unused).toEqual([]);
   });
 
+  it('order the features, so that none imports itself through others', () => {
+    const reached = (feature: string, seen = new Set<string>()): Set<string> => {
+      for (const other of FEATURES_MAY_IMPORT[feature] ?? []) {
+        if (!seen.has(other)) reached(other, seen.add(other));
+      }
+      return seen;
+    };
+    const features = Object.keys(FEATURES_MAY_IMPORT);
+    expect(features.filter((feature) => reached(feature).has(feature))).toEqual([]);
+  });
+
   it('know the role of every file of a feature', () => {
     expect(sources.map(({ path }) => path).filter(hasNoRole)).toEqual([]);
   });

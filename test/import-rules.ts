@@ -5,26 +5,28 @@ import type { ICruiseOptions, IRegularForbiddenRuleType } from 'dependency-cruis
 /** The other features that a feature may import, and why. */
 export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   // An account copies the terms of a pay plan, and checks that the product is sold and that the employee sells.
-  accounts: ['employees', 'ledger', 'pay-plans', 'products'],
+  accounts: ['account-status', 'employees', 'ledger', 'pay-plans', 'products'],
   // A session belongs to a user.
   auth: ['users'],
   // An employee earns a commission for accounts, and sees their statuses.
-  commissions: ['accounts', 'employees'],
-  // Credit leaves accounts by a payment method; a refund ends where a payment began.
-  credit: ['accounts', 'ledger', 'payment-methods', 'payments'],
+  commissions: ['account-status', 'employees'],
+  // Credit leaves accounts by a payment method.
+  credit: ['accounts', 'ledger', 'payment-methods'],
   // An invoice prints the number of its account.
   invoices: ['accounts'],
   kyc: ['customers'],
+  // The ledger changes the status of accounts that are now paid in full, or no longer.
+  ledger: ['account-status'],
   // A payment is posted to an account, which may be found by the national id of a customer.
-  payments: ['accounts', 'customers', 'ledger'],
+  payments: ['account-status', 'accounts', 'customers', 'ledger'],
   // The proof reads the status table of accounts.
-  proof: ['accounts'],
+  proof: ['account-status'],
   // A statement imports lost notifications, and reconciles payments for the user who asks.
   'provider-statements': ['payment-methods', 'payments', 'reconciliations', 'users'],
   // Reports print account numbers and statuses.
-  reports: ['accounts'],
+  reports: ['account-status', 'accounts'],
   // A statement lists the terms and the money of an account.
-  statements: ['accounts', 'ledger', 'pay-plans'],
+  statements: ['account-status', 'accounts', 'ledger', 'pay-plans'],
 };
 
 const ROLE = '(^|[/-])(schema|rules|store|commands|view|routes)[.]ts$';

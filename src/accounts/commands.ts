@@ -1,3 +1,7 @@
+import { changeStatus, followPayment, type StatusChange } from '../account-status/commands.ts';
+import { describeLateness } from '../account-status/lateness-rules.ts';
+import { checkMove, moneyEventOf, statusOn } from '../account-status/rules.ts';
+import { insertStatusChange } from '../account-status/store.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
@@ -5,17 +9,13 @@ import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { findEmployee } from '../employees/store.ts';
-import { type Posted, post, postAll } from '../ledger/commands.ts';
-import type { AccountRow, Posting, PostingRows } from '../ledger/rules.ts';
+import { post } from '../ledger/commands.ts';
+import type { AccountRow } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
 import { findPayPlanRow } from '../pay-plans/store.ts';
 import { findProduct } from '../products/store.ts';
-import { describeLateness } from './lateness-rules.ts';
 import { lockAccountsToSuspend } from './lateness-store.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
-import { insertStatusChange } from './status-change-store.ts';
-import { followPayments, moveAccount } from './status-commands.ts';
-import { checkMove, statusOn } from './status-rules.ts';
 import { insertAccount, laterMoneyDate, lockAccountsToActivate } from './store.ts';
 
 /** Opens an account: copies the terms of the pay plan and posts the sale. */
@@ -33,7 +33,7 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
       status,
       ...terms,
     });
-    const opened = await post(tx, new Map([[account.id, account]]), {
+    const opened = await post(tx, context, new Map([[account.id, account]]), {
       event: 'account_opened',
       valueDate: day,
       movements: [{ accountId: account.id, movement: { kind: 'open' } }],
@@ -74,7 +74,7 @@ export async function changeAccount(
     if (to === account.status) return account;
     checkMove(account.status, to, reason);
     const moved = await moveAccount(tx, context, actor, account, { to, reason: reason ?? null });
-    return followPayments(tx, context, moved);
+    return followPayment(tx, context, moved);
   });
 }
 
@@ -94,7 +94,7 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
       for (const account of accounts) {
         const { activation_date: date } = account;
         const active = await moveAccount(tx, context, SYSTEM, account, { to: 'active', reason: null, date });
-        await followPayments(tx, context, active, { date: await laterMoneyDate(tx, account.id, date) });
+        await followPayment(tx, context, active, { date: await laterMoneyDate(tx, account.id, date) });
       }
       return accounts.length;
     });
@@ -136,40 +136,6 @@ export async function suspendLateAccounts(
   return suspended;
 }
 
-/**
- * Posts money events to locked accounts, then moves the accounts whose status follows from what is paid.
- *
- * @returns for each posting why it was refused, and the changed accounts.
- */
-export async function postAllToAccounts(
-  tx: Tx,
-  context: Context,
-  accounts: ReadonlyMap<number, AccountRow>,
-  postings: readonly Posting[],
-  further?: PostingRows,
-): Promise<Posted> {
-  const posted = await postAll(tx, accounts, postings, further);
-  const lastEvents = new Map(
-    postings.flatMap(({ event, movements }) => movements.map(({ accountId }) => [accountId, event] as const)),
-  );
-  for (const [id, account] of posted.accounts) {
-    posted.accounts.set(id, await followPayments(tx, context, account, { event: lastEvents.get(id) }));
-  }
-  return posted;
-}
-
-/** Posts one money event like `postAllToAccounts`. @throws AppError if an account refuses it. */
-export async function postToAccounts(
-  tx: Tx,
-  context: Context,
-  accounts: ReadonlyMap<number, AccountRow>,
-  posting: Posting,
-): Promise<Posted['accounts']> {
-  const { refusals, accounts: changed } = await postAllToAccounts(tx, context, accounts, [posting]);
-  if (refusals[0]) throw refusals[0];
-  return changed;
-}
-
 /** The columns of the terms, from the pay plan. */
 async function termsFor(context: Context, body: NewAccount, day: PlainDate) {
   const product = await findProduct(context.db, body.productId);
@@ -200,4 +166,25 @@ async function employeeFor({ db }: Context, actor: Actor, body: NewAccount): Pro
   if (!employee || employee.active) return employeeId;
   if (body.employeeId === undefined) return null;
   throw invalidField('employeeId', 'must refer to an active employee');
+}
+
+/** Changes the status, and posts the money event that belongs to the new status. */
+async function moveAccount(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  account: AccountRow,
+  change: StatusChange,
+): Promise<AccountRow> {
+  const event = moneyEventOf(change.to);
+  if (event) {
+    const kind = event === 'account_cancelled' ? 'cancel' : 'write_off';
+    await post(tx, context, new Map([[account.id, account]]), {
+      event,
+      valueDate: change.date ?? today(context),
+      movements: [{ accountId: account.id, movement: { kind } }],
+      contra: [],
+    });
+  }
+  return changeStatus(tx, context, actor, account, change);
 }

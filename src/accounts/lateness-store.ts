@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
+import { statusesIn } from '../account-status/rules.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import { UNNAMED } from '../core/database/named-statements.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
-import { statusesIn } from './status-rules.ts';
 
 export type AccountToSuspend = AccountRow & { last_day_of_grace: PlainDate };
 

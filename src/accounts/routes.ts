@@ -1,3 +1,5 @@
+import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
+import { listStatusChanges } from '../account-status/store.ts';
 import { type Context, today } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
@@ -14,8 +16,6 @@ import {
   StatusChange,
   statusChangeList,
 } from './schema.ts';
-import { listStatusChanges } from './status-change-store.ts';
-import { ACCOUNT_STATUSES, needsReason } from './status-rules.ts';
 import { findAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
 import { toAccount } from './view.ts';
 

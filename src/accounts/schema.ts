@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox';
+import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { paymentStates } from './schedule-rules.ts';
-import { ACCOUNT_STATUSES } from './status-rules.ts';
 
 /** Why the lateness policy moves an account. */
 const STATUS_CAUSES = ['non_payment', 'payment'] as const;

@@ -1,4 +1,5 @@
 import { type Insertable, type RawBuilder, sql } from 'kysely';
+import { statusesIn } from '../account-status/rules.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import { violatedForeignKey } from '../core/database/postgres-errors.ts';
@@ -11,7 +12,6 @@ import type { ListColumns } from '../core/lists/sql.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { readAccountNumber } from './account-number-rules.ts';
-import { statusesIn } from './status-rules.ts';
 
 /** @throws AppError NOT_FOUND naming the field that refers to nothing. */
 export async function insertAccount(
@@ -41,19 +41,6 @@ export async function insertAccount(
 export async function findAccountRow(db: Db, id: number): Promise<AccountRow | undefined> {
   const [row] = await lookUp<AccountRow>(db, 'select * from accounts where id = $1', [id]);
   return row;
-}
-
-type StatusColumns = Pick<AccountRow, 'status' | 'status_reason'> &
-  Partial<Pick<AccountRow, 'reprieved_on' | 'written_off_on'>>;
-
-/** Updates an account that the transaction has locked. */
-export function updateStatus(tx: Tx, id: number, changes: StatusColumns): Promise<AccountRow> {
-  return tx
-    .updateTable('accounts')
-    .set({ ...changes, updated_at: sql`business_now()` })
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow();
 }
 
 /** The latest value date of money on the account, but not before the given date. */

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import { describeLateness } from '../account-status/lateness-rules.ts';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { suspendLateAccounts } from '../accounts/commands.ts';
-import { describeLateness } from '../accounts/lateness-rules.ts';
 import { type AccountToSuspend, findAccountsToSuspend } from '../accounts/lateness-store.ts';
 import { type Context, today } from '../core/context.ts';
 import { findSuspendingPlans } from '../pay-plans/store.ts';

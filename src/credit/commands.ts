@@ -1,9 +1,9 @@
-import { postToAccounts } from '../accounts/commands.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
+import { post } from '../ledger/commands.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { accountFull, booksOf, checkCredit, hasRoomFor } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
@@ -11,7 +11,7 @@ import { findPaymentMethodRow, getMethodId, MOBILE_MONEY } from '../payment-meth
 import type { CreditRefund, CreditTransfer } from './schema.ts';
 import { type CreditMoveRow, insertCreditMove, type NewCreditMoveRow } from './store.ts';
 
-/** Gives credit of one account to another, where it pays what is owed as a payment would. */
+/** Transfers credit to another account, where it is applied like a payment. */
 export async function transferCredit(
   context: Context,
   actor: Actor,
@@ -23,7 +23,7 @@ export async function transferCredit(
   const amountMinor = readAmount(body.amount, context.currency);
   const valueDate = today(context);
   return inTransaction(context.db, async (tx) => {
-    // Ids ascending, so that transfers both ways wait for each other in turn.
+    // Both at once, so that transfers in opposite directions do not deadlock.
     const accounts = await lockAccounts(tx, [id, toAccountId]);
     const giver = existing(accounts, id, 'id');
     const receiver = existing(accounts, toAccountId, 'toAccountId');
@@ -38,7 +38,7 @@ export async function transferCredit(
       reason,
       valueDate,
     });
-    await postToAccounts(tx, context, accounts, {
+    await post(tx, context, accounts, {
       event: 'credit_transferred',
       creditMoveId: move.id,
       valueDate,
@@ -52,7 +52,7 @@ export async function transferCredit(
   });
 }
 
-/** Gives credit back to the customer; the money has left by the payment method. */
+/** Records credit that was paid back to the customer by a payment method. */
 export async function refundCredit(
   context: Context,
   actor: Actor,
@@ -77,7 +77,7 @@ export async function refundCredit(
       reason: body.reason,
       valueDate,
     });
-    await postToAccounts(tx, context, accounts, {
+    await post(tx, context, accounts, {
       event: 'credit_refunded',
       creditMoveId: move.id,
       valueDate,

@@ -2,13 +2,14 @@ import { findAccountRow } from '../accounts/store.ts';
 import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
-import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
+import { Envelope, ListEnvelope, ok } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { refundCredit, transferCredit } from './commands.ts';
 import { CreditMove, CreditRefund, CreditTransfer, creditMoveList } from './schema.ts';
-import { listCreditMoves, listCreditMovesOf, toCreditMove } from './store.ts';
+import { listCreditMoves } from './store.ts';
+import { creditMovesFound, toCreditMove } from './view.ts';
 
 export function creditRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
@@ -22,7 +23,7 @@ export function creditRoutes(api: Api, context: Context): void {
         operationId: 'transferCredit',
         summary: 'Transfer credit to another account',
         description:
-          'At most the credit of the account. The other account takes it in every status, as it takes a payment.',
+          'At most the credit of the account. The other account accepts it in every status, like a payment.',
         params: IdParams,
         body: CreditTransfer,
         response: { 201: Envelope(CreditMove, 'Credit transferred.') },
@@ -45,7 +46,8 @@ export function creditRoutes(api: Api, context: Context): void {
         tags: ['Accounts'],
         operationId: 'refundCredit',
         summary: 'Record a refund of credit',
-        description: 'At most the credit of the account. It records the refund; it sends no money.',
+        description:
+          'At most the credit of the account. The request records a refund that was paid; it sends no money.',
         params: IdParams,
         body: CreditRefund,
         response: { 201: Envelope(CreditMove, 'Credit refunded.') },
@@ -68,7 +70,7 @@ export function creditRoutes(api: Api, context: Context): void {
         tags: ['Accounts'],
         operationId: 'listAccountCreditMoves',
         summary: 'List the credit moves of an account',
-        description: 'The credit that left an account and that came onto it from others.',
+        description: 'The credit moves from the account and to it.',
         params: IdParams,
         querystring: creditMoveList.query,
         response: { 200: ListEnvelope(CreditMove, 'Credit moves found.') },
@@ -77,7 +79,7 @@ export function creditRoutes(api: Api, context: Context): void {
     async (request) => {
       const { id } = request.params;
       if (!(await findAccountRow(db, id))) throw notFound('account', id);
-      return okList(await listCreditMovesOf(db, currency, request.query, id), 'Credit moves found.');
+      return creditMovesFound(await listCreditMoves(db, request.query, id), currency);
     },
   );
 
@@ -90,14 +92,14 @@ export function creditRoutes(api: Api, context: Context): void {
         operationId: 'listCreditMoves',
         summary: 'List credit moves',
         description:
-          'The refunds of a day and a method: `filter[kind]=refund`, `filter[valueDate]`, `filter[paymentMethodId]`. ' +
+          'For the refunds of a day by a method: `filter[kind]=refund`, `filter[valueDate]`, `filter[paymentMethodId]`. ' +
           '`accountId` is the account that gave the credit.',
         querystring: creditMoveList.query,
         response: { 200: ListEnvelope(CreditMove, 'Credit moves found.') },
       },
     },
     async (request) => {
-      return okList(await listCreditMoves(db, currency, request.query), 'Credit moves found.');
+      return creditMovesFound(await listCreditMoves(db, request.query), currency);
     },
   );
 }

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
-import { referenceKey } from '../payments/rules.ts';
+import { referenceKey } from '../core/values/reference.ts';
 
 const CREDIT_MOVE_KINDS = ['transfer', 'refund'] as const;
 

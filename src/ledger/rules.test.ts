@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ACCOUNT_STATUSES, isToComplete } from '../accounts/status-rules.ts';
+import { ACCOUNT_STATUSES, isToComplete } from '../account-status/rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { LARGEST_EXACT_MINOR } from '../core/values/money.ts';
 import {
   type AccountBooks,
+  type AppliedMovement,
   applyMovement,
-  type Booking,
   balanceOf,
-  type LedgerLine,
+  type Entry,
   type PaidMonth,
   paidMonthAfter,
 } from './rules.ts';
@@ -55,10 +55,10 @@ const opened: AccountBooks = {
   writtenOffMinor: 0n,
 };
 
-/** The lines that say something, as an object. */
-function amounts(lines: LedgerLine[]): Record<string, bigint> {
+/** The entries with an amount, as an object. */
+function amounts(entries: Entry[]): Record<string, bigint> {
   return Object.fromEntries(
-    lines
+    entries
       .filter(({ amountMinor }) => amountMinor !== 0n)
       .map(({ ledgerAccount, amountMinor }) => [ledgerAccount, amountMinor]),
   );
@@ -88,35 +88,39 @@ describe('the latest month that money counts for', () => {
 describe('the books of an account', () => {
   it('take money as a payment of what is owed, and what is beyond as credit', () => {
     const booking = moneyIn(opened, 1200n);
-    expect(amounts(booking.lines)).toEqual({ receivable: -1000n, customer_credit: -200n });
+    expect(amounts(booking.entries)).toEqual({ receivable: -1000n, customer_credit: -200n });
     expect(booking.after).toMatchObject({ paidMinor: 1200n, receivableMinor: 0n, creditMinor: 200n });
   });
 
   it('undo credit before they owe again', () => {
     const paid = { ...opened, ...moneyIn(opened, 1200n).after };
-    expect(amounts(moneyOut(paid, 150n).lines)).toEqual({ customer_credit: 150n });
-    expect(amounts(moneyOut(paid, 300n).lines)).toEqual({ customer_credit: 200n, receivable: 100n });
+    expect(amounts(moneyOut(paid, 150n).entries)).toEqual({ customer_credit: 150n });
+    expect(amounts(moneyOut(paid, 300n).entries)).toEqual({ customer_credit: 200n, receivable: 100n });
   });
 
   it('turn all that was paid into credit when the sale is undone, and later money too', () => {
     const paid = { ...opened, ...moneyIn(opened, 300n).after };
     const cancellation = cancel(paid);
-    expect(amounts(cancellation.lines)).toEqual({ sales: 1000n, receivable: -700n, customer_credit: -300n });
+    expect(amounts(cancellation.entries)).toEqual({
+      sales: 1000n,
+      receivable: -700n,
+      customer_credit: -300n,
+    });
     const cancelled: AccountBooks = { ...paid, ...cancellation.after, status: 'cancelled' };
     expect(balanceOf(cancelled)).toBe(0n);
-    expect(amounts(moneyIn(cancelled, 50n).lines)).toEqual({ customer_credit: -50n });
+    expect(amounts(moneyIn(cancelled, 50n).entries)).toEqual({ customer_credit: -50n });
   });
 
   it('recover what was written off, then credit; and undo the recovery before the loss grows', () => {
     const paid = { ...opened, ...moneyIn(opened, 300n).after };
     const writeOff = writeOffAll(paid);
-    expect(amounts(writeOff.lines)).toEqual({ bad_debt: 700n, receivable: -700n });
+    expect(amounts(writeOff.entries)).toEqual({ bad_debt: 700n, receivable: -700n });
     const lost: AccountBooks = { ...paid, ...writeOff.after, status: 'written_off' };
     expect(balanceOf(lost)).toBe(700n);
     const recovery = moneyIn(lost, 900n);
-    expect(amounts(recovery.lines)).toEqual({ recovery: -700n, customer_credit: -200n });
+    expect(amounts(recovery.entries)).toEqual({ recovery: -700n, customer_credit: -200n });
     const recovered: AccountBooks = { ...lost, ...recovery.after, status: 'completed' };
-    expect(amounts(moneyOut(recovered, 1100n).lines)).toEqual({
+    expect(amounts(moneyOut(recovered, 1100n).entries)).toEqual({
       customer_credit: 200n,
       recovery: 700n,
       bad_debt: 200n,
@@ -133,7 +137,7 @@ describe('credit that leaves an account', () => {
   const paid: AccountBooks = { ...opened, ...moneyIn(opened, 1200n).after, status: 'completed' };
 
   it('is at most what there is', () => {
-    expect(amounts(creditOut(paid, 200n).lines)).toEqual({ customer_credit: 200n });
+    expect(amounts(creditOut(paid, 200n).entries)).toEqual({ customer_credit: 200n });
     expect(refusal(() => creditOut(paid, 201n)).details).toMatchObject({ fields: [{ path: 'amount' }] });
   });
 
@@ -143,10 +147,10 @@ describe('credit that leaves an account', () => {
     expect(owing).toMatchObject({ paidMinor: -200n, receivableMinor: 1200n, creditMinor: 0n });
     expect(balanceOf(owing)).toBe(1200n);
     const cancellation = cancel(owing);
-    expect(amounts(cancellation.lines)).toEqual({ sales: 1000n, receivable: -1000n });
+    expect(amounts(cancellation.entries)).toEqual({ sales: 1000n, receivable: -1000n });
     const cancelled: AccountBooks = { ...owing, ...cancellation.after, status: 'cancelled' };
     expect(balanceOf(cancelled)).toBe(200n);
-    expect(amounts(moneyIn(cancelled, 250n).lines)).toEqual({ receivable: -200n, customer_credit: -50n });
+    expect(amounts(moneyIn(cancelled, 250n).entries)).toEqual({ receivable: -200n, customer_credit: -50n });
   });
 
   it('cannot leave a debt that no amount can express', () => {
@@ -192,7 +196,7 @@ function giveAway(totalMinor: bigint, givenAwayMinor: bigint): Happening[] {
   ];
 }
 
-/** The account's ledger beside its books, kept from nothing but the lines of each booking. */
+/** The account's ledger beside its books, built only from the entries of each movement. */
 class Model {
   books: AccountBooks;
   payments: bigint[] = [];
@@ -229,9 +233,9 @@ class Model {
   }
 
   /** @param contraMinor what stands on the other side: clearing, or another account's credit. */
-  private book({ after, lines }: Booking, contraMinor: bigint): void {
-    expect(lines.reduce((sum, { amountMinor }) => sum + amountMinor, contraMinor)).toBe(0n);
-    for (const { ledgerAccount, amountMinor } of lines) {
+  private book({ after, entries }: AppliedMovement, contraMinor: bigint): void {
+    expect(entries.reduce((sum, { amountMinor }) => sum + amountMinor, contraMinor)).toBe(0n);
+    for (const { ledgerAccount, amountMinor } of entries) {
       this.sums[ledgerAccount] = (this.sums[ledgerAccount] ?? 0n) + amountMinor;
     }
     this.books = { ...this.books, ...after };

@@ -1,20 +1,21 @@
+import { isStatusIn } from '../account-status/rules.ts';
 import type { RowsOf } from '../core/database/rows.ts';
 import type { AccountStatus, LedgerAccount, LedgerEvent, Row } from '../core/database/tables.ts';
 import { AppError, invalidField } from '../core/http/errors.ts';
 import { compareDates, firstOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { LARGEST_EXACT_MINOR, type Minor, minMinor } from '../core/values/money.ts';
 
-// What each money event does to the books of an account. Amounts are in minor units.
+// What money events do to the books of accounts. Amounts are in minor units.
 
-/** One side of a money event: debit positive, credit negative. */
-export interface LedgerLine {
+/** One entry of a money event: a debit is positive, a credit negative. */
+export interface Entry {
   ledgerAccount: LedgerAccount;
   amountMinor: Minor;
-  /** Only, and always, for clearing: which of the clearing accounts. */
+  /** Set for clearing, and only there: each payment method has its own clearing account. */
   paymentMethodId?: number;
 }
 
-/** What the ledger says of an account, and the status that it has. */
+/** The balances of an account in the ledger, and its status. */
 export interface AccountBooks {
   status: AccountStatus;
   totalMinor: Minor;
@@ -37,28 +38,33 @@ export function booksOf(row: AccountRow): AccountBooks {
   };
 }
 
-/** The books after an event, and the ledger's lines on the account's side of it. */
-export interface Booking {
-  after: Omit<AccountBooks, 'status' | 'totalMinor'>;
-  lines: LedgerLine[];
+type Balances = Omit<AccountBooks, 'status' | 'totalMinor'>;
+
+/** The balances of an account after a movement, and the entries of the movement. */
+export interface AppliedMovement {
+  after: Balances;
+  entries: Entry[];
 }
 
-/** One money event: what happens on accounts, the lines on the other side, and the rows that are written with it. */
-export interface Posting {
+/** A money event: the movements on accounts, the contra entries, and the rows of other tables that belong to it. */
+export interface MoneyEvent {
   event: LedgerEvent;
   /** The business day that the event counts for. */
   valueDate: PlainDate;
-  /** The payment or the move of credit that entries refer to. */
+  /** The payment or credit move that the entries refer to. */
   paymentId?: number;
   creditMoveId?: number;
-  /** None where the money belongs to no known account. */
+  /** Empty when the money belongs to no known account. */
   movements: { accountId: number; movement: Movement }[];
-  /** With the lines of the movements they sum to zero. Filed under the account of the first movement. */
-  contra: LedgerLine[];
-  rows?: PostingRows;
+  /** Together with the entries of the movements they sum to zero. They refer to the account of the first movement. */
+  contra: Entry[];
+  rows?: EventRows;
 }
 
-/** The columns of an account that postings change. */
+/** Rows of other tables, written by the same statement as money events. */
+export type EventRows = RowsOf<'payments' | 'notifications' | 'audit_entries' | 'idempotency_keys'>;
+
+/** The columns of an account that money events change. */
 export type NewBooks = Pick<
   AccountRow,
   | 'id'
@@ -70,19 +76,114 @@ export type NewBooks = Pick<
   | 'paid_month_minor'
 >;
 
-/** Rows of other tables that belong to postings and are written with them. */
-export type PostingRows = RowsOf<'payments' | 'notifications' | 'audit_entries' | 'idempotency_keys'>;
+/** A ledger entry to write. The statement that writes it generates the event's id. */
+export interface NewEntry {
+  /** The position of its event in the batch, counted from 1. */
+  position: number;
+  event: LedgerEvent;
+  account_id: number | null;
+  payment_id: number | null;
+  credit_move_id: number | null;
+  value_date: PlainDate;
+  ledger_account: LedgerAccount;
+  amount_minor: number;
+  payment_method_id: number | null;
+}
 
-/** What happens on one account. */
+/** What a batch of money events changes. */
+export interface AppliedEvents {
+  /** For each event the error of the account that refuses it; undefined for an event to write. */
+  refusals: (AppError | undefined)[];
+  entries: NewEntry[];
+  /** The new books of each account, by account id. */
+  books: Map<number, NewBooks>;
+}
+
+/**
+ * Applies money events in their order to the books of their accounts. An event that an account refuses changes nothing,
+ * and the other events are applied without it.
+ *
+ * @param accounts all accounts that the events name.
+ */
+export function applyEvents(
+  accounts: ReadonlyMap<number, AccountRow>,
+  events: readonly MoneyEvent[],
+): AppliedEvents {
+  const books = new Map<number, NewBooks>();
+  const entries: NewEntry[] = [];
+  const refusals = events.map((event, at) => {
+    const applied = applyEvent(accounts, books, event, at + 1);
+    if (applied instanceof AppError) return applied;
+    for (const account of applied.books) books.set(account.id, account);
+    entries.push(...applied.entries);
+    return undefined;
+  });
+  return { refusals, entries, books };
+}
+
+/** @param books the accounts that earlier events of the batch have changed. */
+function applyEvent(
+  accounts: ReadonlyMap<number, AccountRow>,
+  books: ReadonlyMap<number, NewBooks>,
+  { event, valueDate, paymentId, creditMoveId, movements, contra }: MoneyEvent,
+  position: number,
+): { books: NewBooks[]; entries: NewEntry[] } | AppError {
+  const entryOf = (accountId: number | null, { ledgerAccount, amountMinor, paymentMethodId }: Entry) => ({
+    position,
+    event,
+    account_id: accountId,
+    payment_id: paymentId ?? null,
+    credit_move_id: creditMoveId ?? null,
+    value_date: valueDate,
+    ledger_account: ledgerAccount,
+    amount_minor: Number(amountMinor),
+    payment_method_id: paymentMethodId ?? null,
+  });
+  const entries = contra.map((entry) => entryOf(movements[0]?.accountId ?? null, entry));
+  const changed: NewBooks[] = [];
+  for (const { accountId, movement } of movements) {
+    const account = accounts.get(accountId);
+    if (!account) throw new Error(`Account ${accountId} is not locked.`);
+    const before = books.get(accountId) ?? account;
+    try {
+      const applied = applyMovement(booksOf({ ...account, ...before }), movement);
+      entries.push(...applied.entries.map((entry) => entryOf(accountId, entry)));
+      changed.push(newBooksOf(before, applied.after, valueDate));
+    } catch (error) {
+      if (error instanceof AppError) return error;
+      throw error;
+    }
+  }
+  return { books: changed, entries: entries.filter(({ amount_minor: amount }) => amount !== 0) };
+}
+
+function newBooksOf(before: NewBooks, after: Balances, valueDate: PlainDate): NewBooks {
+  const month = paidMonthAfter(
+    { month: before.paid_month, minor: BigInt(before.paid_month_minor) },
+    valueDate,
+    after.paidMinor - BigInt(before.paid_minor),
+  );
+  return {
+    id: before.id,
+    paid_minor: Number(after.paidMinor),
+    receivable_minor: Number(after.receivableMinor),
+    credit_minor: Number(after.creditMinor),
+    written_off_minor: Number(after.writtenOffMinor),
+    paid_month: month.month,
+    paid_month_minor: Number(month.minor),
+  };
+}
+
+/** What an event does to one account. */
 export type Movement =
   | { kind: 'money_in' | 'money_out' | 'credit_out'; amountMinor: Minor }
   | { kind: 'open' | 'cancel' | 'write_off' };
 
 /**
  * Applies a movement to the books of an account.
- * @throws AppError VALIDATION_ERROR where the account cannot take it.
+ * @throws AppError VALIDATION_ERROR when the account cannot take it.
  */
-export function applyMovement(books: AccountBooks, movement: Movement): Booking {
+export function applyMovement(books: AccountBooks, movement: Movement): AppliedMovement {
   switch (movement.kind) {
     case 'money_in':
       return moneyIn(books, movement.amountMinor);
@@ -99,34 +200,34 @@ export function applyMovement(books: AccountBooks, movement: Movement): Booking 
   }
 }
 
-/** What the customer has not paid of the total. */
+/** The part of the total that the customer has not paid. */
 function unpaid({ totalMinor, paidMinor }: Pick<AccountBooks, 'totalMinor' | 'paidMinor'>): Minor {
   return totalMinor > paidMinor ? totalMinor - paidMinor : 0n;
 }
 
 /**
- * What the customer still owes. On a cancelled account, whose sale was undone, that is only what was given
- * back to them of payments that were reversed afterwards.
+ * The amount that the customer owes. The sale of a cancelled account was undone: its customer only owes refunds of payments
+ * that were reversed later.
  */
 export function balanceOf(books: Pick<AccountBooks, 'status' | 'totalMinor' | 'paidMinor'>): Minor {
-  return unpaid(books.status === 'cancelled' ? { ...books, totalMinor: 0n } : books);
+  return unpaid(isStatusIn(books.status, 'saleUndone') ? { ...books, totalMinor: 0n } : books);
 }
 
-/** Whether what was paid on the account stays an amount that is exact as a JSON number. */
+/** Whether the paid amount of the account stays exact as a JSON number. */
 export function hasRoomFor({ paidMinor }: Pick<AccountBooks, 'paidMinor'>, amountMinor: Minor): boolean {
   return paidMinor + amountMinor <= LARGEST_EXACT_MINOR;
 }
 
-/** The refusal of an amount that an account has no room for. @param path the field that brought it. */
+/** The error for an amount that an account has no room for. @param path the field of the request. */
 export function accountFull(path: string): AppError {
-  return invalidField(path, 'must leave what is paid on the account below 10^15 minor units');
+  return invalidField(path, 'must keep the paid amount of the account below 10^15 minor units');
 }
 
 /**
- * Money comes onto an account: it pays what is owed, and what is beyond becomes the customer's credit.
- * What had been written off is recovered rather than owed. On a cancelled account all is credit.
+ * Money arrives on an account. It pays the debt, and the rest becomes the customer's credit. If the debt was written off, the
+ * payment is a recovery. On a cancelled account all of it is credit.
  */
-function moneyIn(books: AccountBooks, amountMinor: Minor): Booking {
+function moneyIn(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   if (!hasRoomFor(books, amountMinor)) throw accountFull('amount');
   const owed = minMinor(amountMinor, balanceOf(books));
   const credit = amountMinor - owed;
@@ -138,7 +239,7 @@ function moneyIn(books: AccountBooks, amountMinor: Minor): Booking {
       creditMinor: books.creditMinor + credit,
       writtenOffMinor: books.writtenOffMinor,
     },
-    lines: [
+    entries: [
       { ledgerAccount: recovers ? 'recovery' : 'receivable', amountMinor: -owed },
       { ledgerAccount: 'customer_credit', amountMinor: -credit },
     ],
@@ -146,11 +247,10 @@ function moneyIn(books: AccountBooks, amountMinor: Minor): Booking {
 }
 
 /**
- * Money leaves an account again: credit goes first, then what it had paid is owed once more, and more than
- * the total where credit has left the account before. Of a debt that was written off, recoveries are undone
- * first; beyond them the loss grows.
+ * Money leaves an account. Credit is used first; the rest becomes debt again, which exceeds the total if credit had left the
+ * account before. If the debt was written off, recoveries are undone first; the rest increases the loss.
  */
-function moneyOut(books: AccountBooks, amountMinor: Minor): Booking {
+function moneyOut(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   if (books.paidMinor - amountMinor < -LARGEST_EXACT_MINOR) {
     throw new AppError('VALIDATION_ERROR', 'The account would owe 10^15 minor units or more.');
   }
@@ -167,7 +267,7 @@ function moneyOut(books: AccountBooks, amountMinor: Minor): Booking {
       creditMinor: books.creditMinor - credit,
       writtenOffMinor: books.writtenOffMinor + lost,
     },
-    lines: [
+    entries: [
       { ledgerAccount: 'customer_credit', amountMinor: credit },
       { ledgerAccount: 'recovery', amountMinor: recovered },
       { ledgerAccount: 'bad_debt', amountMinor: lost },
@@ -176,30 +276,30 @@ function moneyOut(books: AccountBooks, amountMinor: Minor): Booking {
   };
 }
 
-/** Credit leaves an account, for another one or for the customer. */
-function creditOut(books: AccountBooks, amountMinor: Minor): Booking {
+/** Credit leaves an account, to another account or to the customer. */
+function creditOut(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   checkCredit(books, amountMinor);
   return moneyOut(books, amountMinor);
 }
 
-/** @throws AppError VALIDATION_ERROR for an amount beyond the credit. */
+/** @throws AppError VALIDATION_ERROR for an amount above the credit. */
 export function checkCredit({ creditMinor }: AccountBooks, amountMinor: Minor): void {
   if (amountMinor > creditMinor) throw invalidField('amount', 'must be at most the credit of the account');
 }
 
 /** The sale: the customer owes the whole price. */
-function opening({ totalMinor }: AccountBooks): Booking {
+function opening({ totalMinor }: AccountBooks): AppliedMovement {
   return {
     after: { paidMinor: 0n, receivableMinor: totalMinor, creditMinor: 0n, writtenOffMinor: 0n },
-    lines: [
+    entries: [
       { ledgerAccount: 'receivable', amountMinor: totalMinor },
       { ledgerAccount: 'sales', amountMinor: -totalMinor },
     ],
   };
 }
 
-/** The sale is undone: nothing of it is owed any more, and all that was paid is the customer's. */
-function cancellation(books: AccountBooks): Booking {
+/** The sale is undone. The debt ends, and everything that was paid becomes credit. */
+function cancellation(books: AccountBooks): AppliedMovement {
   const creditMinor = books.paidMinor > 0n ? books.paidMinor : 0n;
   const receivableMinor = creditMinor - books.paidMinor;
   return {
@@ -209,7 +309,7 @@ function cancellation(books: AccountBooks): Booking {
       creditMinor,
       writtenOffMinor: books.writtenOffMinor,
     },
-    lines: [
+    entries: [
       { ledgerAccount: 'sales', amountMinor: books.totalMinor },
       { ledgerAccount: 'receivable', amountMinor: receivableMinor - books.receivableMinor },
       { ledgerAccount: 'customer_credit', amountMinor: books.creditMinor - creditMinor },
@@ -217,9 +317,10 @@ function cancellation(books: AccountBooks): Booking {
   };
 }
 
-/** What is outstanding is given up as a loss. Where nothing is, a later reversal would have no loss to add to. */
-function writeOff(books: AccountBooks): Booking {
-  if (books.receivableMinor === 0n) throw invalidField('status', 'nothing is owed that could be written off');
+/** The debt becomes a loss. Without a debt there would be no loss that a later reversal could increase. */
+function writeOff(books: AccountBooks): AppliedMovement {
+  if (books.receivableMinor === 0n)
+    throw invalidField('status', 'cannot be written_off: the account owes nothing');
   return {
     after: {
       paidMinor: books.paidMinor,
@@ -227,20 +328,20 @@ function writeOff(books: AccountBooks): Booking {
       creditMinor: books.creditMinor,
       writtenOffMinor: books.receivableMinor,
     },
-    lines: [
+    entries: [
       { ledgerAccount: 'bad_debt', amountMinor: books.receivableMinor },
       { ledgerAccount: 'receivable', amountMinor: -books.receivableMinor },
     ],
   };
 }
 
-/** The latest month that money of an account counts for, by its first day, and the sum of what counts for it. */
+/** The latest month with payments of an account, as its first day, and the sum of the payments of that month. */
 export interface PaidMonth {
   month: PlainDate | null;
   minor: Minor;
 }
 
-/** @param amountMinor below 0 for money that leaves, or was never there, on its own value date. */
+/** @param amountMinor negative for money that leaves the account; it counts for the value date of its payment. */
 export function paidMonthAfter(paid: PaidMonth, valueDate: PlainDate, amountMinor: Minor): PaidMonth {
   if (amountMinor === 0n) return paid;
   const month = firstOfMonth(valueDate);

@@ -1,28 +1,27 @@
-import { postToAccounts } from '../accounts/commands.ts';
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { LostRace } from '../core/database/postgres-errors.ts';
-import type { LedgerEvent } from '../core/database/tables.ts';
+import type { LedgerEvent, PaymentStatus } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { type AppError, illegalMove, notFound } from '../core/http/errors.ts';
-import type { AccountRow, LedgerLine, Movement } from '../ledger/rules.ts';
-import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
+import { post } from '../ledger/commands.ts';
+import {
+  type AccountRow,
+  accountFull,
+  booksOf,
+  type Entry,
+  hasRoomFor,
+  type Movement,
+} from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
 import { forgetAssignment, learnAssignment } from './matching/commands.ts';
-import { decideAgain, findAccountsOfUndecided } from './receipts/commands.ts';
-import type { PaymentRow } from './rules.ts';
-import {
-  findPaymentRow,
-  lockPaymentRows,
-  lockReference,
-  setAssigned,
-  setReversed,
-  setUnassigned,
-  unlinkFromProvider,
-} from './store.ts';
+import { findAccountsToReprocess, reprocessNotifications } from './notifications/commands.ts';
+import { lockReference, unlinkFromProvider } from './posting/store.ts';
+import { PAYMENT_STATUSES, type PaymentRow } from './rules.ts';
+import { findPaymentRow, lockPaymentRows, setAssigned, setReversed, setUnassigned } from './store.ts';
 
-/** Gives unmatched money to the account that it belongs to. */
+/** Assigns an unmatched payment to an account. */
 export async function assignPayment(
   context: Context,
   actor: Actor,
@@ -40,7 +39,7 @@ export async function assignPayment(
     const amountMinor = BigInt(payment.amount_minor);
     if (!hasRoomFor(booksOf(account), amountMinor)) throw accountFull('accountId');
     const assigned = await setAssigned(tx, id, accountId);
-    await postToAccounts(tx, context, accounts, {
+    await post(tx, context, accounts, {
       ...eventOf('payment_assigned', payment),
       ...onAccount(account, { kind: 'money_in', amountMinor }, unmatched(amountMinor)),
     });
@@ -57,8 +56,7 @@ export async function assignPayment(
 }
 
 /**
- * Takes a payment off the account that it was matched to, however that was found: it waits in the worklist
- * again. That it was reconciled stands, because the money did arrive.
+ * Unassigns a matched payment, so that it is in the worklist again. It stays reconciled, because the money has arrived.
  */
 export async function unassignPayment(
   context: Context,
@@ -71,7 +69,7 @@ export async function unassignPayment(
     if (payment.status !== 'matched' || !account) throw refusedMove(payment, 'unmatched');
     const unassigned = await setUnassigned(tx, id);
     const amountMinor = BigInt(payment.amount_minor);
-    await postToAccounts(tx, context, new Map([[account.id, account]]), {
+    await post(tx, context, new Map([[account.id, account]]), {
       ...eventOf('payment_unassigned', payment),
       ...onAccount(account, { kind: 'money_out', amountMinor }, unmatched(-amountMinor)),
     });
@@ -83,15 +81,15 @@ export async function unassignPayment(
       before: { status: payment.status, accountId: account.id, matchMethod: payment.match_method },
       after: { status: 'unmatched', accountId: null, matchMethod: null, reason },
     });
-    if (payment.transaction_ref !== null) await decideAgain(tx, context, payment.transaction_ref);
+    if (payment.transaction_ref !== null) await reprocessNotifications(tx, context, payment.transaction_ref);
     return unassigned;
   });
 }
 
 /**
- * Takes a payment back: it stays on record, and entries of the opposite sign undo what it did. What the provider
- * reported stands: a notification that conflicted with a manual payment, or was linked to it, is posted in the same
- * transaction. A payment of the provider's own keeps its transaction, so that no repeat credits it again.
+ * Reverses a payment: opposite entries undo it, and its row stays. A notification that conflicted with a manual payment, or was
+ * linked to it, is posted in the same transaction. A payment that came from the provider keeps its transaction, so that a
+ * repeated notification does not credit it again.
  */
 export async function reversePayment(
   context: Context,
@@ -104,14 +102,14 @@ export async function reversePayment(
     if (locked.payment.status === 'reversed') throw refusedMove(locked.payment, 'reversed');
     const reversed = await reverseLocked(tx, context, actor, { ...locked, reason });
     const { transaction_ref: reference } = reversed;
-    if (reference !== null) await decideAgain(tx, context, reference, id);
+    if (reference !== null) await reprocessNotifications(tx, context, reference, id);
     return reversed;
   });
 }
 
 interface Reversal {
   payment: PaymentRow;
-  /** Of the payment; undefined when it is unmatched. */
+  /** Undefined for an unmatched payment. */
   account: AccountRow | undefined;
   reason: string;
 }
@@ -128,7 +126,7 @@ export async function reverseLocked(
   const reversed = await setReversed(tx, id, reason, context.clock.now());
   const amountMinor = BigInt(payment.amount_minor);
   const clearing = { ledgerAccount: 'clearing' as const, amountMinor: -amountMinor, paymentMethodId };
-  await postToAccounts(tx, context, new Map(account && [[account.id, account]]), {
+  await post(tx, context, new Map(account && [[account.id, account]]), {
     ...eventOf('payment_reversed', payment),
     ...(account
       ? onAccount(account, { kind: 'money_out', amountMinor }, clearing)
@@ -144,35 +142,32 @@ export async function reverseLocked(
   return reversed;
 }
 
-/** Whatever happens to a payment counts for the payment's own day. */
+/** All events of a payment have its payment date. */
 function eventOf(event: LedgerEvent, { id, payment_date: valueDate }: PaymentRow) {
   return { event, paymentId: id, valueDate };
 }
 
-function onAccount({ id: accountId }: AccountRow, movement: Movement, contra: LedgerLine) {
+function onAccount({ id: accountId }: AccountRow, movement: Movement, contra: Entry) {
   return { movements: [{ accountId, movement }], contra: [contra] };
 }
 
-function unmatched(amountMinor: bigint): LedgerLine {
+function unmatched(amountMinor: bigint): Entry {
   return { ledgerAccount: 'unmatched', amountMinor };
 }
 
-/**
- * Locks the payment and its account, and any account that a waiting notification may be posted to: the reference
- * first, then accounts, ids ascending, as everyone does. Which ones has to be read before.
- */
+/** Locks a payment and its account, and the accounts to which notifications with its reference may be posted. */
 async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
   const seen = await findPaymentRow(tx, id);
   if (!seen) throw notFound('payment', id);
   const { transaction_ref: reference } = seen;
   if (reference !== null) await lockReference(tx, reference);
-  const further = reference === null ? [] : await findAccountsOfUndecided(tx, context, reference, id);
+  const further = reference === null ? [] : await findAccountsToReprocess(tx, context, reference, id);
   const [locked] = await lockPayments(tx, [seen], further);
   if (!locked) throw new Error('A payment is never deleted.');
   return locked;
 }
 
-/** Locks the accounts that payments were seen on and further ones, and then the payments, ids ascending. */
+/** Locks the accounts of payments and further accounts, and then the payments. */
 export async function lockPayments(tx: Tx, seen: readonly PaymentRow[], further: readonly number[]) {
   const accounts = await lockAccounts(tx, [
     ...seen.flatMap(({ account_id }) => account_id ?? []),
@@ -184,13 +179,11 @@ export async function lockPayments(tx: Tx, seen: readonly PaymentRow[], further:
   );
   return seen.map(({ id, account_id: accountId }) => {
     const payment = payments.get(id);
-    if (payment?.account_id !== accountId)
-      throw new LostRace('the payment went to another account meanwhile');
+    if (payment?.account_id !== accountId) throw new LostRace('the account of the payment has changed');
     return { payment, account: accountId === null ? undefined : accounts.get(accountId) };
   });
 }
 
-function refusedMove(payment: PaymentRow, to: string): AppError {
-  const allowed = { reversed: [], matched: ['unmatched', 'reversed'], unmatched: ['matched', 'reversed'] };
-  return illegalMove('A payment', payment.status, to, allowed[payment.status]);
+function refusedMove({ status }: PaymentRow, to: PaymentStatus): AppError {
+  return illegalMove('A payment', status, to, PAYMENT_STATUSES[status].next);
 }

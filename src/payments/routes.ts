@@ -8,7 +8,7 @@ import { IdParams } from '../core/http/fields.ts';
 import { idempotencyKeyOf, repeatable, replay } from '../core/http/idempotency.ts';
 import { assignPayment, reversePayment, unassignPayment } from './commands.ts';
 import { listUnmatched } from './matching/view.ts';
-import { type ReceiptQueue, recordPayment } from './receipts/commands.ts';
+import { type PostingQueue, recordPayment } from './posting/commands.ts';
 import type { PaymentRow } from './rules.ts';
 import {
   AccountParams,
@@ -23,9 +23,9 @@ import {
   UnmatchedPayment,
 } from './schema.ts';
 import { findPaymentRow, listPayments } from './store.ts';
-import { paymentRecorded, paymentsFound, toPayment } from './view.ts';
+import { paymentsFound, toPayment } from './view.ts';
 
-export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): void {
+export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): void {
   const { db, currency } = context;
 
   api.get(
@@ -52,19 +52,19 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       schema: {
         tags: ['Payments'],
         operationId: 'recordPayment',
-        summary: 'Record a payment that was received',
+        summary: 'Record a received payment',
         description:
-          'Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit. ' +
-          'A transaction that the provider has reported, by a notification or a line of an uploaded statement, is DUPLICATE_ENTRY: ' +
-          'a missing line is imported with its statement. Where its payment was reversed, those who may assign ' +
-          'payments can record it again with the reported amount, while no other payment stands under the reference.',
+          'Accepted in every status of the account, because the money has moved already; the amount above the total becomes credit. ' +
+          'A transaction that the provider has reported, by a notification or on an uploaded statement, is DUPLICATE_ENTRY; import ' +
+          'missing lines with their statement. If the payment of the transaction was reversed, and no other payment has the ' +
+          'reference, users who may assign payments can record it again with the reported amount.',
         body: NewPayment,
         response: { 201: Envelope(Payment, 'Payment recorded.') },
       },
     },
     async (request, reply) => {
       const key = idempotencyKeyOf(context, request);
-      const answerOf = (payment: PaymentRow) => paymentRecorded(payment, currency);
+      const answerOf = (payment: PaymentRow) => ok(toPayment(payment, currency), 'Payment recorded.');
       const keep = key && { key, status: 201, answerOf };
       const recorded = await recordPayment(context, queue, actorOf(request), request.body, keep);
       if ('replay' in recorded) return replay<ReturnType<typeof answerOf>>(reply, recorded.replay);
@@ -121,7 +121,7 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
         operationId: 'listUnmatchedPayments',
         summary: 'List unmatched payments with suggestions',
         description:
-          'At most 10 suggestions each: by what was typed, by whose phone paid and by the payer’s name, each with its reasons.',
+          'Each with at most 10 suggested accounts, by the typed reference, the payer’s phone and the payer’s name, with reasons.',
         querystring: paymentList.query,
         response: { 200: ListEnvelope(UnmatchedPayment, 'Unmatched payments found.') },
       },
@@ -139,8 +139,8 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
         operationId: 'assignPayment',
         summary: 'Assign an unmatched payment to an account',
         description:
-          'Where the payer’s number is known exactly, the next notification with the same reference from the same payer matches by itself; ' +
-          'not against a reference that is the number of another open account, which waits with both suggested.',
+          'If the payer’s exact number is known, the next notification with the same reference from the same payer matches this account. ' +
+          'The exception is a reference that is the number of another open account: it stays unmatched, and both are suggested.',
         params: UnmatchedParams,
         body: Assignment,
         response: { 200: Envelope(Payment, 'Payment assigned.') },
@@ -161,10 +161,10 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
       schema: {
         tags: ['Payments'],
         operationId: 'unassignPayment',
-        summary: 'Take a payment off its account',
+        summary: 'Unassign a payment from its account',
         description:
-          'It is unmatched again and can be assigned elsewhere, also where it is reconciled. What was learned from the assignment is forgotten; ' +
-          'payments that it had matched by then stay where they are (`filter[matchMethod]=learned`).',
+          'The payment is unmatched again and can be assigned to another account, even if it is reconciled. The learned reference of the ' +
+          'assignment is deleted; payments that it has matched stay matched (`filter[matchMethod]=learned`).',
         params: UnmatchedParams,
         body: Unassignment,
         response: { 200: Envelope(Payment, 'Payment unassigned.') },
@@ -187,7 +187,7 @@ export function paymentRoutes(api: Api, context: Context, queue: ReceiptQueue): 
         operationId: 'reversePayment',
         summary: 'Reverse a payment',
         description:
-          'The payment stays on record as reversed; entries of the opposite sign undo what it did. A notification that was linked to a ' +
+          'The payment stays in the list as reversed; opposite ledger entries undo it. A notification that was linked to a ' +
           'manual payment, or conflicted with it, is posted in the same transaction.',
         params: ReversalParams,
         body: Reversal,

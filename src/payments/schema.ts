@@ -11,20 +11,13 @@ import {
   Timestamp,
 } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
-import { referenceKey } from './rules.ts';
+import { referenceKey } from '../core/values/reference.ts';
+import { MATCH_METHODS } from './matching/rules.ts';
+import { PAYMENT_STATUSES } from './rules.ts';
 
-export const PAYMENT_STATUSES = ['matched', 'unmatched', 'reversed'] as const satisfies PaymentStatus[];
+export const STATUSES = Object.keys(PAYMENT_STATUSES) as PaymentStatus[];
 const PAYMENT_SOURCES = ['manual', 'webhook', 'import'] as const satisfies PaymentSource[];
-const MATCH_METHODS = [
-  'account_number',
-  'national_id',
-  'phone',
-  'account_id',
-  'payer_phone',
-  'learned',
-  'manual_entry',
-  'assigned',
-] as const satisfies MatchMethod[];
+const METHODS = Object.keys(MATCH_METHODS) as MatchMethod[];
 
 export const NewPayment = Type.Object(
   {
@@ -76,12 +69,10 @@ const paymentProperties = {
   paymentMethodId: Id,
   transactionRef: Nullable(Type.String()),
   paymentDate: DateText,
-  status: Type.Enum([...PAYMENT_STATUSES]),
+  status: Type.Enum(STATUSES),
   source: Type.Enum([...PAYMENT_SOURCES]),
-  matchMethod: Nullable(
-    Type.String({ description: `How the account was found: ${MATCH_METHODS.join(', ')}.` }),
-  ),
-  matchReason: Nullable(Type.String({ description: 'The same in words.' })),
+  matchMethod: Nullable(Type.String({ description: `How the account was found: ${METHODS.join(', ')}.` })),
+  matchReason: Nullable(Type.String({ description: 'The match method in words.' })),
   reconciliationId: Nullable(Type.Integer()),
   reconciliationDate: Nullable(DateText),
   reversedAt: Nullable(Timestamp),
@@ -118,11 +109,11 @@ export const Payment = Type.Object(paymentProperties, {
 
 export const CONFIDENCES = ['high', 'medium', 'low'] as const;
 
-/** A payment whose account is not known yet, with what the payer typed and whose it may be. */
+/** An unmatched payment, with its typed reference and suggested accounts. */
 export const UnmatchedPayment = Type.Object(
   {
     ...paymentProperties,
-    reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
+    reference: Nullable(Type.String({ description: 'The reference that the payer typed.' })),
     payer: Nullable(Type.String({ description: 'The payer’s number as the provider sent it.' })),
     flags: Type.Array(Type.String()),
     suggestions: Type.Array(
@@ -130,7 +121,7 @@ export const UnmatchedPayment = Type.Object(
         accountId: Id,
         accountNumber: Type.String(),
         customerName: Type.String(),
-        reason: Type.String({ description: 'What speaks for the account, most telling first.' }),
+        reason: Type.String({ description: 'The reasons for the account, strongest first.' }),
         confidence: Type.Enum([...CONFIDENCES]),
       }),
       { description: 'Most likely first.' },
@@ -188,9 +179,9 @@ export const paymentList = defineList(
       nullable: true,
     },
     paymentDate: { kind: 'date', column: 'p.payment_date' },
-    status: { kind: 'enum', column: 'p.status', values: PAYMENT_STATUSES },
+    status: { kind: 'enum', column: 'p.status', values: STATUSES },
     source: { kind: 'enum', column: 'p.source', values: PAYMENT_SOURCES },
-    matchMethod: { kind: 'enum', column: 'p.match_method', values: MATCH_METHODS, nullable: true },
+    matchMethod: { kind: 'enum', column: 'p.match_method', values: METHODS, nullable: true },
     reconciliationId: { kind: 'id', column: 'p.reconciliation_id', nullable: true },
     reconciliationDate: { kind: 'date', column: 'p.reconciliation_date', nullable: true },
     createdAt: { kind: 'timestamp', column: 'p.created_at' },

@@ -5,12 +5,8 @@ import type { Page } from '../core/http/envelope.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { ListColumns } from '../core/lists/sql.ts';
-import { type PaymentRow, referenceKey } from './rules.ts';
-
-export interface ProviderTransaction {
-  name: string;
-  transId: string;
-}
+import { referenceKey } from '../core/values/reference.ts';
+import type { PaymentRow } from './rules.ts';
 
 export async function findPaymentRow(db: Db, id: number): Promise<PaymentRow | undefined> {
   const [row] = await lookUp<PaymentRow>(db, 'select * from payments where id = $1', [id]);
@@ -21,7 +17,7 @@ export function getPaymentRow(tx: Tx, id: number): Promise<PaymentRow> {
   return tx.selectFrom('payments').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** Locks payments, ids ascending. The locks come after those of the payments' accounts. */
+/** Locks payments in the order of their ids. Lock their accounts before. */
 export async function lockPaymentRows(tx: Tx, ids: readonly number[]): Promise<Map<number, PaymentRow>> {
   const { rows } = await sql<PaymentRow>`
     select * from payments where id = any(${[...ids]}::bigint[]) order by id for no key update`.execute(tx);
@@ -43,7 +39,7 @@ export function setAssigned(tx: Tx, id: number, accountId: number): Promise<Paym
     .executeTakeFirstOrThrow();
 }
 
-/** The account's money no longer: the method and the reason of the match go with it. */
+/** Also clears how the account was found. */
 export function setUnassigned(tx: Tx, id: number): Promise<PaymentRow> {
   return tx
     .updateTable('payments')
@@ -75,21 +71,7 @@ export function setReversed(tx: Tx, id: number, reason: string, reversedAt: Date
     .executeTakeFirstOrThrow();
 }
 
-/**
- * Until the transaction ends, whoever else posts money under the same reference waits: staff and the provider may report
- * one transaction at the same moment, and no constraint spans payment methods. It comes before every other lock.
- */
-export async function lockReference(tx: Tx, reference: string): Promise<void> {
-  const name = referenceLockName(referenceKey(reference));
-  await sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`.execute(tx);
-}
-
-/** @param key as `referenceKey` gives it. */
-export function referenceLockName(key: string): string {
-  return `payment reference ${key}`;
-}
-
-/** Payments recorded by hand that compete for the transaction of a notification; not locked. */
+/** The manual payments that conflict with a notification. Not locked. */
 export async function findManualPayments(tx: Tx, transId: string): Promise<PaymentRow[]> {
   const { rows } = await sql<PaymentRow>`
     select * from payments
@@ -97,31 +79,6 @@ export async function findManualPayments(tx: Tx, transId: string): Promise<Payme
     tx,
   );
   return rows;
-}
-
-/** Makes a payment that was recorded by hand the one payment of the provider's transaction. */
-export async function linkToProvider(tx: Tx, id: number, provider: ProviderTransaction): Promise<void> {
-  await tx
-    .updateTable('payments')
-    .set({
-      provider: provider.name,
-      provider_trans_id: provider.transId,
-      // Staff may have taken it back from its account; then nothing has found one yet.
-      match_method: sql`case when account_id is null then null else 'manual_entry'::match_method end`,
-      match_reason: null,
-      updated_at: sql`business_now()`,
-    })
-    .where('id', '=', id)
-    .execute();
-}
-
-/** Takes the provider's transaction from a payment that is, or is about to be, reversed: another payment may hold it. */
-export async function unlinkFromProvider(tx: Tx, id: number): Promise<void> {
-  await tx
-    .updateTable('payments')
-    .set({ provider: null, provider_trans_id: null, updated_at: sql`business_now()` })
-    .where('id', '=', id)
-    .execute();
 }
 
 /** A reconciliation lists its payments. Their primary key finds them; reconciliation_id has no index. */

@@ -1,13 +1,8 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { amountOf, type Currency } from '../core/context.ts';
-import type { MatchMethod } from '../core/database/tables.ts';
-import { ok, okList, type Page } from '../core/http/envelope.ts';
-import { REASON } from './matching/rules.ts';
+import { okList, type Page } from '../core/http/envelope.ts';
+import { MATCH_METHODS } from './matching/rules.ts';
 import type { PaymentRow } from './rules.ts';
-
-export function paymentRecorded(payment: PaymentRow, currency: Currency) {
-  return ok(toPayment(payment, currency), 'Payment recorded.');
-}
 
 export function paymentsFound(page: Page<PaymentRow>, currency: Currency) {
   return okList({ ...page, rows: page.rows.map((row) => toPayment(row, currency)) }, 'Payments found.');
@@ -26,7 +21,7 @@ export function toPayment(row: PaymentRow, currency: Currency) {
     status: row.status,
     source: row.source,
     matchMethod: row.match_method,
-    matchReason: row.match_reason ?? reasonOf(row.match_method),
+    matchReason: row.match_reason ?? (row.match_method && MATCH_METHODS[row.match_method].reason),
     reconciliationId: row.reconciliation_id,
     reconciliationDate: row.reconciliation_date,
     reversedAt: row.reversed_at,
@@ -34,9 +29,4 @@ export function toPayment(row: PaymentRow, currency: Currency) {
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
-}
-
-/** What is learned is explained where it is stored: by the assignment that it came from. */
-function reasonOf(method: MatchMethod | null): string | null {
-  return method === null || method === 'learned' ? null : REASON[method];
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { ACCOUNT_STATUSES, moneyEventOf, statusesIn } from '../accounts/status-rules.ts';
+import { ACCOUNT_STATUSES, moneyEventOf, statusesIn } from '../account-status/rules.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import { type Check, ON_ACCOUNT } from './store.ts';
 

@@ -7,7 +7,7 @@ import {
   parseTimestamp,
 } from '../core/values/dates.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../core/values/money.ts';
-import { referenceKey } from '../payments/rules.ts';
+import { referenceKey } from '../core/values/reference.ts';
 
 /**
  * How a statement is read: a file as the mobile-money provider's portal exports it. Some lines about the

@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
 import { DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
-import { referenceKey } from '../payments/rules.ts';
-import { PAYMENT_STATUSES } from '../payments/schema.ts';
+import { referenceKey } from '../core/values/reference.ts';
+import { STATUSES as PAYMENT_STATUSES } from '../payments/schema.ts';
 
 const STATEMENT_STATUSES = ['received', 'matching', 'importing', 'reconciling', 'done', 'failed'] as const;
 

@@ -3,11 +3,12 @@ import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
 import { getMethodId } from '../payment-methods/store.ts';
-import { importReports } from '../payments/notifications/commands.ts';
-import { reportBy } from '../payments/notifications/rules.ts';
+import { importNotifications } from '../payments/notifications/commands.ts';
+import type { Notification } from '../payments/posting/rules.ts';
 import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
-import type { ReportedReceipt } from '../payments/receipts/rules.ts';
-import { makeBatch, resultOf } from '../reconciliations/commands.ts';
+import { notificationFields } from '../payments/providers/rules.ts';
+import { createBatch } from '../reconciliations/commands.ts';
+import { resultOf } from '../reconciliations/rules.ts';
 import { lockPayments } from '../reconciliations/store.ts';
 import { findUser } from '../users/store.ts';
 import { findMissingLines, recordTakenIn } from './importing-store.ts';
@@ -193,15 +194,19 @@ async function importNext(context: Context, log: Log, statement: ProviderStateme
 }
 
 function importLines(context: Context, log: Log, statement: ProviderStatementRow, lines: readonly LineRow[]) {
-  return importReports(
+  return importNotifications(
     context,
     log,
-    lines.map((line) => reportOfLine(context, statement, line)),
+    lines.map((line) => notificationOfLine(context, statement, line)),
   );
 }
 
 /** A line says what the notification would have said that was lost. */
-function reportOfLine({ config }: Context, statement: ProviderStatementRow, line: LineRow): ReportedReceipt {
+function notificationOfLine(
+  { config }: Context,
+  statement: ProviderStatementRow,
+  line: LineRow,
+): Notification {
   const { receipt, amount_minor: amount, completed_at: completedAt } = line;
   if (receipt === null || amount === null || completedAt === null) {
     throw new Error(`Line ${line.line_number} was readable when it came in.`);
@@ -219,7 +224,7 @@ function reportOfLine({ config }: Context, statement: ProviderStatementRow, line
   const paybillNumbers = statement.short_code === null ? [] : config.paybillNumbers;
   const said = { statementId: statement.id, line: line.line_number, ...facts, amountMinor: amount };
   return {
-    ...reportBy(STATEMENT_PROVIDER, facts, { paybillNumbers }),
+    ...notificationFields(STATEMENT_PROVIDER, facts, { paybillNumbers }),
     source: 'import',
     providerStatementId: statement.id,
     rawBody: JSON.stringify(said),
@@ -237,7 +242,7 @@ async function reconcileNext(tx: Tx, statement: ProviderStatementRow): Promise<b
   const locked = await lockPayments(tx, next.paymentIds);
   const payments = locked.filter((payment) => resultOf(payment, date) === 'reconciled');
   if (payments.length > 0) {
-    await makeBatch(tx, await reconcilerOf(tx, statement), {
+    await createBatch(tx, await reconcilerOf(tx, statement), {
       date,
       payments,
       providerStatementId: statement.id,

@@ -8,14 +8,14 @@ import { repeatable } from '../core/http/idempotency.ts';
 import { reconcile } from './commands.ts';
 import { ReconcileBody, Reconciliation, ReconciliationResult, reconciliationList } from './schema.ts';
 import { findReconciliation, listReconciliations } from './store.ts';
+import { toReconciliation } from './view.ts';
 
-/**
- * 10,000 payments that are not in the memory of the database take some seconds. A service that stops does not wait
- * as long: the caller asks again, which is safe.
- */
-const LONGEST_BATCH_MS = 30_000;
+/** 10,000 payments that PostgreSQL reads from disk take some seconds. After a timeout, repeating the request is safe. */
+const ANSWER_TIMEOUT_MS = 30_000;
 
 export function reconciliationRoutes(api: Api, context: Context): void {
+  const { db, currency } = context;
+
   api.post(
     '/payments/reconcile',
     {
@@ -23,14 +23,15 @@ export function reconciliationRoutes(api: Api, context: Context): void {
         access: 'reconciliations:create',
         rate: 'bulk',
         repeatable: true,
-        answerTimeoutMs: LONGEST_BATCH_MS,
+        answerTimeoutMs: ANSWER_TIMEOUT_MS,
       },
       schema: {
         tags: ['Reconciliation'],
         operationId: 'reconcilePayments',
         summary: 'Reconcile up to 10,000 payments',
         description:
-          'Makes a batch of those that were not reconciled before; safe to repeat. Answers for each id.',
+          'Creates one batch of the payments that are not reconciled yet, and returns the result of each id. Unmatched payments can be ' +
+          'reconciled; reversed payments, and payments dated after the batch, cannot. Repeating the request changes nothing.',
         body: ReconcileBody,
         response: { 200: Envelope(ReconciliationResult, 'Payments reconciled.') },
       },
@@ -54,10 +55,9 @@ export function reconciliationRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      return okList(
-        await listReconciliations(context.db, context.currency, request.query),
-        'Reconciliations found.',
-      );
+      const page = await listReconciliations(db, request.query);
+      const rows = page.rows.map((row) => toReconciliation(row, currency));
+      return okList({ ...page, rows }, 'Reconciliations found.');
     },
   );
 
@@ -75,9 +75,9 @@ export function reconciliationRoutes(api: Api, context: Context): void {
       },
     },
     async (request) => {
-      const batch = await findReconciliation(context.db, context.currency, request.params.id);
+      const batch = await findReconciliation(db, request.params.id);
       if (!batch) throw notFound('reconciliation', request.params.id);
-      return ok(batch, 'Reconciliation found.');
+      return ok(toReconciliation(batch, currency), 'Reconciliation found.');
     },
   );
 }

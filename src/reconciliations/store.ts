@@ -1,29 +1,26 @@
-import { type RawBuilder, type Selectable, sql } from 'kysely';
-import { amountOf, type Currency } from '../core/context.ts';
+import { type RawBuilder, sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
-import type { PaymentStatus, Reconciliations } from '../core/database/tables.ts';
+import type { Row } from '../core/database/tables.ts';
+import type { Page } from '../core/http/envelope.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { PlainDate } from '../core/values/dates.ts';
+import type { PaymentToReconcile } from './rules.ts';
 
-type ReconciliationRow = Omit<Selectable<Reconciliations>, 'payment_ids'>;
+/** A batch, with the payments that were reversed after it. Its own figures stay, because that money has arrived. */
+export type ReconciliationRow = Omit<Row<'reconciliations'>, 'payment_ids'> & {
+  reversed_count: number;
+  reversed_minor: number;
+};
 
-const SELECT = sql<ReconciliationRow>`
+const SELECT = sql<BatchRow>`
   select r.id, r.reconciliation_date, r.payment_count, r.total_minor, r.provider_statement_id, r.created_by, r.created_at
   from reconciliations r`;
 
-export interface LockedPayment {
-  id: number;
-  amount_minor: number;
-  payment_date: PlainDate;
-  status: PaymentStatus;
-  reconciliation_id: number | null;
-}
-
-/** The rows of many payments may lie on as many pages of the disk: no statement shall need seconds for them. */
+/** Limits the time of one statement: each payment may be on another page of the disk. */
 const PAYMENTS_AT_ONCE = 1_000;
 
-/** Runs a statement on a part of the payments at a time. */
+/** Runs a statement for one part of the payments after the other. */
 async function inParts<Row>(tx: Tx, ids: readonly number[], statement: (part: number[]) => RawBuilder<Row>) {
   const found: Row[] = [];
   for (let start = 0; start < ids.length; start += PAYMENTS_AT_ONCE) {
@@ -37,12 +34,12 @@ function ascending(ids: readonly number[]): number[] {
   return ids.toSorted((a, b) => a - b);
 }
 
-/** The payments with these ids, locked in the order of their ids. */
-export function lockPayments(tx: Tx, ids: readonly number[]): Promise<LockedPayment[]> {
+/** Locks payments in the order of their ids. */
+export function lockPayments(tx: Tx, ids: readonly number[]): Promise<PaymentToReconcile[]> {
   return inParts(
     tx,
     ascending(ids),
-    (part) => sql<LockedPayment>`
+    (part) => sql<PaymentToReconcile>`
       select id, amount_minor, payment_date, status, reconciliation_id from payments
       where id = any(${part}::bigint[]) order by id for no key update`,
   );
@@ -56,10 +53,10 @@ export interface NewReconciliation {
   createdBy: number | null;
 }
 
-/** Makes the batch and stamps its payments, which the transaction has locked. */
+/** Inserts the batch, and marks its payments, which the transaction has locked. */
 export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Promise<number> {
   const paymentIds = ascending(batch.paymentIds);
-  // The foreign key looks the batch up for each payment: by its index, not by reading a few hundred batches whole.
+  // So that the foreign key of each payment is checked by the index, and not by a scan of the batches.
   await sql`set local enable_seqscan = off`.execute(tx);
   const { id } = await tx
     .insertInto('reconciliations')
@@ -83,49 +80,24 @@ export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Pr
   return id;
 }
 
-export async function findReconciliation(db: Db, currency: Currency, id: number) {
-  const { rows } = await sql<ReconciliationRow>`${SELECT} where r.id = ${id}`.execute(db);
-  const [batch] = await withReversals(db, currency, rows);
-  return batch;
+export async function findReconciliation(db: Db, id: number): Promise<ReconciliationRow | undefined> {
+  const { rows } = await sql<BatchRow>`${SELECT} where r.id = ${id}`.execute(db);
+  return (await withReversals(db, rows))[0];
 }
 
-export async function listReconciliations(db: Db, currency: Currency, plan: ListPlan) {
-  const page = await fetchPage<ReconciliationRow>(db, plan, {
-    select: SELECT,
-    from: sql`from reconciliations r`,
-  });
-  return { ...page, rows: await withReversals(db, currency, page.rows) };
+export async function listReconciliations(db: Db, plan: ListPlan): Promise<Page<ReconciliationRow>> {
+  const page = await fetchPage<BatchRow>(db, plan, { select: SELECT, from: sql`from reconciliations r` });
+  return { ...page, rows: await withReversals(db, page.rows) };
 }
 
-interface Reversals {
-  id: number;
-  count: number;
-  minor: number;
-}
+type BatchRow = Omit<ReconciliationRow, 'reversed_count' | 'reversed_minor'>;
 
-/** Batches with what was reversed of them since; their own figures stay, because that money did arrive. */
-async function withReversals(db: Db, currency: Currency, batches: ReconciliationRow[]) {
+async function withReversals(db: Db, batches: BatchRow[]): Promise<ReconciliationRow[]> {
   const ids = batches.map(({ id }) => id);
-  const { rows } = await sql<Reversals>`
-    select r.id, count(*) as count, sum(p.amount_minor)::bigint as minor
+  const { rows } = await sql<Pick<ReconciliationRow, 'id' | 'reversed_count' | 'reversed_minor'>>`
+    select r.id, count(*) as reversed_count, sum(p.amount_minor)::bigint as reversed_minor
     from reconciliations r join payments p on p.id = any(r.payment_ids) and p.status = 'reversed'
     where r.id = any(${ids}::bigint[]) group by r.id`.execute(db);
-  const reversalsOf = new Map(rows.map((row) => [row.id, row]));
-  return batches.map((row) => toReconciliation(row, reversalsOf.get(row.id), currency));
-}
-
-/** A batch itself is never changed, so that it was last updated when it was made. */
-function toReconciliation(row: ReconciliationRow, reversals: Reversals | undefined, currency: Currency) {
-  return {
-    id: row.id,
-    reconciliationDate: row.reconciliation_date,
-    paymentCount: row.payment_count,
-    total: amountOf(row.total_minor, currency),
-    reversedCount: reversals?.count ?? 0,
-    reversedTotal: amountOf(reversals?.minor ?? 0, currency),
-    currency: currency.code,
-    providerStatementId: row.provider_statement_id,
-    createdAt: row.created_at,
-    updatedAt: row.created_at,
-  };
+  const reversals = new Map(rows.map((row) => [row.id, row]));
+  return batches.map((row) => ({ ...row, reversed_count: 0, reversed_minor: 0, ...reversals.get(row.id) }));
 }

@@ -1,4 +1,4 @@
-import { statusesIn } from '../accounts/status-rules.ts';
+import { statusesIn } from '../account-status/rules.ts';
 import { invalidField } from '../core/http/errors.ts';
 import { addDays, compareDates, firstOfMonth, lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { divideHalfUp, type Minor, minorToNumber } from '../core/values/money.ts';

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { statusesIn } from '../accounts/status-rules.ts';
+import { statusesIn } from '../account-status/rules.ts';
 import { CalendarDate, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
 import { atRiskUrl, bucketUrl } from './rules.ts';
 import { Period, periodProperties } from './schema.ts';

@@ -1,3 +1,4 @@
+import { isStatusIn, isToComplete, statusOn } from '../account-status/rules.ts';
 import {
   dueBy,
   itemMinor,
@@ -7,7 +8,6 @@ import {
   type Terms,
   totalMinor,
 } from '../accounts/schedule-rules.ts';
-import { isStatusIn, isToComplete, statusOn } from '../accounts/status-rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { addDays, type PlainDate } from '../core/values/dates.ts';
 import { type Minor, minMinor } from '../core/values/money.ts';

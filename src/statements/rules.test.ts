@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isToComplete } from '../account-status/rules.ts';
 import { dueBy, position, type Terms, totalMinor } from '../accounts/schedule-rules.ts';
-import { isToComplete } from '../accounts/status-rules.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 import { addDays, type PlainDate } from '../core/values/dates.ts';

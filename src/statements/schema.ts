@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
+import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { paymentStates } from '../accounts/schedule-rules.ts';
-import { ACCOUNT_STATUSES } from '../accounts/status-rules.ts';
 import { AmountAboveZero, CalendarDate, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { MAX_ROWS, ROW_TYPES } from './rules.ts';

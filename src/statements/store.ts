@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { statusesIn } from '../accounts/status-rules.ts';
+import { statusesIn } from '../account-status/rules.ts';
 import type { Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import type { LedgerEvent } from '../core/database/tables.ts';

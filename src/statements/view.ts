@@ -1,6 +1,6 @@
+import { isStatusIn, statusOn } from '../account-status/rules.ts';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { termsOf } from '../accounts/schedule-rules.ts';
-import { isStatusIn, statusOn } from '../accounts/status-rules.ts';
 import { findAccountRow } from '../accounts/store.ts';
 import { type Context, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';

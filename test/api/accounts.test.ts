@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ACCOUNT_STATUSES, statusesIn } from '../../src/accounts/status-rules.ts';
+import { ACCOUNT_STATUSES, statusesIn } from '../../src/account-status/rules.ts';
 import type { AccountStatus } from '../../src/core/database/tables.ts';
 import { createLog } from '../../src/core/log.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';

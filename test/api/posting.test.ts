@@ -15,7 +15,7 @@ import {
   useService,
 } from '../harness.ts';
 
-/** How payments of many requests are posted together. Requests are put into one batch by a lock that the posting waits for. */
+/** Posting in batches. A table lock delays posting, so that requests form one batch. */
 
 vi.setConfig({ testTimeout: 30_000 });
 
@@ -109,7 +109,7 @@ describe('payments that arrive together', () => {
     expect((await accountNow(service, id)).paid).toBe((50 * 51) / 2);
   });
 
-  it('are refused one by one: what is wrong with one concerns no other', async () => {
+  it('are refused one by one, without effect on the others', async () => {
     const good = await Promise.all(Array.from({ length: 6 }, () => newAccount(service)));
     const { id: full } = await newAccount(service);
     for (let n = 0; n < 10; n++) await pay(service, full, 999_999_999_999.99);
@@ -148,7 +148,7 @@ describe('payments that arrive together', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('under one transaction id, or with one key, are one payment', async () => {
+  it('with one transaction id or one key are one payment', async () => {
     const [staff, phone] = [await newAccount(service), await newAccount(service)];
     const [ref, TransID] = [nextReference(), nextReference()];
     const answers = await inOneBatch(() =>
@@ -171,7 +171,7 @@ describe('payments that arrive together', () => {
 });
 
 describe('a batch that fails as a whole', () => {
-  it('is posted one by one, so that only what made it fail is refused', async () => {
+  it('is posted one by one, so that only the payment that caused the error fails', async () => {
     const accounts = await Promise.all(Array.from({ length: 8 }, () => newAccount(service)));
     await service.parts.pool.query(
       'alter table payments add constraint poison check (amount_minor <> 66600) not valid',
@@ -189,7 +189,7 @@ describe('a batch that fails as a whole', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('because its connection is killed is posted one by one, and each payment is there once', async () => {
+  it('because its connection was killed is posted one by one, each payment once', async () => {
     const accounts = await Promise.all(Array.from({ length: 14 }, () => newAccount(service)));
     const sent: Sent[] = [];
     await holding(EVERY_POSTING_WAITS, async (client) => {
@@ -200,7 +200,7 @@ describe('a batch that fails as a whole', () => {
       sent.push(...accounts.map(({ id }) => record(id)));
       await until(async () => (await waiting(client)).length === 2);
       await delay(200);
-      await kill(await waiting(client)); // a payment each, and their callers are told to try again
+      await kill(await waiting(client)); // one payment each; they are answered with 503
       await until(async () => (await waiting(client)).length > 0);
       await kill(await waiting(client)); // the batch of all others
     });
@@ -213,7 +213,7 @@ describe('a batch that fails as a whole', () => {
 });
 
 describe('a batch whose commit has an unknown outcome', () => {
-  it('is not posted again, and its callers are told to try again', async () => {
+  it('is not posted again, and is answered with 503', async () => {
     const accounts = await Promise.all(Array.from({ length: 5 }, () => newAccount(service)));
     const { pool } = service.parts;
     // As a pooler says it whose server is gone.
@@ -235,7 +235,7 @@ describe('a batch whose commit has an unknown outcome', () => {
   });
 });
 
-describe('an account that somebody else holds', () => {
+describe('an account that another transaction has locked', () => {
   it('delays only its own payments', async () => {
     const [held, ...others] = await Promise.all(Array.from({ length: 41 }, () => newAccount(service)));
     const timed = async (id: number) => {
@@ -259,7 +259,7 @@ describe('an account that somebody else holds', () => {
     expect(delayed).toBeLessThan(100);
   });
 
-  it('for longer than a request waits is answered with 503, and nothing is posted', async () => {
+  it('for too long is answered with 503, and nothing is posted', async () => {
     const { id } = await newAccount(service);
     await holding(`select from accounts where id = ${id} for update`, async () => {
       const { status, headers, body } = await record(id, {}, 'a key of its own');
@@ -280,7 +280,7 @@ describe('two instances', () => {
       { token: service.adminToken, ...(key && { headers: { 'idempotency-key': key } }) },
     );
 
-  it('post the same references on the same accounts, in opposite orders, once', async () => {
+  it('post each reference once when they get the same references in opposite orders', async () => {
     const other = await startInstance(service);
     try {
       const accounts = await Promise.all(Array.from({ length: 40 }, () => newAccount(service)));
@@ -307,7 +307,7 @@ describe('two instances', () => {
     }
   });
 
-  it('given one key many times post one payment, and give its answer to all', async () => {
+  it('post one payment for many requests with one key, and give all of them its answer', async () => {
     const other = await startInstance(service);
     try {
       const { id } = await newAccount(service);
@@ -325,7 +325,7 @@ describe('two instances', () => {
 });
 
 describe('a stop', () => {
-  it('while payments wait posts and answers all of them', async () => {
+  it('posts and answers all waiting payments', async () => {
     const accounts = await Promise.all(Array.from({ length: 100 }, () => newAccount(service)));
     const other = await startInstance(service);
     let sent: Sent[] = [];

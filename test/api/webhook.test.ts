@@ -1065,7 +1065,7 @@ describe('a notification whose processing fails', () => {
       expect.objectContaining({
         status: 'pending',
         outcome: null,
-        failure: expect.stringContaining('locked by other work'),
+        failure: expect.stringContaining('another transaction has locked'),
       }),
     ]);
     expect((await accountNow(service, account.id)).paid).toBe(0);

@@ -340,7 +340,7 @@ describe('the suggestions', () => {
     const digit = (Number(number.at(-1)) + 1) % 10;
     for (const typed of [`${number.slice(0, -1)}${digit}`, number.slice(0, -1), `${number}1`]) {
       expect(await suggested({ BillRefNumber: typed })).toContainEqual(
-        suggestion(account.id, 'the reference is one slip away from the account number', 'medium'),
+        suggestion(account.id, 'the reference is the account number with one typing error', 'medium'),
       );
     }
   });
@@ -380,7 +380,10 @@ describe('the suggestions', () => {
       order: [{ field: { name: 'id', kind: 'id', column: 'p.id' }, direction: 'desc' }],
     });
     expect(page.rows[0]?.suggestions).toContainEqual(expect.objectContaining({ accountId: account.id }));
-    expect(warn).toHaveBeenCalledWith(expect.anything(), 'the names of 1 payers took too long to look up');
+    expect(warn).toHaveBeenCalledWith(
+      expect.anything(),
+      'the names of 1 payers were not searched: the time limit was reached',
+    );
   });
 
   it('name the accounts that fit a masked number, which never matches by itself', async () => {
@@ -429,7 +432,7 @@ describe('the suggestions', () => {
     expect(agreed[0]).toEqual(
       suggestion(
         near.account.id,
-        'the reference is one slip away from the account number; the customer’s phone paid',
+        'the reference is the account number with one typing error; the customer’s phone paid',
         'high',
       ),
     );

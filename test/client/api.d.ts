@@ -580,8 +580,8 @@ export interface paths {
         get: operations["listPayments"];
         put?: never;
         /**
-         * Record a payment that was received
-         * @description Accepted in every status of the account, because the money has moved already; what is beyond the total becomes credit. A transaction that the provider has reported, by a notification or a line of an uploaded statement, is DUPLICATE_ENTRY: a missing line is imported with its statement. Where its payment was reversed, those who may assign payments can record it again with the reported amount, while no other payment stands under the reference.
+         * Record a received payment
+         * @description Accepted in every status of the account, because the money has moved already; the amount above the total becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, is DUPLICATE_ENTRY; import missing lines with their statement. If the payment of the transaction was reversed, and no other payment has the reference, users who may assign payments can record it again with the reported amount.
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
@@ -641,7 +641,7 @@ export interface paths {
         };
         /**
          * List unmatched payments with suggestions
-         * @description At most 10 suggestions each: by what was typed, by whose phone paid and by the payer’s name, each with its reasons.
+         * @description Each with at most 10 suggested accounts, by the typed reference, the payer’s phone and the payer’s name, with reasons.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
@@ -665,7 +665,7 @@ export interface paths {
         put?: never;
         /**
          * Assign an unmatched payment to an account
-         * @description Where the payer’s number is known exactly, the next notification with the same reference from the same payer matches by itself; not against a reference that is the number of another open account, which waits with both suggested.
+         * @description If the payer’s exact number is known, the next notification with the same reference from the same payer matches this account. The exception is a reference that is the number of another open account: it stays unmatched, and both are suggested.
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -686,8 +686,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Take a payment off its account
-         * @description It is unmatched again and can be assigned elsewhere, also where it is reconciled. What was learned from the assignment is forgotten; payments that it had matched by then stay where they are (`filter[matchMethod]=learned`).
+         * Unassign a payment from its account
+         * @description The payment is unmatched again and can be assigned to another account, even if it is reconciled. The learned reference of the assignment is deleted; payments that it has matched stay matched (`filter[matchMethod]=learned`).
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
@@ -709,7 +709,7 @@ export interface paths {
         put?: never;
         /**
          * Reverse a payment
-         * @description The payment stays on record as reversed; entries of the opposite sign undo what it did. A notification that was linked to a manual payment, or conflicted with it, is posted in the same transaction.
+         * @description The payment stays in the list as reversed; opposite ledger entries undo it. A notification that was linked to a manual payment, or conflicted with it, is posted in the same transaction.
          *
          *     Needs the permission `payments:reverse`: admin, manager, finance.
          */
@@ -729,7 +729,7 @@ export interface paths {
         };
         /**
          * List notifications and their outcomes
-         * @description The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another account, or an unreadable reference that suggests another customer, where the recorder may not assign payments; two manual payments) and credits nothing until it is resolved. Lines of a provider statement are posted in the same way. `filter[flags][contains]=payment_reversed`: its manual payment was reversed before an upgrade. `filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. `filter[status]=pending`: will be retried.
+         * @description The worklist besides unmatched payments. Imported lines of a provider statement are notifications too. `filter[outcome]=conflict`: it contradicts a manual payment, and credits nothing until it is resolved. Either the amounts differ; or there are two manual payments; or it names another account, or suggests another customer, and the recorder may not assign payments. `filter[flags][contains]=payment_reversed`: its manual payment was reversed before an upgrade. `filter[outcome]=differs`: it repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: it repeats a transaction whose payment was reversed. `filter[status]=rejected`: it could not be read, or was refused. `filter[status]=pending`: it will be retried.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
@@ -751,7 +751,7 @@ export interface paths {
         };
         /**
          * Get a notification with its whole body
-         * @description One notification, with its whole body as the provider posted it.
+         * @description The list shortens long bodies; this answer has the whole body as the provider posted it.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
@@ -775,7 +775,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve a notification in conflict
-         * @description Says which payment the transaction is: one of the manual payments with its reference and amount, which is linked and stays on its account, or none of them (`paymentId: null`), so that the notification is posted. The other manual payments with the reference are reversed in the same transaction.
+         * @description Choose one of the manual payments with the same reference and amount: it is linked to the notification and stays on its account. Or choose none (`paymentId: null`): the notification is posted. The other manual payments with the reference are reversed in the same transaction.
          *
          *     Needs the permission `payments:reverse`: admin, manager, finance.
          */
@@ -797,7 +797,7 @@ export interface paths {
         put?: never;
         /**
          * Transfer credit to another account
-         * @description At most the credit of the account. The other account takes it in every status, as it takes a payment.
+         * @description At most the credit of the account. The other account accepts it in every status, like a payment.
          *
          *     Needs the permission `credit:transfer`: admin, manager, finance.
          */
@@ -819,7 +819,7 @@ export interface paths {
         put?: never;
         /**
          * Record a refund of credit
-         * @description At most the credit of the account. It records the refund; it sends no money.
+         * @description At most the credit of the account. The request records a refund that was paid; it sends no money.
          *
          *     Needs the permission `credit:refund`: admin, manager, finance.
          */
@@ -839,7 +839,7 @@ export interface paths {
         };
         /**
          * List the credit moves of an account
-         * @description The credit that left an account and that came onto it from others.
+         * @description The credit moves from the account and to it.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -861,7 +861,7 @@ export interface paths {
         };
         /**
          * List credit moves
-         * @description The refunds of a day and a method: `filter[kind]=refund`, `filter[valueDate]`, `filter[paymentMethodId]`. `accountId` is the account that gave the credit.
+         * @description For the refunds of a day by a method: `filter[kind]=refund`, `filter[valueDate]`, `filter[paymentMethodId]`. `accountId` is the account that gave the credit.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -885,7 +885,7 @@ export interface paths {
         put?: never;
         /**
          * Reconcile up to 10,000 payments
-         * @description Makes a batch of those that were not reconciled before; safe to repeat. Answers for each id.
+         * @description Creates one batch of the payments that are not reconciled yet, and returns the result of each id. Unmatched payments can be reconciled; reversed payments, and payments dated after the batch, cannot. Repeating the request changes nothing.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
@@ -1581,7 +1581,7 @@ export interface paths {
         put?: never;
         /**
          * Validate a mobile-money payment
-         * @description The provider asks before the money moves. Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled accounts. 0 accepts, as in the answer to a notification; C2B00012 is a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. On a fault the answer is 503 within 2 seconds, and the provider does what is registered there.
+         * @description The provider validates a payment before the money moves. Accepts payments that match an account, and every existing account number, unless the account is completed or cancelled. ResultCode 0 accepts, as in the answer to a notification; C2B00012 is a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the answer is 503 within 2 seconds, and the provider applies its registered default.
          *
          *     Needs no token.
          */
@@ -1603,7 +1603,7 @@ export interface paths {
         put?: never;
         /**
          * Receive a mobile-money payment
-         * @description The provider says that a customer has paid. Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.
+         * @description The provider reports a payment of a customer. Other fields are stored with the body. Authenticated by X-Webhook-Secret, ?token= or the network address. One payment per TransID: repeats are accepted and change nothing.
          *
          *     Needs no token.
          */
@@ -1625,7 +1625,7 @@ export interface paths {
         put?: never;
         /**
          * Receive a Tigo Pesa bill payment
-         * @description A payment is posted if its account is certain and has room for the whole amount. Otherwise it is refused, and the payer gets the money back. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat of a posted payment gets the same answer.
+         * @description A payment is posted if its account is certain and has room for the whole amount. Otherwise it is refused, and the payer gets the money back. Authenticated by X-Webhook-Secret, ?token= or the network address. One payment per TXNID: a repeat of a posted payment gets the same answer.
          *
          *     Needs no token.
          */
@@ -3069,7 +3069,7 @@ export interface components {
             conflictingPaymentId: number | null;
             failure: string | null;
             attempts: number;
-            /** @description As it was posted. A list shows the first 2000 characters, followed by … where there are more. */
+            /** @description As the provider posted it. A list shows the first 2000 characters, and … if there are more. */
             rawBody: string;
             processedAt: string | null;
             /** Format: date-time */
@@ -3604,7 +3604,7 @@ export interface components {
             /** @description A decimal above 0. */
             TransAmount: string;
             BusinessShortCode?: string;
-            /** @description The account that the payer typed. */
+            /** @description The reference that the payer typed. */
             BillRefNumber?: string;
             /** @description The payer’s number: plain, masked or hashed. */
             MSISDN?: string;
@@ -4176,7 +4176,7 @@ export interface components {
                 accountId: number;
                 accountNumber: string;
                 customerName: string;
-                /** @description What speaks for the account, most telling first. */
+                /** @description The reasons for the account, strongest first. */
                 reason: string;
                 /** @enum {string} */
                 confidence: "high" | "medium" | "low";
@@ -12582,7 +12582,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description RESULT TS: the money is kept, and REFID is the id of the payment, or empty while staff decide about a conflict. TF: refused, and the payer gets the money back. ERRORCODE: error000 kept; error010 wrong account; error012 wrong amount; error100 unreadable, or for another company. A status of 5xx is no verdict: send it again. */
+            /** @description RESULT TS: accepted, and REFID is the id of the payment, or empty while staff resolve a conflict. TF: refused, and the payer gets the money back. ERRORCODE: error000 accepted; error010 wrong account; error012 wrong amount; error100 unreadable, or for another company. A status of 5xx is neither: send the request again. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -17,8 +17,9 @@ import { addDays } from '../../src/core/values/dates.ts';
 import { refundCredit, transferCredit } from '../../src/credit/commands.ts';
 import type { AccountRow } from '../../src/ledger/rules.ts';
 import { assignPayment, reversePayment, unassignPayment } from '../../src/payments/commands.ts';
-import { receiveNotification, resolveConflict } from '../../src/payments/notifications/commands.ts';
-import type { ReportedReceipt } from '../../src/payments/receipts/rules.ts';
+import { resolveConflict } from '../../src/payments/notifications/conflict-commands.ts';
+import { receiveNotification } from '../../src/payments/posting/commands.ts';
+import type { Notification } from '../../src/payments/posting/rules.ts';
 import { findManualPayments } from '../../src/payments/store.ts';
 import { toStatement } from '../../src/statements/json-view.ts';
 import { makeStatement } from '../../src/statements/view.ts';
@@ -122,7 +123,7 @@ class Journal {
   readonly payments = new Map<number, Standing>();
   readonly moves: { from: number; to: number | null; amountMinor: bigint }[] = [];
   /** What the provider sent last. */
-  told: ReportedReceipt | undefined;
+  told: Notification | undefined;
   private lastPayment = 0;
 
   constructor(run: Case, accounts: Sold[]) {
@@ -215,7 +216,7 @@ const count = (what: string) => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
 
-async function receive(context: Context, run: Case, told: ReportedReceipt) {
+async function receive(context: Context, run: Case, told: Notification) {
   const receipt = await receiveNotification(context, stage.log, run.queue, told);
   return 'outcome' in receipt ? receipt : expect.fail('This provider accepts all money.');
 }
@@ -255,7 +256,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
         const { id: accountId } = at(next.account);
         const billRef = next.named ? formatAccountNumber(accountId) : `house ${next.account}`;
         const rawBody = JSON.stringify({ ...next, billRef, day: run.day });
-        const told: ReportedReceipt = {
+        const told: Notification = {
           provider: 'mobilemoney',
           methodCode: 'mobile_money',
           mustMatch: false,

@@ -4,8 +4,8 @@ import type { Tx } from '../../src/core/database/db.ts';
 import { AppError } from '../../src/core/http/errors.ts';
 import { createLog, type Log } from '../../src/core/log.ts';
 import { addDays, type PlainDate } from '../../src/core/values/dates.ts';
-import { postReceipts, recordPayment } from '../../src/payments/receipts/commands.ts';
-import type { Receipt, Recorded } from '../../src/payments/receipts/rules.ts';
+import { postIncoming, recordPayment } from '../../src/payments/posting/commands.ts';
+import type { Incoming, Recorded } from '../../src/payments/posting/rules.ts';
 import type { PaymentRow } from '../../src/payments/rules.ts';
 import type { NewPayment } from '../../src/payments/schema.ts';
 import { newCustomer, type TestService } from '../harness.ts';
@@ -81,12 +81,12 @@ export class Case {
     this.context = { ...stage.context, db: tx, clock };
   }
 
-  /** Posts receipts one at a time, in the case's transaction. */
+  /** Posts incoming payments one at a time, in the case's transaction. */
   readonly queue = {
-    submit: async (receipt: Receipt): Promise<Recorded> => {
-      const [result] = await postReceipts(this.tx, this.context, [receipt]);
+    submit: async (incoming: Incoming): Promise<Recorded> => {
+      const [result] = await postIncoming(this.tx, this.context, [incoming]);
       if (result && 'outcome' in result) return result.outcome;
-      throw result && 'error' in result ? result.error : new Error('Nobody else holds anything.');
+      throw result && 'error' in result ? result.error : new Error('No other transaction runs.');
     },
   };
 

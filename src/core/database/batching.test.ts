@@ -33,7 +33,7 @@ const batcher = (run: Run, options: Partial<BatcherOptions<string, string>> = {}
 const turn = () => delay(0);
 
 describe('a batcher', () => {
-  it('runs a single item at once, and what comes meanwhile as the next batches', async () => {
+  it('runs a single item at once, and items that arrive meanwhile as the next batches', async () => {
     const { batches, run, end } = controlled();
     const { submit } = batcher(run);
     const all = ['a', 'b', 'c', 'd', 'e', 'f'].map(submit);
@@ -64,7 +64,7 @@ describe('a batcher', () => {
     await Promise.all(all);
   });
 
-  it('refuses what is beyond its size with 503, and takes items again when there is room', async () => {
+  it('refuses items with 503 while it is full, and accepts items again afterwards', async () => {
     const { run, end } = controlled();
     const { submit, size } = batcher(run, { mostItems: 2 });
     const [first, second] = [submit('a'), submit('b')];
@@ -81,7 +81,7 @@ describe('a batcher', () => {
     expect(await Promise.all([second, third])).toEqual(['b done', 'c done']);
   });
 
-  it('that is closed while it is full refuses what comes and ends when all it has is done', async () => {
+  it('that is closed refuses new items, and ends when all others are done', async () => {
     const { run, end } = controlled();
     const { submit, close } = batcher(run, { mostItems: 3 });
     const all = ['a', 'b', 'c'].map(submit);
@@ -99,16 +99,16 @@ describe('a batcher', () => {
     expect(await Promise.all(all)).toEqual(['a done', 'b done', 'c done']);
   });
 
-  it('tries a held item again until it is free', async () => {
+  it('tries a busy item again until it is free', async () => {
     let tries = 0;
     const run: Run = async (items) =>
-      items.map((item) => (++tries < 4 ? { held: unavailable(new Error('held'), 1) } : { outcome: item }));
+      items.map((item) => (++tries < 4 ? { busy: unavailable(new Error('held'), 1) } : { outcome: item }));
     expect(await batcher(run).submit('a')).toBe('a');
     expect(tries).toBe(4);
   });
 
-  it('answers an item that stays held with the error that says so', async () => {
-    const run: Run = async (items) => items.map(() => ({ held: unavailable(new Error('held'), 7) }));
+  it('fails an item that stays busy with the error of its result', async () => {
+    const run: Run = async (items) => items.map(() => ({ busy: unavailable(new Error('held'), 7) }));
     const began = performance.now();
     await expect(batcher(run).submit('a')).rejects.toMatchObject({ retryAfterSeconds: 7 });
     expect(performance.now() - began).toBeGreaterThan(190);
@@ -121,17 +121,17 @@ describe('a batch that fails', () => {
     return items.map((outcome) => ({ outcome }));
   };
 
-  it('without a trace is run one by one', async () => {
+  it('and changed nothing is run one by one', async () => {
     const results = await runIsolated(['a', 'bad', 'b'], failing, () => true);
     expect(results).toMatchObject([{ outcome: 'a' }, { error: new Error('1 failed') }, { outcome: 'b' }]);
   });
 
-  it('and may have left a trace is not run again', async () => {
+  it('and may have changed something is not run again', async () => {
     const results = await runIsolated(['a', 'bad', 'b'], failing, () => false);
     expect(results).toEqual(Array(3).fill({ error: new Error('3 failed') }));
   });
 
-  it('too late for another try fails as it is', async () => {
+  it('after the time limit is not run again', async () => {
     const results = await runIsolated(['a', 'bad'], failing, () => true, performance.now() - 1);
     expect(results).toEqual(Array(2).fill({ error: new Error('2 failed') }));
   });

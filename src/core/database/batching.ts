@@ -2,38 +2,38 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type AppError, unavailable } from '../http/errors.ts';
 
 /**
- * Work that is cheaper together than alone: while some batches are in flight, what comes meanwhile forms the next.
- * There is no timer, so that an idle batcher runs a single item at once.
+ * Runs items in batches: while batches are in flight, new items form the next batch. There is no timer, so an idle batcher runs a
+ * single item at once.
  */
 export interface Batcher<Item, Outcome> {
   /**
-   * Resolves with the item's own outcome, whatever became of the others of its batch.
-   * @throws AppError 503 when too many wait, when the batcher is closing, or when the item was held for too long.
+   * Resolves with the outcome of the item.
+   * @throws AppError 503 if too many items wait, if the batcher is closing, or if the item was busy for too long.
    */
   submit(item: Item): Promise<Outcome>;
-  /** How many items wait or are in flight. */
+  /** The number of items that wait or are in flight. */
   size(): number;
-  /** Takes no more items and resolves when those that it has are done. */
+  /** Refuses new items, and resolves when all others are done. */
   close(): Promise<void>;
 }
 
 /**
- * What became of one item: its outcome, its own error, or that somebody else holds what it needs, with the error to
- * answer if that lasts.
+ * The result of one item: its outcome, its error, or `busy` if another transaction has locked what it needs. A busy item is tried
+ * again; if it stays busy, it fails with the given error.
  */
-export type ItemResult<Outcome> = { outcome: Outcome } | { error: unknown } | { held: AppError };
+export type ItemResult<Outcome> = { outcome: Outcome } | { error: unknown } | { busy: AppError };
 
 export interface BatcherOptions<Item, Outcome> {
-  /** Runs a batch as a whole. @returns the result of each item, in their order. */
+  /** Runs a batch. @returns the result of each item, in their order. */
   run(items: readonly Item[]): Promise<ItemResult<Outcome>[]>;
-  /** Items that share a key run in one batch or one after the other, never in two batches at once. */
+  /** Items that share a key are never in two batches at once. */
   keysOf(item: Item): readonly string[];
-  /** Whether a batch that failed has surely changed nothing, so that its items can be run one by one. */
+  /** Whether it is certain that a failed batch changed nothing. Only then its items are run one by one. */
   changedNothing(error: unknown): boolean;
   largestBatch: number;
   mostInFlight: number;
   mostItems: number;
-  /** For how long an item that somebody else holds is tried again. */
+  /** How long a busy item is tried again. */
   patienceMs: number;
 }
 
@@ -41,7 +41,7 @@ interface Entry<Item, Outcome> {
   item: Item;
   keys: readonly string[];
   until: number;
-  timesHeld: number;
+  timesBusy: number;
   resolve(outcome: Outcome): void;
   reject(error: unknown): void;
 }
@@ -61,7 +61,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 
   function submit(item: Item): Promise<Outcome> {
     if (closing) return Promise.reject(unavailable(new Error('the queue is closing')));
-    if (size >= mostItems) return Promise.reject(unavailable(new Error(`${size} items wait`), 1));
+    if (size >= mostItems) return Promise.reject(unavailable(new Error(`${size} items are waiting`), 1));
     const keys = options.keysOf(item);
     size += 1;
     return new Promise<Outcome>((resolve, reject) => {
@@ -69,7 +69,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
         item,
         keys,
         until: performance.now() + patienceMs,
-        timesHeld: 0,
+        timesBusy: 0,
         resolve,
         reject,
       });
@@ -80,11 +80,11 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   function startBatches(): void {
     while (batchesInFlight < mostInFlight && waiting.length > 0) {
       const batch = takeBatch();
-      if (batch.length === 0) return; // All that wait share keys with what is in flight.
+      if (batch.length === 0) return; // All waiting items share keys with batches in flight.
       batchesInFlight += 1;
-      hold(batch, 1);
+      countKeys(batch, 1);
       void runBatch(batch).finally(() => {
-        hold(batch, -1);
+        countKeys(batch, -1);
         batchesInFlight -= 1;
         startBatches();
       });
@@ -102,7 +102,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     return batch;
   }
 
-  function hold(batch: Queued[], change: 1 | -1): void {
+  function countKeys(batch: Queued[], change: 1 | -1): void {
     for (const key of batch.flatMap(({ keys }) => keys)) {
       const count = (keysInFlight.get(key) ?? 0) + change;
       if (count === 0) keysInFlight.delete(key);
@@ -114,31 +114,31 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     const until = Math.max(...batch.map((entry) => entry.until));
     const items = batch.map(({ item }) => item);
     const results = await runIsolated(items, options.run, options.changedNothing, until);
-    for (const [at, entry] of batch.entries()) settle(entry, results[at]);
+    for (const [at, entry] of batch.entries()) finish(entry, results[at]);
   }
 
-  function settle(entry: Queued, result: ItemResult<Outcome> | undefined): void {
-    if (result && 'held' in result) {
-      void tryLater(entry, result.held);
+  function finish(entry: Queued, result: ItemResult<Outcome> | undefined): void {
+    if (result && 'busy' in result) {
+      void tryLater(entry, result.busy);
       return;
     }
     leave();
-    if (result === undefined) entry.reject(new Error('A batch gives a result for each of its items.'));
+    if (result === undefined) entry.reject(new Error('Each item of a batch has a result.'));
     else if ('error' in result) entry.reject(result.error);
     else entry.resolve(result.outcome);
   }
 
-  /** The first time it waits for the next batch alone: what held it may have been in the same batch. */
-  async function tryLater(entry: Queued, ifItLasts: AppError): Promise<void> {
+  /** The first time without a pause: the lock may have been taken by an item of the same batch. */
+  async function tryLater(entry: Queued, error: AppError): Promise<void> {
     if (performance.now() >= entry.until) {
       leave();
-      entry.reject(ifItLasts);
+      entry.reject(error);
       return;
     }
-    if (entry.timesHeld > 0) {
-      await delay(Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * entry.timesHeld));
+    if (entry.timesBusy > 0) {
+      await delay(Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * entry.timesBusy));
     }
-    entry.timesHeld += 1;
+    entry.timesBusy += 1;
     waiting.unshift(entry);
     startBatches();
   }
@@ -157,10 +157,10 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 }
 
 /**
- * Runs items as one batch, and one by one where the batch failed without a trace, so that the item that made it fail
- * fails alone.
+ * Runs items as one batch. If the batch fails and changed nothing, runs them one by one, so that only the item that caused the
+ * error fails.
  *
- * @param until the moment (of `performance.now`) after which no further item is tried alone.
+ * @param until the time of `performance.now` after which the remaining items fail with the error of the batch.
  */
 export async function runIsolated<Item, Outcome>(
   items: readonly Item[],

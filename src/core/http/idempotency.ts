@@ -10,10 +10,8 @@ import { inTransaction } from '../database/transactions.ts';
 import { actorOf } from './access.ts';
 import { AppError, invalidField } from './errors.ts';
 
-/**
- * A POST that is safe to repeat: with an `Idempotency-Key`, the answer is stored in the transaction of
- * the work, and a repeat gets the stored answer instead of a second effect.
- */
+// A POST with an `Idempotency-Key` is safe to repeat: its answer is stored in the transaction of its work, and a repeat gets the
+// stored answer.
 
 const HEADER = 'idempotency-key';
 const MAX_KEY_LENGTH = 255;
@@ -21,8 +19,8 @@ const KEPT_HOURS = 24;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Does the work of a POST once for each key. The work must use the context that it is given, whose `db`
- * is the transaction when a key was sent, and set the status before it ends.
+ * Does the work of a POST once for each key. The work must use the given context, whose `db` is the transaction if the request
+ * has a key, and must set the status before it ends.
  */
 export async function repeatable<Answer>(
   context: Context,
@@ -39,14 +37,14 @@ export async function repeatable<Answer>(
       return answer;
     }
     const [stored] = await findAnswers(tx, [key]);
-    if (!stored) throw new Error('A committed key holds an answer.');
+    if (!stored) throw new Error('A committed key has an answer.');
     const kept = readAnswer(stored, key);
     if (kept instanceof AppError) throw kept;
     return replay<Answer>(reply, kept);
   });
 }
 
-/** The `Idempotency-Key` of a request, bound to who sent it, where to and with which body. */
+/** The `Idempotency-Key` of a request, with its user, path and body. */
 export interface IdempotencyKey {
   userId: number;
   path: string;
@@ -54,31 +52,31 @@ export interface IdempotencyKey {
   bodyHash: Buffer;
 }
 
-/** An answer that was given under a key before. */
+/** The stored answer to a key. */
 export interface KeptAnswer {
   status: number;
   /** JSON text. */
   answer: string;
 }
 
-/** @returns undefined where the request brings no key. @throws AppError VALIDATION_ERROR for one of a wrong length. */
+/** @returns undefined if the request has no key. @throws AppError VALIDATION_ERROR if its length is wrong. */
 export function idempotencyKeyOf({ secret }: Context, request: FastifyRequest): IdempotencyKey | undefined {
   if (!request.routeOptions.config.repeatable) throw new Error('This route does not declare repeatable.');
   const key = readKey(request);
   if (key === undefined) return undefined;
   const { userId } = actorOf(request);
   if (userId === null) throw new Error('A repeatable route needs a signed-in user.');
-  // Keyed, because a body may hold a password: a plain hash that is kept would let it be guessed.
+  // Keyed, because a body may have a password, which could be guessed from a plain hash.
   const bodyHash = createHmac('sha256', secret).update(canonical(request.body)).digest();
   return { userId, path: addressOf(request), key, bodyHash };
 }
 
-/** What names a key among all locks: whoever works under it holds this one. */
+/** The name of the advisory lock of a key. */
 export function lockNameOf({ userId, path, key }: IdempotencyKey): string {
   return `idempotency key ${userId} ${path} ${key}`;
 }
 
-/** The row that keeps the answer to a key. */
+/** The row with the answer to a key. */
 export function answerRow(
   { userId, path, key, bodyHash }: IdempotencyKey,
   status: number,
@@ -87,7 +85,7 @@ export function answerRow(
   return { user_id: userId, path, key, body_hash: bodyHash, status, answer: JSON.stringify(answer) };
 }
 
-/** The answers that are kept under keys, in their order; undefined for a key that is new. */
+/** Finds the stored answers to keys, in their order; undefined for a new key. */
 export async function findAnswers(
   tx: Tx,
   keys: readonly IdempotencyKey[],
@@ -106,7 +104,7 @@ export async function findAnswers(
 
 export type StoredAnswer = Pick<Selectable<IdempotencyKeys>, 'body_hash' | 'status' | 'answer'>;
 
-/** The answer to give again; an error (422) where the key was used with another body. */
+/** The answer to replay, or an error (422) if the key was used with another body. */
 export function readAnswer(
   { body_hash: hash, status, answer }: StoredAnswer,
   key: IdempotencyKey,
@@ -117,17 +115,17 @@ export function readAnswer(
       details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },
     });
   }
-  if (status === null || answer === null) throw new Error('A committed key holds an answer.');
+  if (status === null || answer === null) throw new Error('A committed key has an answer.');
   return { status, answer };
 }
 
-/** Answers as the first time. */
+/** Replays a stored answer. */
 export function replay<Answer>(reply: FastifyReply, { status, answer }: KeptAnswer): Answer {
   reply.status(status).header('idempotent-replayed', 'true');
   return JSON.parse(answer) as Answer;
 }
 
-/** Deletes the answers that are old enough to be forgotten; the number of them. */
+/** Deletes expired answers. @returns the number of them. */
 export function deleteOldAnswers(db: Db, now: Date, signal: AbortSignal): Promise<number> {
   const before = new Date(now.getTime() - KEPT_HOURS * 3_600_000);
   return deleteInBatches(db, signal, {
@@ -146,8 +144,8 @@ function readKey(request: FastifyRequest): string | undefined {
 }
 
 /**
- * The route's pattern filled with the parsed parameters. A client can spell one address in many ways (percent-encoding,
- * absolute form, the version prefix), and each spelling must find the same key. Repeatable routes have no query.
+ * The path of the route with its parsed parameters. Clients can write one path in many ways (percent-encoding, absolute form, version
+ * prefix), and each must find the same key. Repeatable routes have no query.
  */
 function addressOf({ routeOptions, params }: FastifyRequest): string {
   const values = params as Record<string, string | number>;
@@ -156,7 +154,7 @@ function addressOf({ routeOptions, params }: FastifyRequest): string {
     .replace(/:(\w+)/g, (_parameter, name: string) => encodeURIComponent(String(values[name])));
 }
 
-/** The body's JSON with sorted keys: the order in which a client writes them says nothing. */
+/** The body as JSON with sorted keys, because their order has no meaning. */
 function canonical(body: unknown): string {
   return JSON.stringify(body ?? null, (_key, value) =>
     value !== null && typeof value === 'object' && !Array.isArray(value)
@@ -165,7 +163,7 @@ function canonical(body: unknown): string {
   );
 }
 
-/** Waits for whoever holds the key; false when that one has stored an answer. */
+/** Waits while another request with the key runs. @returns false if it has stored an answer. */
 async function insertKey(tx: Tx, { userId, path, key, bodyHash }: IdempotencyKey): Promise<boolean> {
   const inserted = await tx
     .insertInto('idempotency_keys')

@@ -1,20 +1,14 @@
 import { type Actor, type Context, today } from '../../core/context.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
-import { OTHER_SHORT_CODE } from '../receipts/rules.ts';
+import { OTHER_SHORT_CODE } from '../posting/rules.ts';
+import { findCandidates } from '../posting/store.ts';
 import type { PaymentRow } from '../rules.ts';
 import { decideByReading, readReference } from './rules.ts';
-import {
-  deleteLearned,
-  deleteLearnedFrom,
-  findCandidates,
-  findNotificationOf,
-  insertLearned,
-} from './store.ts';
+import { deleteLearned, deleteLearnedFrom, findNotificationOf, insertLearned } from './store.ts';
 
 /**
- * Remembers where staff assigned the reference of a payer, so that the next payment finds its way by itself.
- * Only a payer whose number is known exactly can be recognised.
- * @returns whether there was something to learn.
+ * Learns that staff assigned the reference of a payer to an account, so that the next payment with both matches.
+ * @returns false if the reference or the exact number of the payer is unknown.
  */
 export async function learnAssignment(
   tx: Tx,
@@ -38,9 +32,9 @@ export async function learnAssignment(
   return true;
 }
 
-/** Forgets what led, or would lead, such payments to the account that this one is taken from. */
+/** Deletes what was learned about the account for the reference and payer of a payment that is unassigned. */
 export async function forgetAssignment(tx: Tx, context: Context, payment: PaymentRow): Promise<void> {
-  // What it taught is found by the payment: another PHONE_REGION since may read the payer's number otherwise.
+  // By payment as well: if PHONE_REGION has changed, the payer's number may be read differently now.
   await deleteLearnedFrom(tx, payment.id);
   const sent = await findSent(tx, context, payment.id);
   if (!sent || payment.account_id === null) return;
@@ -48,7 +42,7 @@ export async function forgetAssignment(tx: Tx, context: Context, payment: Paymen
   await deleteLearned(tx, { typedKey, payerSha256, accountId: payment.account_id });
 }
 
-/** What was typed and who paid, where both are known exactly; what came for another short code teaches nothing. */
+/** The reference and payer of a payment, if both are known exactly. Money of another short code is not learned from. */
 async function findSent(db: Db, { config }: Context, paymentId: number) {
   const notification = await findNotificationOf(db, paymentId);
   if (!notification || notification.flags.includes(OTHER_SHORT_CODE)) return undefined;

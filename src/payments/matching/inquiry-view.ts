@@ -1,31 +1,31 @@
+import { isStatusIn } from '../../account-status/rules.ts';
 import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
-import { isStatusIn } from '../../accounts/status-rules.ts';
 import { findAccountRow } from '../../accounts/store.ts';
 import type { Context } from '../../core/context.ts';
 import type { Minor } from '../../core/values/money.ts';
 import type { AccountRow } from '../../ledger/rules.ts';
 import { balanceOf, booksOf, hasRoomFor } from '../../ledger/rules.ts';
+import { findCandidates } from '../posting/store.ts';
 import type { Verdict } from '../providers/provider.ts';
 import { decideMatch, readReference } from './rules.ts';
-import { findCandidates } from './store.ts';
 
-/** A payment that a provider asks about before the money moves. */
+/** A payment that a provider validates before the money moves. */
 export interface Inquiry {
-  /** Whether the money would go to one of the own short codes. */
+  /** Whether the money would go to a short code of the business. */
   isOurs: boolean;
-  /** Undefined for what is no amount of money. */
+  /** Undefined for an invalid amount. */
   amountMinor: Minor | undefined;
   reference: string | null;
   payer: string | null;
 }
 
 /**
- * Whether a payment may be made: its money would find one account by itself, or the reference is the number
- * of one, and that account may be paid. Writes nothing.
+ * Validates a payment: it must match an account, or its reference must be an account number, and the account must accept
+ * payments. Writes nothing.
  *
- * @returns the account that would be paid with the verdict; null where none would be.
+ * @returns the number of the account that would be paid, or null.
  */
-export async function judgePayment(
+export async function validatePayment(
   { db, config }: Context,
   { isOurs, amountMinor, reference, payer }: Inquiry,
 ): Promise<{ verdict: Verdict; accountNumber: string | null }> {
@@ -34,7 +34,7 @@ export async function judgePayment(
   const readings = readReference(reference, payer, config.PHONE_REGION);
   const [candidates = []] = await findCandidates(db, [readings]);
   const match = decideMatch(candidates, readings.referenceIsEmpty);
-  // A number that exists is not refused as unknown, even where a person must still say whose money it is.
+  // An existing account number is accepted even if staff will have to assign the payment.
   const accountId =
     match.accountId ?? match.candidates.find(({ method }) => method === 'account_number')?.accountId;
   const account = accountId === undefined ? undefined : await findAccountRow(db, accountId);
@@ -43,7 +43,7 @@ export async function judgePayment(
   return { verdict: 'accepted', accountNumber: formatAccountNumber(account.id) };
 }
 
-/** Nothing is owed, nor will be. A cancelled account may owe what was refunded of payments that were reversed later. */
+/** Whether nothing is owed. A cancelled account may owe refunds of payments that were reversed later. */
 function isSettled(account: AccountRow): boolean {
   if (account.status === 'completed') return true;
   return isStatusIn(account.status, 'saleUndone') && balanceOf(booksOf(account)) === 0n;

@@ -7,7 +7,7 @@ import {
   type Candidate,
   decideMatch,
   fitsMask,
-  type LadderMethod,
+  type ReadingMethod,
   readMasked,
   readPayer,
   readReference,
@@ -171,13 +171,13 @@ describe('readMasked', () => {
 });
 
 describe('decideMatch', () => {
-  const found = (method: LadderMethod, accountId: number, isOpen = true): Candidate => ({
+  const found = (method: ReadingMethod, accountId: number, isOpen = true): Candidate => ({
     method,
     accountId,
     isOpen,
   });
 
-  it.each<LadderMethod>(['account_number', 'national_id', 'phone', 'account_id'])(
+  it.each<ReadingMethod>(['account_number', 'national_id', 'phone', 'account_id'])(
     'takes the one account that %s found',
     (method) => {
       expect(decideMatch([found(method, 7)], false)).toEqual({ accountId: 7, method });
@@ -195,7 +195,7 @@ describe('decideMatch', () => {
     expect(decideMatch(agreeing, false)).toEqual({ accountId: 7, method: 'national_id' });
   });
 
-  it.each<[LadderMethod, LadderMethod]>([
+  it.each<[ReadingMethod, ReadingMethod]>([
     ['account_number', 'national_id'],
     ['national_id', 'phone'],
     ['phone', 'account_id'],
@@ -238,7 +238,7 @@ describe('decideMatch', () => {
       expect(decideMatch([closed, taught(9)], false)).toEqual({ accountId: 9, method: 'account_number' });
     });
 
-    it.each<LadderMethod>(['national_id', 'phone', 'account_id'])(
+    it.each<ReadingMethod>(['national_id', 'phone', 'account_id'])(
       'takes it against the account that staff overruled, found by %s, and against no other',
       (method) => {
         expect(decideMatch([found(method, 7), taught(9, 7)], false)).toEqual(learned);

@@ -1,53 +1,64 @@
-import { readAccountNumber } from '../../accounts/account-number-rules.ts';
+import {
+  formatAccountNumber,
+  nearAccountNumbers,
+  readAccountNumber,
+} from '../../accounts/account-number-rules.ts';
 import type { MatchMethod } from '../../core/database/tables.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { foldCase } from '../../core/values/fold.ts';
 import { callingCode, phoneSha256, readPhone } from '../../core/values/phone.ts';
 import { nationalIdKey } from '../../customers/rules.ts';
 
+// The account that a payer meant. The reference is read in every possible way. The payment matches if all readings point to
+// one account, or if staff have assigned the same reference from the same payer before.
+
 /**
- * Whose account a payer meant. A reference is read in every way that it can be read; the account is
- * found when all readings together point to exactly one, or when staff have said before whose money
- * comes with this reference from this payer.
+ * How the account of a payment was found.
+ * - isReading: the reference or the payer's number can be read in this way. The first reading that leads to the account is
+ *   stored, so the order is the order of trust.
+ * - reason: shown with the payment. For `learned` it depends on the assignment, and is stored with the payment.
  */
+export const MATCH_METHODS = {
+  account_number: { isReading: true, reason: 'the reference is the account number' },
+  national_id: { isReading: true, reason: 'the reference is the national id of the customer' },
+  phone: { isReading: true, reason: 'the reference is the phone number of the customer' },
+  account_id: {
+    isReading: true,
+    reason: 'the reference is the id of the account, and the customer’s phone paid',
+  },
+  payer_phone: { isReading: true, reason: 'the customer’s phone paid' },
+  learned: { isReading: false, reason: null },
+  manual_entry: { isReading: false, reason: 'staff had recorded it before the provider reported it' },
+  assigned: { isReading: false, reason: 'staff assigned it' },
+} as const satisfies Record<MatchMethod, { isReading: boolean; reason: string | null }>;
 
-/** The order of trust: the first method that found the account is the one that is stored. */
-const LADDER = ['account_number', 'national_id', 'phone', 'account_id', 'payer_phone'] as const;
-export type LadderMethod = (typeof LADDER)[number];
-
-/** What a match by each method says to whoever asks. */
-export const REASON: Record<Exclude<MatchMethod, 'learned'>, string> = {
-  account_number: 'the reference is the account number',
-  national_id: 'the reference is the national id of the customer',
-  phone: 'the reference is the phone number of the customer',
-  account_id: 'the reference is the id of the account, and the customer’s phone paid',
-  payer_phone: 'the customer’s phone paid',
-  manual_entry: 'staff had recorded it before the provider reported it',
-  assigned: 'staff assigned it',
-};
+type MethodTable = typeof MATCH_METHODS;
+export type ReadingMethod = {
+  [M in MatchMethod]: MethodTable[M]['isReading'] extends true ? M : never;
+}[MatchMethod];
 
 export function learnedReason(accountNumber: string, assignedOn: PlainDate): string {
   return `the same reference from the same payer was assigned to ${accountNumber} on ${assignedOn}`;
 }
 
-/** What a reference and a payer's number can mean. */
+/** The possible meanings of a reference and a payer's number. */
 export interface Readings {
   accountId: number | null;
   nationalIdKey: string | null;
   phone: string | null;
   bareAccountId: number | null;
   payerSha256: Buffer | null;
-  /** What makes two references the same to whoever learns them. */
+  /** The form in which learned references are compared. */
   typedKey: string | null;
   referenceIsEmpty: boolean;
 }
 
-export type Candidate = LadderCandidate | LearnedCandidate;
+export type Candidate = ReadingCandidate | LearnedCandidate;
 
-interface LadderCandidate {
-  method: LadderMethod;
+interface ReadingCandidate {
+  method: ReadingMethod;
   accountId: number;
-  /** Whether a payment may still be expected on the account. */
+  /** Whether payments are still expected. */
   isOpen: boolean;
 }
 
@@ -56,13 +67,13 @@ export interface LearnedCandidate {
   method: 'learned';
   accountId: number;
   isOpen: true;
-  /** Where the reference alone led then, if to another account: what staff corrected. */
+  /** The other account to which the reference alone led, which staff corrected. */
   overruledAccountId: number | null;
   assignedOn: PlainDate;
 }
 
 export type Match =
-  | { accountId: number; method: LadderMethod }
+  | { accountId: number; method: ReadingMethod }
   | { accountId: number; method: 'learned'; assignedOn: PlainDate }
   | { accountId: null; candidates: Candidate[] };
 
@@ -75,7 +86,7 @@ const MIN_NATIONAL_ID_LENGTH = 5;
 export function readReference(reference: string | null, payer: string | null, region: string): Readings {
   const text = (reference ?? '').normalize('NFKC').trim();
   const readable = text !== '' && text.length <= MAX_REFERENCE_LENGTH;
-  // Placeholders such as "0" or "N/A" stand in many places; no payer means one of them.
+  // Too short values are placeholders such as "0" or "N/A".
   const idKey = readable ? nationalIdKey(text) : '';
   const typedKey = readable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {
@@ -89,7 +100,7 @@ export function readReference(reference: string | null, payer: string | null, re
   };
 }
 
-/** The SHA-256 by which a customer with the payer's number is known; null for a masked or unreadable one. */
+/** The SHA-256 of the payer's phone number; null for a masked or unreadable number. */
 export function readPayer(payer: string | null, region: string): Buffer | null {
   const text = (payer ?? '').trim();
   if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, 'hex');
@@ -97,17 +108,17 @@ export function readPayer(payer: string | null, region: string): Buffer | null {
   return phone ? phoneSha256(phone) : null;
 }
 
-/** The ends of a number whose middle the provider hides: `2547****149`. It suggests, and never decides. */
+/** The visible ends of a masked number such as `2547****149`. It gives suggestions, but never a match. */
 export interface MaskedNumber {
   /** In E.164, with the plus. */
   start: string;
   end: string;
 }
 
-/** How many digits of the end a masked number must show to be of use: the index is over so many. */
+/** The digits at the end that a masked number must show: the index has as many. */
 export const MASK_END_LENGTH = 3;
 
-/** @returns undefined for anything but a number with a hidden middle that shows enough of both ends. */
+/** @returns undefined unless the middle is hidden and enough of both ends is visible. */
 export function readMasked(payer: string | null, region: string): MaskedNumber | undefined {
   const shown = /^\+?(\d{3,12})[*xX•]{2,12}(\d{1,9})$/.exec((payer ?? '').replace(/[\s-]/g, ''));
   const [, start = '', end = ''] = shown ?? [];
@@ -122,11 +133,10 @@ export function fitsMask(phone: string, { start, end }: MaskedNumber): boolean {
 }
 
 /**
- * The one account that is meant, or the candidates where there is none or more than one. Whose phone
- * paid decides only when the payer typed no reference; otherwise it is a suggestion.
+ * The account that the payment matches, or the candidates. The payer's phone only decides if the payer typed no reference.
  *
- * What staff have taught decides where the readings do not, and against the one account that they overruled.
- * It does not decide against the typed number of another open account: one phone pays for many.
+ * A learned account decides if the readings do not, or if they point to the account that staff corrected. It does not override
+ * the typed number of another open account, because one phone may pay for several accounts.
  */
 export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean): Match {
   const read = decideByReading(candidates, referenceIsEmpty);
@@ -141,17 +151,57 @@ export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean):
   return { accountId: learned.accountId, method: 'learned', assignedOn: learned.assignedOn };
 }
 
-/** The one account that the readings alone point to. */
+/** The account that the readings alone point to. */
 export function decideByReading(
   candidates: Candidate[],
   referenceIsEmpty: boolean,
 ): Exclude<Match, { method: 'learned' }> {
-  const deciding = candidates.filter(
-    ({ method }) => method !== 'learned' && (method !== 'payer_phone' || referenceIsEmpty),
-  );
+  const deciding = candidates.flatMap((candidate) => {
+    if (candidate.method === 'learned') return [];
+    return candidate.method !== 'payer_phone' || referenceIsEmpty ? [candidate] : [];
+  });
   const accounts = new Set(deciding.map(({ accountId }) => accountId));
   const [accountId] = accounts;
   if (accounts.size !== 1 || accountId === undefined) return { accountId: null, candidates };
-  const method = LADDER.find((step) => deciding.some((candidate) => candidate.method === step));
-  return method ? { accountId, method } : { accountId: null, candidates };
+  const order = Object.keys(MATCH_METHODS) as MatchMethod[];
+  const [best] = deciding.toSorted((a, b) => order.indexOf(a.method) - order.indexOf(b.method));
+  return best ? { accountId, method: best.method } : { accountId: null, candidates };
+}
+
+/** How the account was found, as the columns of the payment. */
+export function matchColumns(match: Match): {
+  match_method: MatchMethod | null;
+  match_reason: string | null;
+} {
+  if (match.accountId === null) return { match_method: null, match_reason: null };
+  const { accountId, method } = match;
+  if (method !== 'learned') return { match_method: method, match_reason: null };
+  const reason = learnedReason(formatAccountNumber(accountId), match.assignedOn);
+  return { match_method: method, match_reason: reason };
+}
+
+/** An open account that was assigned to the same reference from another payer, or to the same payer with another. */
+export interface RelatedAssignment {
+  accountId: number;
+  kind: 'learned_reference' | 'learned_payer';
+  assignedOn: PlainDate;
+}
+
+/**
+ * The accounts that a notification without a match suggests, by clues that alone give a medium confidence. The typed reference
+ * comes first; without an account for it, the payer's phone, earlier assignments of the payer's money, and account numbers with
+ * one typing error count. Accounts of such numbers may not exist.
+ */
+export function suggestedAccountIds(
+  candidates: readonly Candidate[],
+  related: readonly RelatedAssignment[],
+  billRef: string | null,
+): number[] {
+  const typed = candidates.filter(({ method }) => method !== 'payer_phone');
+  if (typed.length > 0) return typed.map(({ accountId }) => accountId);
+  const learned = related.filter(({ kind }) => kind === 'learned_payer');
+  return [
+    ...[...candidates, ...learned].map(({ accountId }) => accountId),
+    ...nearAccountNumbers(billRef ?? ''),
+  ];
 }

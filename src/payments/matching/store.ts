@@ -1,74 +1,29 @@
 import { type RawBuilder, sql } from 'kysely';
-import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
-import { statusesIn } from '../../accounts/status-rules.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
-import { literalList } from '../../core/database/literal-list.ts';
 import { UNNAMED } from '../../core/database/named-statements.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
+import { NOTIFICATION_OUTCOMES } from '../posting/rules.ts';
+import { type At, grouped, IS_OPEN } from '../posting/store.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
 import { PAYMENT_COLUMNS } from '../store.ts';
-import { type Candidate, MASK_END_LENGTH, type MaskedNumber, type Readings } from './rules.ts';
-import type { Relative } from './suggestion-rules.ts';
+import { MASK_END_LENGTH, type MaskedNumber, type Readings, type RelatedAssignment } from './rules.ts';
+import type { Holder } from './suggestion-rules.ts';
 
-/** Of one reading; a customer with more accounts is found all the same. */
-const MAX_CANDIDATES = 20;
-/** A name or a masked number that fits more customers than this says nothing. */
+/** A name or a masked number that more customers share is no clue. */
 const MAX_NAMESAKES = 20;
 const MAX_ACCOUNTS_OF_CUSTOMER = 5;
 const MAX_LEARNED = 5;
 
-const IS_OPEN = sql<boolean>`a.status in ${literalList(statusesIn('open'))}`;
-
-/** For each of the readings all accounts that they point to, with the method of each. */
-export async function findCandidates(db: Db, readings: readonly Readings[]): Promise<Candidate[][]> {
-  if (readings.length === 0) return [];
-  const { rows } = await sql<At<Candidate>>`
-    select r.at::int as at, found.*
-    from unnest(
-      ${readings.map(({ accountId }) => accountId)}::bigint[],
-      ${readings.map(({ nationalIdKey }) => nationalIdKey)}::text[],
-      ${readings.map(({ phone }) => phone)}::text[],
-      ${readings.map(({ bareAccountId }) => bareAccountId)}::bigint[],
-      ${readings.map(({ payerSha256 }) => payerSha256)}::bytea[],
-      ${readings.map(({ typedKey }) => typedKey)}::text[]
-    ) with ordinality as r (account_id, national_id_key, phone, bare_account_id, payer_sha256, typed_key, at)
-    cross join lateral (
-      select 'account_number' as method, a.id as "accountId", ${IS_OPEN} as "isOpen",
-          null::bigint as "overruledAccountId", null::date as "assignedOn"
-        from accounts a where a.id = r.account_id
-      union all
-      (select 'national_id', a.id, true, null, null from customers c join accounts a on a.customer_id = c.id
-        where c.national_id_key = r.national_id_key and ${IS_OPEN} order by a.id limit ${MAX_CANDIDATES})
-      union all
-      (select 'phone', a.id, true, null, null from customers c join accounts a on a.customer_id = c.id
-        where c.phone = r.phone and ${IS_OPEN} order by a.id limit ${MAX_CANDIDATES})
-      union all
-      select 'account_id', a.id, true, null, null from accounts a join customers c on c.id = a.customer_id
-        where a.id = r.bare_account_id and c.phone_sha256 = r.payer_sha256 and ${IS_OPEN}
-      union all
-      (select 'payer_phone', a.id, true, null, null from customers c join accounts a on a.customer_id = c.id
-        where c.phone_sha256 = r.payer_sha256 and ${IS_OPEN} order by a.id limit ${MAX_CANDIDATES})
-      union all
-      select 'learned', a.id, true, l.overruled_account_id, l.assigned_on
-        from (
-          select * from learned_references
-          where payer_sha256 = r.payer_sha256 and typed_key = r.typed_key order by id desc limit 1
-        ) l join accounts a on a.id = l.account_id
-        where ${IS_OPEN}
-    ) found`.execute(db);
-  return grouped(rows, readings.length);
-}
-
-/** Those of the accounts that exist and on which a payment may still be expected. */
+/** The accounts that exist and are open. */
 export async function findOpenAccounts(db: Db, accountIds: number[]): Promise<Set<number>> {
   const { rows } = await sql<{ id: number }>`
     select a.id from accounts a where a.id = any(${accountIds}::bigint[]) and ${IS_OPEN}`.execute(db);
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The customers of those of the accounts that exist and on which a payment may still be expected. */
+/** The customers of the accounts that exist and are open. */
 export async function findCustomersOf(tx: Tx, accountIds: readonly number[]): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select distinct a.customer_id as id from accounts a
@@ -76,9 +31,9 @@ export async function findCustomersOf(tx: Tx, accountIds: readonly number[]): Pr
   return rows.map(({ id }) => id);
 }
 
-/** For each of the readings the newest assignments that share one half of them. */
-export async function findRelatives(db: Db, readings: Readings[]): Promise<Relative[][]> {
-  const { rows } = await sql<At<Relative>>`
+/** Finds for each of the readings the newest assignments with the same reference or the same payer. */
+export async function findRelatedAssignments(db: Db, readings: Readings[]): Promise<RelatedAssignment[][]> {
+  const { rows } = await sql<At<RelatedAssignment>>`
     select r.at::int as at, found.*
     from unnest(
       ${readings.map(({ payerSha256 }) => payerSha256)}::bytea[],
@@ -99,8 +54,9 @@ export async function findRelatives(db: Db, readings: Readings[]): Promise<Relat
 }
 
 /**
- * For each of the names, as words folded as search texts are, the open accounts of customers whose search text
- * has its two longest. What too many share is left out.
+ * Finds for each of the names the open accounts of customers whose search text has its two longest words, unless too many
+ * customers have them.
+ * @param names words in the form of `nameWords`.
  */
 export async function findByNames(db: Db, names: string[][]): Promise<number[][]> {
   const pairs = names.flatMap((words, at) => {
@@ -128,8 +84,8 @@ export async function findByNames(db: Db, names: string[][]): Promise<number[][]
 }
 
 /**
- * For each of the payers the open accounts of customers whose phone fits the masked number, alone or together
- * with any word of the payer's name. What too many share is left out.
+ * Finds for each of the payers the open accounts of customers whose phone fits the masked number, alone or together with a word
+ * of the payer's name, unless too many customers do.
  */
 export async function findByMasks(
   db: Db,
@@ -138,7 +94,7 @@ export async function findByMasks(
   const masks = payers.flatMap(({ words, masked }, at) => {
     if (!masked) return [];
     const alone = { at: at + 1, masked, words: null };
-    // Letters alone, so that the words mean nothing else to a pattern.
+    // The words have only letters, so none is a special character of the pattern.
     return words.length === 0 ? [alone] : [alone, { ...alone, words: words.join('|') }];
   });
   if (masks.length === 0) return payers.map(() => []);
@@ -165,13 +121,13 @@ export async function findByMasks(
   );
 }
 
-/** @param found which customers (`ids`) each of the payers (`at`) may be. */
+/** @param found the possible customers (`ids`) of each payer (`at`). */
 async function findOpenAccountsOf(
   db: Db,
   payers: number,
   found: RawBuilder<{ at: number; ids: number[] | null }>,
 ): Promise<number[][]> {
-  // Unnamed: a plan for whatever word would read the whole table, expecting to find enough of them soon.
+  // Unnamed: a generic plan would scan the whole table, because it expects to find enough rows early.
   const { rows } = await sql<At<{ accountId: number }>>`${sql.raw(UNNAMED)}
     select distinct found.at, a.id as "accountId"
     from (${found}) found
@@ -184,24 +140,15 @@ async function findOpenAccountsOf(
   return grouped(rows, payers).map((accounts) => accounts.map(({ accountId }) => accountId));
 }
 
-/** Who holds the accounts of a list of suggestions, by account id. */
-export async function findHolders(db: Db, accountIds: number[]) {
+/** The customers of accounts, by account id. */
+export async function findHolders(db: Db, accountIds: number[]): Promise<Map<number, Holder>> {
   const rows = await db
     .selectFrom('accounts as a')
     .innerJoin('customers as c', 'c.id', 'a.customer_id')
     .select(['a.id', 'c.first_name', 'c.last_name', 'c.phone'])
     .where(sql<boolean>`a.id = any(${accountIds}::bigint[])`)
     .execute();
-  return new Map(
-    rows.map((row) => [
-      row.id,
-      {
-        accountNumber: formatAccountNumber(row.id),
-        customerName: `${row.first_name} ${row.last_name}`,
-        phone: row.phone,
-      },
-    ]),
-  );
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 interface NewLearned {
@@ -229,12 +176,12 @@ export async function insertLearned(tx: Tx, learned: NewLearned): Promise<void> 
     .execute();
 }
 
-/** Forgets what the assignment of a payment taught. */
+/** Deletes what was learned from the assignment of a payment. */
 export async function deleteLearnedFrom(tx: Tx, paymentId: number): Promise<void> {
   await tx.deleteFrom('learned_references').where('payment_id', '=', paymentId).execute();
 }
 
-/** Forgets that the reference from the payer means the account, whichever assignments said so. */
+/** Deletes what all assignments taught about a reference and payer with an account. */
 export async function deleteLearned(
   tx: Tx,
   { typedKey, payerSha256, accountId }: Pick<NewLearned, 'typedKey' | 'payerSha256' | 'accountId'>,
@@ -247,34 +194,29 @@ export async function deleteLearned(
     .execute();
 }
 
-/** A row that says which of several questions it answers, counted from 1. */
-type At<Row> = Row & { at: number };
+/** A condition on notifications `n`: the payment came with it, or is linked to it. */
+const HAS_PAYMENT = sql<boolean>`n.outcome in (${sql.join(
+  Object.entries(NOTIFICATION_OUTCOMES).flatMap(([outcome, { hasPayment }]) =>
+    hasPayment ? [sql.lit(outcome)] : [],
+  ),
+)})`;
 
-function grouped<Row>(rows: At<Row>[], count: number): Row[][] {
-  const groups: Row[][] = Array.from({ length: count }, () => []);
-  for (const row of rows) groups[row.at - 1]?.push(row);
-  return groups;
-}
-
-/** The outcomes of the notification that a payment came with, or that was linked to it. */
-const IS_OWN = sql<boolean>`n.outcome in ('matched', 'unmatched', 'linked')`;
-
-/** What the payer of a payment sent; undefined where the provider has not reported it. */
+/** Finds the notification of a payment. */
 export async function findNotificationOf(db: Db, paymentId: number): Promise<NotificationRow | undefined> {
   const { rows } = await sql<NotificationRow>`
-    select n.* from notifications n where n.payment_id = ${paymentId} and ${IS_OWN}`.execute(db);
+    select n.* from notifications n where n.payment_id = ${paymentId} and ${HAS_PAYMENT}`.execute(db);
   return rows[0];
 }
 
 type Sent = Pick<NotificationRow, 'bill_ref' | 'payer' | 'payer_name'> & { flags: string[] | null };
 
-/** Unmatched payments with what their payers sent. */
+/** Unmatched payments with the reference and payer of their notifications. */
 export function listUnmatchedRows(db: Db, plan: ListPlan) {
   return fetchPage<PaymentRow & Sent>(db, plan, {
     ...PAYMENT_COLUMNS,
     select: sql`
       select p.*, n.bill_ref, n.payer, n.payer_name, n.flags
-      from payments p left join notifications n on n.payment_id = p.id and ${IS_OWN}`,
+      from payments p left join notifications n on n.payment_id = p.id and ${HAS_PAYMENT}`,
     from: sql`from payments p`,
     where: [sql<boolean>`p.status = 'unmatched'`],
   });

@@ -1,47 +1,44 @@
-import { nearAccountNumbers } from '../../accounts/account-number-rules.ts';
-import type { PlainDate } from '../../core/values/dates.ts';
+import { formatAccountNumber } from '../../accounts/account-number-rules.ts';
 import { foldForSearch } from '../../customers/rules.ts';
 import type { CONFIDENCES } from '../schema.ts';
 import {
   type Candidate,
   fitsMask,
-  type LadderMethod,
   learnedReason,
+  MATCH_METHODS,
   type MaskedNumber,
-  REASON,
+  type RelatedAssignment,
 } from './rules.ts';
 
-/**
- * Which accounts unmatched money may be meant for. What was typed, whose phone paid and what the payer is
- * called are three witnesses; an account is as likely as its best clue of each together.
- */
+// Suggested accounts for an unmatched payment. Clues come from three sources: the typed reference, the payer's phone and the
+// payer's name. The weight of an account is the sum of its best clue from each source.
 
-type Witness = 'typed' | 'phone' | 'name';
+type Source = 'typed' | 'phone' | 'name';
 
 const MAX_SUGGESTIONS = 10;
-/** Below four letters a word is in too many names, and below two words so is a name. */
+/** Shorter words are in too many names. */
 const MIN_WORD_LENGTH = 3;
 const MAX_WORDS = 4;
 const HIGH = 60;
 const MEDIUM = 30;
 
-/** How much a clue weighs. What is exact about the reference is enough alone; a name or a masked number is not. */
+/** The weights of clues. An exact reference alone gives a high confidence; a name or a masked number does not. */
 const CLUES = {
-  learned: { witness: 'typed', weight: 70 },
-  account_number: { witness: 'typed', weight: 66 },
-  national_id: { witness: 'typed', weight: 64 },
-  phone: { witness: 'typed', weight: 62 },
-  account_id: { witness: 'typed', weight: 60 },
-  near_number: { witness: 'typed', weight: 35 },
-  learned_reference: { witness: 'typed', weight: 25 },
-  payer_phone: { witness: 'phone', weight: 40 },
-  learned_payer: { witness: 'phone', weight: 30 },
-  masked_phone: { witness: 'phone', weight: 12 },
-  full_name: { witness: 'name', weight: 20 },
-  part_of_name: { witness: 'name', weight: 6 },
-} as const satisfies Record<string, { witness: Witness; weight: number }>;
+  learned: { source: 'typed', weight: 70 },
+  account_number: { source: 'typed', weight: 66 },
+  national_id: { source: 'typed', weight: 64 },
+  phone: { source: 'typed', weight: 62 },
+  account_id: { source: 'typed', weight: 60 },
+  near_number: { source: 'typed', weight: 35 },
+  learned_reference: { source: 'typed', weight: 25 },
+  payer_phone: { source: 'phone', weight: 40 },
+  learned_payer: { source: 'phone', weight: 30 },
+  masked_phone: { source: 'phone', weight: 12 },
+  full_name: { source: 'name', weight: 20 },
+  part_of_name: { source: 'name', weight: 6 },
+} as const satisfies Record<string, { source: Source; weight: number }>;
 
-const WITNESSES: Witness[] = ['typed', 'phone', 'name'];
+const SOURCES: Source[] = ['typed', 'phone', 'name'];
 
 export interface Clue {
   accountId: number;
@@ -49,22 +46,16 @@ export interface Clue {
   reason: string;
 }
 
-/** An open account that was assigned to the same reference from another payer, or to the same payer with another. */
-export interface Relative {
-  accountId: number;
-  kind: 'learned_reference' | 'learned_payer';
-  assignedOn: PlainDate;
-}
-
+/** The customer of an account. */
 export interface Holder {
-  accountNumber: string;
-  customerName: string;
+  first_name: string;
+  last_name: string;
   phone: string;
 }
 
-/** What is known of the payer besides the reference and the exact number. */
+/** The payer's name and masked number. */
 export interface Payer {
-  /** As `nameWords` gives them. */
+  /** In the form of `nameWords`. */
   words: string[];
   masked: MaskedNumber | undefined;
 }
@@ -77,45 +68,30 @@ export interface Suggestion {
   confidence: (typeof CONFIDENCES)[number];
 }
 
-/** The words of a name by which customers are looked up, folded as their search text is. */
+/** The words of a name, in the form of the search text of customers. */
 export function nameWords(name: string | null): string[] {
   const words = foldForSearch(name ?? '').split(/[^\p{L}\p{M}]+/u);
   return [...new Set(words)].filter((word) => word.length >= MIN_WORD_LENGTH).slice(0, MAX_WORDS);
 }
 
-export function clueOfCandidate(candidate: Candidate, accountNumber: string): Clue {
+export function clueOfCandidate(candidate: Candidate): Clue {
   const { accountId, method: kind } = candidate;
   const reason =
     candidate.method === 'learned'
-      ? learnedReason(accountNumber, candidate.assignedOn)
-      : REASON[candidate.method satisfies LadderMethod];
+      ? learnedReason(formatAccountNumber(accountId), candidate.assignedOn)
+      : MATCH_METHODS[candidate.method].reason;
   return { accountId, kind, reason };
 }
 
 export function clueOfNearNumber(accountId: number): Clue {
-  return { accountId, kind: 'near_number', reason: 'the reference is one slip away from the account number' };
+  return {
+    accountId,
+    kind: 'near_number',
+    reason: 'the reference is the account number with one typing error',
+  };
 }
 
-/**
- * The accounts that a report without a match points to, by each clue of its reference or its payer's number that alone
- * gives a medium confidence. What was typed counts first; then whose phone paid, where staff assigned the payer's money,
- * and what is one slip away from what was typed. Accounts of a slip need not exist.
- */
-export function suggestedAccountIds(
-  candidates: readonly Candidate[],
-  relatives: readonly Relative[],
-  billRef: string | null,
-): number[] {
-  const typed = candidates.filter(({ method }) => method !== 'payer_phone');
-  if (typed.length > 0) return typed.map(({ accountId }) => accountId);
-  const learned = relatives.filter(({ kind }) => kind === 'learned_payer');
-  return [
-    ...[...candidates, ...learned].map(({ accountId }) => accountId),
-    ...nearAccountNumbers(billRef ?? ''),
-  ];
-}
-
-export function clueOfRelative({ accountId, kind, assignedOn }: Relative): Clue {
+export function clueOfAssignment({ accountId, kind, assignedOn }: RelatedAssignment): Clue {
   const what =
     kind === 'learned_payer'
       ? 'the same payer with another reference'
@@ -123,7 +99,7 @@ export function clueOfRelative({ accountId, kind, assignedOn }: Relative): Clue 
   return { accountId, kind, reason: `${what} was assigned to the account on ${assignedOn}` };
 }
 
-/** The accounts, most likely first; those that nothing speaks for are left out. Equals stand by age. */
+/** The accounts with a clue, most likely first; with equal weights, the older account first. */
 export function rankSuggestions(
   clues: Clue[],
   accountIds: Iterable<number>,
@@ -137,17 +113,17 @@ export function rankSuggestions(
       ...clues.filter((clue) => clue.accountId === accountId),
       ...cluesOfPayer(accountId, payer, holder),
     ];
-    const best = WITNESSES.flatMap((witness) => bestOf(own, witness));
+    const best = SOURCES.flatMap((source) => bestOf(own, source));
     const weight = best.reduce((sum, { kind }) => sum + CLUES[kind].weight, 0);
     return weight > 0 ? [{ accountId, holder, best, weight }] : [];
   });
   return ranked
     .sort((a, b) => b.weight - a.weight || a.accountId - b.accountId)
     .slice(0, MAX_SUGGESTIONS)
-    .map(({ accountId, holder: { accountNumber, customerName }, best, weight }) => ({
+    .map(({ accountId, holder, best, weight }) => ({
       accountId,
-      accountNumber,
-      customerName,
+      accountNumber: formatAccountNumber(accountId),
+      customerName: nameOf(holder),
       reason: best.map(({ reason }) => reason).join('; '),
       confidence: weight >= HIGH ? 'high' : weight >= MEDIUM ? 'medium' : 'low',
     }));
@@ -159,18 +135,22 @@ function cluesOfPayer(accountId: number, { words, masked }: Payer, holder: Holde
     const reason = 'the customer’s phone has the digits that are shown of the payer’s';
     clues.push({ accountId, kind: 'masked_phone', reason });
   }
-  const names = nameWords(holder.customerName);
+  const names = nameWords(nameOf(holder));
   const shared = words.filter((word) => names.includes(word)).length;
   if (shared >= 2) clues.push({ accountId, kind: 'full_name', reason: 'the payer has the customer’s name' });
-  // One name is nothing to go by, unless something else points to the account.
+  // A weak clue: it only adds to others.
   else if (shared === 1)
     clues.push({ accountId, kind: 'part_of_name', reason: 'the payer shares a name with the customer' });
   return clues;
 }
 
-function bestOf(clues: Clue[], witness: Witness): Clue[] {
+function nameOf({ first_name: first, last_name: last }: Holder): string {
+  return `${first} ${last}`;
+}
+
+function bestOf(clues: Clue[], source: Source): Clue[] {
   const [best] = clues
-    .filter(({ kind }) => CLUES[kind].witness === witness)
+    .filter(({ kind }) => CLUES[kind].source === source)
     .sort((a, b) => CLUES[b.kind].weight - CLUES[a.kind].weight);
   return best ? [best] : [];
 }

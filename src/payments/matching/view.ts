@@ -1,36 +1,36 @@
-import { formatAccountNumber, nearAccountNumbers } from '../../accounts/account-number-rules.ts';
+import { nearAccountNumbers } from '../../accounts/account-number-rules.ts';
 import type { Context } from '../../core/context.ts';
 import type { Db } from '../../core/database/db.ts';
 import { isTimeout } from '../../core/database/postgres-errors.ts';
 import { withTimeout } from '../../core/database/transactions.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { Log } from '../../core/log.ts';
+import { findCandidates } from '../posting/store.ts';
 import { toPayment } from '../view.ts';
 import { readMasked, readReference } from './rules.ts';
 import {
   findByMasks,
   findByNames,
-  findCandidates,
   findHolders,
   findOpenAccounts,
-  findRelatives,
+  findRelatedAssignments,
   listUnmatchedRows,
 } from './store.ts';
 import {
   type Clue,
+  clueOfAssignment,
   clueOfCandidate,
   clueOfNearNumber,
-  clueOfRelative,
   nameWords,
   rankSuggestions,
   type Suggestion,
 } from './suggestion-rules.ts';
 
-/** A search by name costs more the more customers there are; in batches, what is found in time is kept. */
+/** The time of a search by name grows with the number of customers. Batches that end in time are used. */
 const NAMES_AT_ONCE = 10;
 const NAMES_TIMEOUT_MS = 1_500;
 
-/** The payments whose account is not known, each with the accounts that it may be meant for. */
+/** Unmatched payments, each with suggested accounts. */
 export async function listUnmatched(context: Context, log: Log, plan: ListPlan) {
   const page = await listUnmatchedRows(context.db, plan);
   const suggestions = await suggestFor(context, log, page.rows);
@@ -44,14 +44,14 @@ export async function listUnmatched(context: Context, log: Log, plan: ListPlan) 
   return { ...page, rows };
 }
 
-/** What a payer sent with the money. */
+/** The reference and payer of a notification. */
 interface Sent {
   bill_ref: string | null;
   payer: string | null;
   payer_name: string | null;
 }
 
-/** One statement for each kind of clue but the names, whatever the number of payments, one after the other. */
+/** Runs one statement for each kind of clue, and several for names. */
 async function suggestFor({ db, config }: Context, log: Log, sent: Sent[]): Promise<Suggestion[][]> {
   const region = config.PHONE_REGION;
   const readings = sent.map(({ bill_ref, payer }) => readReference(bill_ref, payer, region));
@@ -63,7 +63,7 @@ async function suggestFor({ db, config }: Context, log: Log, sent: Sent[]): Prom
 
   const candidates = await findCandidates(db, readings);
   const openNear = await findOpenAccounts(db, [...new Set(near.flat())]);
-  const relatives = await findRelatives(db, readings);
+  const related = await findRelatedAssignments(db, readings);
   const byMask = await findByMasks(db, payers);
   const byName = await findByNamesInTime(
     db,
@@ -72,9 +72,9 @@ async function suggestFor({ db, config }: Context, log: Log, sent: Sent[]): Prom
   );
 
   const clues: Clue[][] = sent.map((_, index) => [
-    ...(candidates[index] ?? []).map((found) => clueOfCandidate(found, formatAccountNumber(found.accountId))),
+    ...(candidates[index] ?? []).map((found) => clueOfCandidate(found)),
     ...(near[index] ?? []).filter((id) => openNear.has(id)).map(clueOfNearNumber),
-    ...(relatives[index] ?? []).map(clueOfRelative),
+    ...(related[index] ?? []).map(clueOfAssignment),
   ]);
   const accountIds = clues.map((own, index) => [
     ...new Set([
@@ -89,7 +89,7 @@ async function suggestFor({ db, config }: Context, log: Log, sent: Sent[]): Prom
   );
 }
 
-/** As `findByNames`; names that take too long to look up say nothing, since the other clues are worth more. */
+/** Like `findByNames`, with a time limit: the other clues weigh more. */
 async function findByNamesInTime(db: Db, log: Log, names: string[][]): Promise<number[][]> {
   const end = performance.now() + NAMES_TIMEOUT_MS;
   const found: number[][] = names.map(() => []);
@@ -103,7 +103,10 @@ async function findByNamesInTime(db: Db, log: Log, names: string[][]): Promise<n
       for (const [index, { at }] of batch.entries()) found[at] = accountIds[index] ?? [];
     } catch (error) {
       if (!isTimeout(error)) throw error;
-      log.warn({ err: error }, `the names of ${known.length - start} payers took too long to look up`);
+      log.warn(
+        { err: error },
+        `the names of ${known.length - start} payers were not searched: the time limit was reached`,
+      );
       break;
     }
   }

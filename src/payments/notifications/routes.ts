@@ -5,7 +5,7 @@ import { Envelope, ListEnvelope, ok } from '../../core/http/envelope.ts';
 import { notFound } from '../../core/http/errors.ts';
 import { IdParams } from '../../core/http/fields.ts';
 import { repeatable } from '../../core/http/idempotency.ts';
-import { resolveConflict } from './commands.ts';
+import { resolveConflict } from './conflict-commands.ts';
 import { ConflictParams, Notification, notificationList, Resolution } from './schema.ts';
 import { findNotification, listNotifications } from './store.ts';
 import { notificationsFound, toNotification } from './view.ts';
@@ -22,13 +22,13 @@ export function notificationRoutes(api: Api, context: Context): void {
         operationId: 'listNotifications',
         summary: 'List notifications and their outcomes',
         description:
-          'The worklist beside unmatched money. `filter[outcome]=conflict`: contradicts a manual payment (another amount; another ' +
-          'account, or an unreadable reference that suggests another customer, where the recorder may not assign payments; two ' +
-          'manual payments) and credits nothing until it is resolved. Lines of a provider statement are posted in the same way. ' +
-          '`filter[flags][contains]=payment_reversed`: its manual payment was reversed before an upgrade. ' +
-          '`filter[outcome]=differs`: repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: ' +
-          'the provider repeats a transaction whose payment was reversed. `filter[status]=rejected`: could not be read. ' +
-          '`filter[status]=pending`: will be retried.',
+          'The worklist besides unmatched payments. Imported lines of a provider statement are notifications too. ' +
+          '`filter[outcome]=conflict`: it contradicts a manual payment, and credits nothing until it is resolved. Either the amounts ' +
+          'differ; or there are two manual payments; or it names another account, or suggests another customer, and the recorder may ' +
+          'not assign payments. `filter[flags][contains]=payment_reversed`: its manual payment was reversed before an upgrade. ' +
+          '`filter[outcome]=differs`: it repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: ' +
+          'it repeats a transaction whose payment was reversed. `filter[status]=rejected`: it could not be read, or was refused. ' +
+          '`filter[status]=pending`: it will be retried.',
         querystring: notificationList.query,
         response: { 200: ListEnvelope(Notification, 'Notifications found.') },
       },
@@ -46,7 +46,8 @@ export function notificationRoutes(api: Api, context: Context): void {
         tags: ['Payments'],
         operationId: 'getNotification',
         summary: 'Get a notification with its whole body',
-        description: 'One notification, with its whole body as the provider posted it.',
+        description:
+          'The list shortens long bodies; this answer has the whole body as the provider posted it.',
         params: IdParams,
         response: { 200: Envelope(Notification, 'Notification found.') },
       },
@@ -67,9 +68,9 @@ export function notificationRoutes(api: Api, context: Context): void {
         operationId: 'resolveNotification',
         summary: 'Resolve a notification in conflict',
         description:
-          'Says which payment the transaction is: one of the manual payments with its reference and amount, which is linked and stays ' +
-          'on its account, or none of them (`paymentId: null`), so that the notification is posted. The other manual payments with ' +
-          'the reference are reversed in the same transaction.',
+          'Choose one of the manual payments with the same reference and amount: it is linked to the notification and stays on its ' +
+          'account. Or choose none (`paymentId: null`): the notification is posted. The other manual payments with the reference ' +
+          'are reversed in the same transaction.',
         params: ConflictParams,
         body: Resolution,
         response: { 200: Envelope(Notification, 'Conflict resolved.') },

@@ -2,39 +2,33 @@ import { type Static, Type } from 'typebox';
 import type { NotificationOutcome, NotificationStatus } from '../../core/database/tables.ts';
 import { Id, Money, Nullable, Text, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
-import { referenceKey } from '../rules.ts';
+import { referenceKey } from '../../core/values/reference.ts';
+import { NOTIFICATION_OUTCOMES } from '../posting/rules.ts';
 
 const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const satisfies NotificationStatus[];
-const NOTIFICATION_OUTCOMES = [
-  'matched',
-  'unmatched',
-  'linked',
-  'conflict',
-  'differs',
-  'repeated',
-] as const satisfies NotificationOutcome[];
+const OUTCOMES = Object.keys(NOTIFICATION_OUTCOMES) as NotificationOutcome[];
 
-/** Several times what the provider sends. What is posted may be thirty times as long, and a page has a hundred. */
+/** Several times the size of a usual call. A body can be 30 times as long, and a page has 100. */
 export const MAX_LISTED_BODY_LENGTH = 2_000;
 
-/** What the provider posted, and what it led to. */
+/** A notification of a provider, and its outcome. */
 export const Notification = Type.Object(
   {
     id: Id,
     status: Type.Enum([...NOTIFICATION_STATUSES]),
-    outcome: Nullable(Type.Enum([...NOTIFICATION_OUTCOMES])),
+    outcome: Nullable(Type.Enum(OUTCOMES)),
     flags: Type.Array(Type.String()),
     transactionRef: Nullable(Type.String()),
     amount: Nullable(Money),
-    reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
+    reference: Nullable(Type.String({ description: 'The reference that the payer typed.' })),
     payer: Nullable(Type.String({ description: 'The payer’s number as the provider sent it.' })),
     businessShortCode: Nullable(Type.String()),
     paymentId: Nullable(Type.Integer()),
     conflictingPaymentId: Nullable(Type.Integer()),
-    failure: Nullable(Type.String({ description: 'Why it was rejected, or could not be processed yet.' })),
+    failure: Nullable(Type.String({ description: 'Why it was rejected, or is not processed yet.' })),
     attempts: Type.Integer(),
     rawBody: Type.String({
-      description: `As it was posted. A list shows the first ${MAX_LISTED_BODY_LENGTH} characters, followed by … where there are more.`,
+      description: `As the provider posted it. A list shows the first ${MAX_LISTED_BODY_LENGTH} characters, and … if there are more.`,
     }),
     processedAt: Nullable(Timestamp),
     createdAt: Timestamp,
@@ -69,7 +63,7 @@ export const Resolution = Type.Object(
   {
     paymentId: Nullable({
       ...Id,
-      description: 'The manual payment that is this transaction; null: none of them.',
+      description: 'The manual payment of this transaction; null for none of them.',
     }),
     reason: Text(500),
   },
@@ -85,7 +79,7 @@ export const notificationList = defineList(
   {
     id: { kind: 'id', column: 'n.id' },
     status: { kind: 'enum', column: 'n.status', values: NOTIFICATION_STATUSES },
-    outcome: { kind: 'enum', column: 'n.outcome', values: NOTIFICATION_OUTCOMES, nullable: true },
+    outcome: { kind: 'enum', column: 'n.outcome', values: OUTCOMES, nullable: true },
     flags: { kind: 'text' },
     transactionRef: {
       kind: 'text',

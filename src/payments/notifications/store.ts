@@ -3,34 +3,16 @@ import type { Db, Tx } from '../../core/database/db.ts';
 import type { Page } from '../../core/http/envelope.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
-import type { ReportedReceipt } from '../receipts/rules.ts';
+import { referenceKey } from '../../core/values/reference.ts';
+import { type Notification, notificationColumns } from '../posting/rules.ts';
 import type { NotificationRow } from '../rules.ts';
 import { MAX_LISTED_BODY_LENGTH } from './schema.ts';
 
-/**
- * Stores a report that could not be processed, to be tried again. One that is stored already, because its processing
- * succeeded after all, stays as it is.
- */
-export async function insertPending(db: Db, report: ReportedReceipt, failure: string): Promise<void> {
+/** Stores a notification whose posting failed, to be retried. If it was posted after all, its row stays as it is. */
+export async function insertPending(db: Db, notification: Notification, failure: string): Promise<void> {
   await db
     .insertInto('notifications')
-    .values({
-      provider: report.provider,
-      source: report.source,
-      provider_statement_id: report.providerStatementId,
-      raw_body: report.rawBody,
-      trans_id: report.transId,
-      content_hash: report.contentHash,
-      amount_minor: report.amountMinor,
-      trans_time: report.transTime,
-      business_short_code: report.businessShortCode,
-      bill_ref: report.billRef,
-      payer: report.payer,
-      payer_name: report.payerName,
-      flags: report.flags,
-      status: 'pending',
-      failure,
-    })
+    .values({ ...notificationColumns(notification), status: 'pending', failure })
     .onConflict((conflict) => conflict.constraint('notifications_content_unique').doNothing())
     .execute();
 }
@@ -51,7 +33,7 @@ export async function findPendingIds(db: Db, limit: number): Promise<number[]> {
   const rows = await db
     .selectFrom('notifications')
     .select('id')
-    .where(sql<boolean>`status = 'pending'`) // Written out, so that the partial index serves any plan.
+    .where(sql<boolean>`status = 'pending'`) // A literal, so that every plan can use the partial index.
     .orderBy('attempts')
     .orderBy('id')
     .limit(limit)
@@ -59,7 +41,7 @@ export async function findPendingIds(db: Db, limit: number): Promise<number[]> {
   return rows.map((row) => row.id);
 }
 
-/** Locks those of the notifications that are still pending and that nobody else works on. */
+/** Locks the notifications that are still pending, and skips those that another transaction has locked. */
 export function lockPending(tx: Tx, ids: readonly number[]): Promise<NotificationRow[]> {
   return tx
     .selectFrom('notifications')
@@ -93,7 +75,37 @@ export function getNotification(db: Db, id: number): Promise<NotificationRow> {
   return db.selectFrom('notifications').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 }
 
-/** What a list shows of a notification. */
+/**
+ * The notifications of a transaction to reprocess when a manual payment with its reference changes: those in conflict, and the
+ * one that is linked to the payment that is being reversed. Not locked.
+ */
+export function findReprocessable(
+  tx: Tx,
+  reference: string,
+  reversedId?: number,
+): Promise<NotificationRow[]> {
+  return reprocessable(tx, reference, reversedId).execute();
+}
+
+/** Like `findReprocessable`, and locks them. */
+export function lockReprocessable(
+  tx: Tx,
+  reference: string,
+  reversedId?: number,
+): Promise<NotificationRow[]> {
+  return reprocessable(tx, reference, reversedId).forNoKeyUpdate().execute();
+}
+
+function reprocessable(tx: Tx, reference: string, reversedId: number | null = null) {
+  return tx
+    .selectFrom('notifications')
+    .selectAll()
+    .where('trans_id', '=', referenceKey(reference))
+    .where(sql<boolean>`(outcome = 'conflict' or outcome = 'linked' and payment_id = ${reversedId}::bigint)`)
+    .orderBy('id');
+}
+
+/** The columns of a notification in a list. */
 export type ListedNotification = Omit<
   NotificationRow,
   'provider' | 'source' | 'content_hash' | 'payer_name' | 'trans_time' | 'provider_statement_id'

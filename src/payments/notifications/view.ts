@@ -7,7 +7,7 @@ export function notificationsFound(page: Page<ListedNotification>, currency: Cur
   return okList({ ...page, rows }, 'Notifications found.');
 }
 
-const WILL_BE_TRIED_AGAIN = 'It could not be processed yet and is tried again every minute.';
+const WILL_BE_TRIED_AGAIN = 'Processing failed; it is retried every minute.';
 
 export function toNotification(row: ListedNotification, currency: Currency) {
   return {
@@ -22,7 +22,7 @@ export function toNotification(row: ListedNotification, currency: Currency) {
     businessShortCode: row.business_short_code,
     paymentId: row.payment_id,
     conflictingPaymentId: row.conflict_payment_id,
-    // What went wrong inside is for those who run the service; the caller learns what comes of it.
+    // Internal errors are for operators.
     failure: row.status === 'pending' && row.failure !== null ? WILL_BE_TRIED_AGAIN : row.failure,
     attempts: row.attempts,
     rawBody: row.raw_body,

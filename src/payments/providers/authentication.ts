@@ -4,7 +4,7 @@ import { AppError } from '../../core/http/errors.ts';
 import { sameSecret } from '../../core/values/secret.ts';
 
 /**
- * For providers that sign nothing: the secret of the registered address (`X-Webhook-Secret` or `?token=`), and the
+ * Authenticates calls without a signature: by the secret of the registered address (`X-Webhook-Secret` or `?token=`), and by the
  * networks that may call.
  * @throws AppError UNAUTHORIZED for a wrong secret, FORBIDDEN for another network.
  */

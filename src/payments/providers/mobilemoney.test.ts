@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { readReport } from '../notifications/rules.ts';
 import { mobilemoney } from './mobilemoney.ts';
+import { readNotification } from './rules.ts';
 
 const RULES = { currency: { code: 'KES', decimals: 2 }, timeZone: 'Africa/Nairobi', paybillNumbers: [] };
 const RECEIVED = new Date('2026-03-02T09:00:00Z');
@@ -19,13 +19,13 @@ function read(body: unknown, rules: Partial<typeof RULES & { paybillNumbers: str
   const rawBody = JSON.stringify(body) ?? '';
   const sent = mobilemoney.read(Buffer.from(rawBody));
   if (!sent) return { problems: [{ path: 'body' }] };
-  return readReport(mobilemoney, sent, rawBody, RECEIVED, { ...RULES, ...rules });
+  return readNotification(mobilemoney, sent, rawBody, RECEIVED, { ...RULES, ...rules });
 }
 
 function accepted(body: unknown, rules = {}) {
   const reading = read(body, rules);
   if ('problems' in reading) throw new Error(JSON.stringify(reading.problems));
-  return reading.report;
+  return reading.notification;
 }
 
 function refused(body: unknown): string[] {

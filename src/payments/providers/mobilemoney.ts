@@ -5,12 +5,12 @@ import { Nullable } from '../../core/http/fields.ts';
 import { parseCompactTime } from '../../core/values/dates.ts';
 import { authenticateCaller } from './authentication.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
-import { parseJsonObject, textOf } from './texts.ts';
+import { parseJsonObject, textOf } from './rules.ts';
 
 // Safaricom's M-PESA C2B API (Daraja): validation and confirmation of payments to a paybill number.
 // https://developer.safaricom.co.ke/APIs/CustomerToBusinessRegisterURL
 
-/** What its gateway reads of an answer: 0 accepts at both addresses; its codes of refusals are texts. */
+/** The part of an answer that its gateway reads: 0 accepts, at both routes; codes of refusals are strings. */
 const ACCEPTED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
 const REFUSED = {
   wrong_account: { ResultCode: 'C2B00012', ResultDesc: 'Invalid Account Number' },
@@ -18,11 +18,11 @@ const REFUSED = {
   wrong_short_code: { ResultCode: 'C2B00015', ResultDesc: 'Invalid Shortcode' },
 } as const;
 const RESULTS = { accepted: ACCEPTED, ...REFUSED };
-/** Hours ahead of UTC, all year; its times name no zone. */
+/** Hours ahead of UTC, all year. Its times have no zone. */
 const EAST_AFRICA_TIME = 3;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What the provider promises to send. */
+/** The documented fields. */
 const NotificationBody = Type.Object(
   {
     TransactionType: Type.Optional(Type.String()),
@@ -30,7 +30,7 @@ const NotificationBody = Type.Object(
     TransTime: Type.Optional(Type.String({ description: 'yyyyMMddHHmmss, UTC+3' })),
     TransAmount: Type.String({ description: 'A decimal above 0.' }),
     BusinessShortCode: Type.Optional(Type.String()),
-    BillRefNumber: Type.Optional(Type.String({ description: 'The account that the payer typed.' })),
+    BillRefNumber: Type.Optional(Type.String({ description: 'The reference that the payer typed.' })),
     MSISDN: Type.Optional(Type.String({ description: 'The payer’s number: plain, masked or hashed.' })),
   },
   {
@@ -68,7 +68,7 @@ const NotificationBody = Type.Object(
   },
 );
 
-/** The envelope plus what the provider's gateway reads. */
+/** The envelope, and the part that the gateway reads. */
 const Acknowledgement = Type.Object(
   {
     success: Type.Literal(true),
@@ -145,12 +145,12 @@ export const mobilemoney: PaymentProvider = {
     body: { ...ok(result, 'Notification accepted.'), ...ACCEPTED },
   }),
   refuse(_sent, refusal) {
-    // Whatever can be read is accepted, because the money has moved already.
+    // Every readable notification is accepted, because the money has moved already.
     if (refusal.reason === 'unreadable') throw invalid(refusal.problems);
     throw unavailable(new Error(`a notification was refused: ${refusal.reason}`));
   },
   validation: {
-    // The provider waits for some seconds; a service that answers later than this might as well be down.
+    // The provider waits for a few seconds.
     deadlineMs: 1_500,
     answer: (verdict, accountNumber) => ({
       contentType: JSON_TYPE,
@@ -163,10 +163,10 @@ export const mobilemoney: PaymentProvider = {
       operationId: 'validateMobileMoneyPayment',
       summary: 'Validate a mobile-money payment',
       description:
-        'The provider asks before the money moves. Accepts what would find its account by itself, and every account number that exists; not on completed and cancelled ' +
-        'accounts. 0 accepts, as in the answer to a notification; C2B00012 is a wrong account, C2B00013 a wrong amount, ' +
-        'C2B00015 another short code. Nothing is stored. On a fault the answer is 503 within 2 seconds, and the provider does ' +
-        'what is registered there.',
+        'The provider validates a payment before the money moves. Accepts payments that match an account, and every existing account ' +
+        'number, unless the account is completed or cancelled. ResultCode 0 accepts, as in the answer to a notification; C2B00012 is a ' +
+        'wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the answer is ' +
+        '503 within 2 seconds, and the provider applies its registered default.',
       body: { contentType: 'application/json', schema: NotificationBody },
       answer: { contentType: 'application/json', schema: Validation },
     },
@@ -175,7 +175,8 @@ export const mobilemoney: PaymentProvider = {
     operationId: 'receiveMobileMoneyPayment',
     summary: 'Receive a mobile-money payment',
     description:
-      'The provider says that a customer has paid. Further keys are kept. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TransID: repeats are acknowledged and change nothing.',
+      'The provider reports a payment of a customer. Other fields are stored with the body. Authenticated by X-Webhook-Secret, ' +
+      '?token= or the network address. One payment per TransID: repeats are accepted and change nothing.',
     body: { contentType: 'application/json', schema: NotificationBody },
     answer: { contentType: 'application/json', schema: Acknowledgement },
   },

@@ -5,40 +5,39 @@ import type { NotificationOutcome } from '../../core/database/tables.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
 
 /**
- * A payment provider that posts notifications to this service: what its calls look like, and what it expects in return.
- * One file describes one provider, and one line of registry.ts makes its routes. Nothing outside that file knows the names
- * of its fields.
+ * A payment provider that posts notifications: how its calls are read and answered. One file describes one provider, and one line
+ * of registry.ts registers its routes. No other file knows the names of its fields.
  */
 export interface PaymentProvider {
-  /** In the path: /webhooks/payments/<name>; and the `provider` of payments and notifications. */
+  /** The `provider` of payments and notifications, and the last part of the path: /webhooks/payments/<name>. */
   readonly name: string;
-  /** The code of the payment method that its payments have; every catalogue has it. */
+  /** The code of the payment method of its payments. */
   readonly methodCode: string;
-  /** What it calls the two fields that no payment can do without; named in refusals. */
+  /** Its names of the two required fields, for error messages. */
   readonly fieldNames: { transactionId: string; amount: string };
   /**
-   * Whether money whose account is not known is accepted, to be assigned by staff. False where a refusal gives the
-   * money back to the payer.
+   * Whether payments without a matching account are accepted, to be assigned by staff. False if the provider returns refused
+   * payments to the payer.
    */
   readonly acceptsUnmatched: boolean;
-  /** What a call must be, for the refusal of others: 'a JSON object'. */
+  /** The format of a call, for error messages: 'a JSON object'. */
   readonly format: string;
-  /** @throws AppError UNAUTHORIZED or FORBIDDEN for a call that is not the provider's. */
+  /** @throws AppError UNAUTHORIZED or FORBIDDEN for a call of another sender. */
   authenticate(request: FastifyRequest, config: Config): void;
-  /** Reads a call, which may be anything. @returns undefined where nothing can be read. */
+  /** Reads the body of a call. @returns undefined if it is unreadable. */
   read(body: Buffer): SentPayment | undefined;
   /**
-   * The moment of a time as `read` gives it; absent for a provider whose calls name no time.
-   * @returns undefined for one that cannot be read.
+   * Parses the time that `read` returns. Absent for a provider whose calls have no time.
+   * @returns undefined for an unreadable time.
    */
   readTime?(text: string): Date | undefined;
   /** The answer to a notification that is stored. */
   accept(sent: SentPayment, result: NotificationResult): ProviderAnswer;
   /** The answer to a notification that is not posted. */
   refuse(sent: SentPayment | undefined, refusal: Refusal): ProviderAnswer;
-  /** Where it asks before the money moves, at …/validation. */
+  /** For a provider that validates a payment before the money moves, at …/validation. */
   readonly validation?: {
-    /** What it waits for, in milliseconds. */
+    /** Milliseconds until a late answer is useless. */
     deadlineMs: number;
     answer(verdict: Verdict, accountNumber: string | null): ProviderAnswer;
     readonly description: RouteDescription;
@@ -46,7 +45,7 @@ export interface PaymentProvider {
   readonly description: RouteDescription;
 }
 
-/** What a call says, as text; null for what it does not say. */
+/** The fields of a call as text; null for missing fields. */
 export interface SentPayment {
   transactionId: string | null;
   /** A decimal in units of the currency. */
@@ -61,7 +60,7 @@ export interface SentPayment {
   payerName: string | null;
 }
 
-/** What became of a notification: `pending` for one that is stored and will be tried again. */
+/** The result of a notification: `pending` if it is stored and will be retried. */
 export interface NotificationResult {
   outcome: NotificationOutcome | 'pending';
   paymentId: number | null;
@@ -69,7 +68,7 @@ export interface NotificationResult {
 
 export type Verdict = 'accepted' | 'wrong_account' | 'wrong_amount' | 'wrong_short_code';
 
-/** Why a notification is not posted: it cannot be read, or a provider that wants to know so is told why. */
+/** Why a notification is refused. */
 export type Refusal =
   | { reason: 'unreadable'; problems: FieldProblem[] }
   | { reason: Exclude<Verdict, 'accepted'> };
@@ -82,13 +81,13 @@ export interface ProviderAnswer {
   body: object | string;
 }
 
-/** What a body holds, as the API description shows it. */
+/** The content of a body, for the API description. */
 interface Content {
   contentType: string;
   schema: TSchema;
 }
 
-/** What the API description says of a route. */
+/** A route in the API description. */
 export interface RouteDescription {
   operationId: string;
   summary: string;

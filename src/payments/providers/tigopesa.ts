@@ -2,16 +2,16 @@ import sax from 'sax';
 import { Type } from 'typebox';
 import { authenticateCaller } from './authentication.ts';
 import type { PaymentProvider, ProviderAnswer, Refusal, SentPayment } from './provider.ts';
-import { cleanText } from './texts.ts';
+import { cleanText } from './rules.ts';
 
-// Tigo Pesa's bill payments (Tanzania), use case "wallet to account" of its partner integration: the gateway waits for the
-// answer, and gives the money back to the payer where the payment is refused.
+// Bill payments of Tigo Pesa (Tanzania), use case "wallet to account" of its partner integration: the gateway waits for the
+// answer, and returns the money to the payer if the payment is refused.
 // https://tigopesa-docs.netlify.app/partner_integration
 
 const XML_TYPE = 'text/xml; charset=utf-8';
 const REQUEST = 'SYNC_BILLPAY_REQUEST';
 const RESPONSE = 'SYNC_BILLPAY_RESPONSE';
-/** Of the fields: COMMAND has them, and they have nothing but text. */
+/** The depth of the fields: they are children of COMMAND, and contain only text. */
 const DEPTH = 2;
 
 const SUCCESS = { code: 'error000', description: 'Transaction successful' };
@@ -19,10 +19,10 @@ const REFUSALS: Record<Refusal['reason'], typeof SUCCESS> = {
   unreadable: { code: 'error100', description: 'General error' },
   wrong_account: { code: 'error010', description: 'Invalid customer reference number' },
   wrong_amount: { code: 'error012', description: 'Invalid amount' },
-  wrong_short_code: { code: 'error100', description: 'Another company is meant' },
+  wrong_short_code: { code: 'error100', description: 'Payment for another company' },
 };
 
-/** What the provider promises to send. */
+/** The documented fields. */
 const BillPayment = Type.String({
   title: 'TigoPesaBillPayment',
   description:
@@ -39,9 +39,9 @@ const BillPayment = Type.String({
 const BillPaymentAnswer = Type.String({
   title: 'TigoPesaBillPaymentAnswer',
   description:
-    'RESULT TS: the money is kept, and REFID is the id of the payment, or empty while staff decide about a conflict. TF: ' +
-    'refused, and the payer gets the money back. ERRORCODE: error000 kept; error010 wrong account; error012 wrong amount; ' +
-    'error100 unreadable, or for another company. A status of 5xx is no verdict: send it again.',
+    'RESULT TS: accepted, and REFID is the id of the payment, or empty while staff resolve a conflict. TF: ' +
+    'refused, and the payer gets the money back. ERRORCODE: error000 accepted; error010 wrong account; error012 wrong amount; ' +
+    'error100 unreadable, or for another company. A status of 5xx is neither: send the request again.',
   examples: [
     '<?xml version="1.0" encoding="UTF-8"?><COMMAND><TYPE>SYNC_BILLPAY_RESPONSE</TYPE>' +
       '<TXNID>BP261102.1240.B01530</TXNID><REFID>7</REFID><RESULT>TS</RESULT><ERRORCODE>error000</ERRORCODE>' +
@@ -65,7 +65,7 @@ export const tigopesa: PaymentProvider = {
     summary: 'Receive a Tigo Pesa bill payment',
     description:
       'A payment is posted if its account is certain and has room for the whole amount. Otherwise it is refused, and the payer ' +
-      'gets the money back. Authenticated by X-Webhook-Secret or ?token=, or by the address. One payment per TXNID: a repeat ' +
+      'gets the money back. Authenticated by X-Webhook-Secret, ?token= or the network address. One payment per TXNID: a repeat ' +
       'of a posted payment gets the same answer.',
     body: { contentType: 'text/xml', schema: BillPayment },
     answer: { contentType: 'text/xml', schema: BillPaymentAnswer },
@@ -88,8 +88,8 @@ function readCall(body: Buffer): SentPayment | undefined {
 }
 
 /**
- * The fields of a COMMAND: the texts of its elements. The parser knows only the entities of XML itself.
- * @returns undefined for what is malformed, has a document type, or has a field twice or within another.
+ * Parses the fields of a COMMAND. The parser only knows the entities of XML itself.
+ * @returns undefined if the document is malformed, has a document type, or has a repeated or nested field.
  */
 function parseCommand(xml: string): Map<string, string> | undefined {
   const fields = new Map<string, string>();
@@ -120,7 +120,7 @@ function parseCommand(xml: string): Map<string, string> | undefined {
     parser.write(xml.replace(/^\uFEFF/, '').trim()).close();
     return fields;
   } catch {
-    return undefined; // Malformed: the caller is told, and the text is kept.
+    return undefined; // Malformed: the call is refused, and its body is stored.
   }
 }
 
@@ -150,7 +150,7 @@ function answer(
   };
 }
 
-/** What a text must not hold as it is inside an element. */
+/** Characters to escape in the text of an element. */
 const MARKUP: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 function escapeXml(value: string | number): string {

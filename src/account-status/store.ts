@@ -1,9 +1,24 @@
 import { type Insertable, sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
-import type { AccountStatus, AccountStatusChanges, StatusCause } from '../core/database/tables.ts';
+import type { AccountStatus, AccountStatusChanges, Row, StatusCause } from '../core/database/tables.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { PlainDate } from '../core/values/dates.ts';
+
+export type Account = Row<'accounts'>;
+
+type StatusColumns = Pick<Account, 'status' | 'status_reason'> &
+  Partial<Pick<Account, 'reprieved_on' | 'written_off_on'>>;
+
+/** Updates an account that the transaction has locked. */
+export function updateStatus(tx: Tx, id: number, changes: StatusColumns): Promise<Account> {
+  return tx
+    .updateTable('accounts')
+    .set({ ...changes, updated_at: sql`business_now()` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
 
 export async function insertStatusChange(tx: Tx, change: Insertable<AccountStatusChanges>): Promise<void> {
   await tx.insertInto('account_status_changes').values(change).execute();

@@ -3,21 +3,20 @@ import { Type } from 'typebox';
 import type { Context } from '../../core/context.ts';
 import type { Api } from '../../core/http/api.ts';
 import type { FieldProblem } from '../../core/http/errors.ts';
-import { judgePayment } from '../matching/inquiry-view.ts';
-import type { PaymentProvider, ProviderAnswer, RouteDescription } from '../providers/provider.ts';
-import { PROVIDERS } from '../providers/registry.ts';
-import type { ReceiptQueue } from '../receipts/commands.ts';
-import { receiveNotification } from './commands.ts';
-import { isOurs, readAmountOf, readReport } from './rules.ts';
-import { insertRejected } from './store.ts';
+import { validatePayment } from '../matching/inquiry-view.ts';
+import { insertRejected } from '../notifications/store.ts';
+import { type PostingQueue, receiveNotification } from '../posting/commands.ts';
+import type { PaymentProvider, ProviderAnswer, RouteDescription } from './provider.ts';
+import { PROVIDERS } from './registry.ts';
+import { isOurs, readAmountOf, readNotification } from './rules.ts';
 
-/** Thirty times what a provider sends; the body is kept word for word, and a page of them is shown. */
+/** Thirty times the size of a usual call. The whole body is stored. */
 const BODY_LIMIT_BYTES = 64 * 1024;
 
-/** The addresses that payment providers call: one for notifications, and one that some of them ask before. */
-export function webhookRoutes(api: Api, context: Context, queue: ReceiptQueue): void {
+/** The routes that payment providers call: notifications and, for some providers, validation before the money moves. */
+export function providerRoutes(api: Api, context: Context, queue: PostingQueue): void {
   api.register(async (inbound) => {
-    // The handler wants the bytes, whatever type the gateway names: what cannot be read is kept too.
+    // The handler needs the bytes, whatever content type the gateway names, because unreadable bodies are stored too.
     inbound.removeAllContentTypeParsers();
     inbound.addContentTypeParser(
       '*',
@@ -35,10 +34,10 @@ function notificationRoute(
   inbound: Api,
   context: Context,
   provider: PaymentProvider,
-  queue: ReceiptQueue,
+  queue: PostingQueue,
 ): void {
   const { config, currency } = context;
-  const rules = { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
+  const settings = { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
   inbound.post(
     `/webhooks/payments/${provider.name}`,
     optionsOf(context, provider, provider.description),
@@ -47,7 +46,7 @@ function notificationRoute(
       const rawBody = storable(body);
       const sent = provider.read(body);
       const reading = sent
-        ? readReport(provider, sent, rawBody, context.clock.now(), rules)
+        ? readNotification(provider, sent, rawBody, context.clock.now(), settings)
         : { problems: unreadable(provider) };
       if (!sent || 'problems' in reading) {
         const problems = 'problems' in reading ? reading.problems : [];
@@ -55,10 +54,10 @@ function notificationRoute(
         await insertRejected(context.db, provider.name, rawBody, failure);
         return answer(reply, provider.refuse(sent, { reason: 'unreadable', problems }));
       }
-      const receipt = await receiveNotification(context, request.log, queue, reading.report);
+      const result = await receiveNotification(context, request.log, queue, reading.notification);
       return answer(
         reply,
-        'reason' in receipt ? provider.refuse(sent, receipt) : provider.accept(sent, receipt),
+        'reason' in result ? provider.refuse(sent, result) : provider.accept(sent, result),
       );
     },
   );
@@ -79,7 +78,7 @@ function validationRoute(
       if (!sent) {
         return answer(reply, provider.refuse(sent, { reason: 'unreadable', problems: unreadable(provider) }));
       }
-      const { verdict, accountNumber } = await judgePayment(context, {
+      const { verdict, accountNumber } = await validatePayment(context, {
         isOurs: isOurs(sent, config),
         amountMinor: readAmountOf(sent, currency),
         reference: sent.reference,
@@ -109,25 +108,25 @@ function optionsOf(
       operationId,
       summary,
       description,
-      // Outside production both settings may be empty; then nothing is asked.
+      // Outside production both settings may be empty; then calls are not authenticated.
       security: [{ webhookSecret: [] }, { webhookToken: [] }, {}] as Record<string, string[]>[],
       body: contentOf(body),
       querystring: Type.Object({ token: Type.Optional(Type.String({ maxLength: 500 })) }),
       response: { 200: contentOf(answer) },
     },
-    // The provider's file accepts more than the description promises, and names what it cannot do without. So does the
-    // query beside the token: a gateway may add what it likes to the address that it was given.
+    // The provider's file validates the body, and accepts more than the schema describes. A gateway may add parameters to the
+    // query.
     validatorCompiler: () => () => true,
     onRequest: async (request: FastifyRequest) => {
       provider.authenticate(request, config);
-      request.headers['content-type'] = JSON_TYPE; // Whatever the gateway names: the bytes are read as they are.
+      request.headers['content-type'] = JSON_TYPE; // Gateways name various types.
     },
   } satisfies RouteShorthandOptions;
 }
 
 const JSON_TYPE = 'application/json';
 
-/** What is JSON is described by its schema alone. */
+/** JSON needs no content type in the description. */
 function contentOf({ contentType, schema }: RouteDescription['body']) {
   const { description = '' } = schema as { description?: string };
   return contentType === JSON_TYPE ? schema : { description, content: { [contentType]: { schema } } };
@@ -141,7 +140,7 @@ function answer(reply: FastifyReply, { status = 200, contentType, body }: Provid
   return reply.status(status).type(contentType).send(body);
 }
 
-/** The body as text that PostgreSQL can store: NUL is written as JSON would escape it. */
+/** The body as text. PostgreSQL stores no NUL, so it is escaped as in JSON. */
 function storable(body: Buffer): string {
   return body.toString('utf8').replaceAll('\0', '\\u0000');
 }

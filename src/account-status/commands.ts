@@ -1,0 +1,93 @@
+import { audit } from '../core/audit.ts';
+import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
+import type { AccountStatus, LedgerEvent, StatusCause } from '../core/database/tables.ts';
+import type { PlainDate } from '../core/values/dates.ts';
+import { describeLateness, isBeyondGrace } from './lateness-rules.ts';
+import { isStatusIn, isToComplete, moneyEventOf } from './rules.ts';
+import { type Account, findCause, findCompletion, insertStatusChange, updateStatus } from './store.ts';
+
+export interface StatusChange {
+  to: AccountStatus;
+  reason: string | null;
+  cause?: StatusCause | null;
+  /** The business day of the change; default: today. */
+  date?: PlainDate;
+}
+
+/** Changes the status of an account that the transaction has locked, and records the change. */
+export async function changeStatus(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  account: Account,
+  { to, reason, cause = null, date = today(context) }: StatusChange,
+): Promise<Account> {
+  const { id, status: from, status_reason } = account;
+  const changed = await updateStatus(tx, id, {
+    status: to,
+    status_reason: reason,
+    ...(isStatusIn(to, 'suspendedWhenLate') && actor.userId !== null && { reprieved_on: date }),
+    ...(moneyEventOf(to) === 'account_written_off' && { written_off_on: date }),
+  });
+  await insertStatusChange(tx, {
+    account_id: id,
+    from_status: from,
+    to_status: to,
+    reason,
+    cause,
+    actor_user_id: actor.userId,
+    changed_on: date,
+  });
+  await audit(tx, actor, {
+    action: 'account.status',
+    resource: 'account',
+    resourceId: id,
+    before: { status: from, reason: status_reason },
+    after: { status: to, reason },
+  });
+  return changed;
+}
+
+/**
+ * Changes the status of an account to the one that its paid amount asks for: it completes, is no longer complete, or leaves
+ * a suspension for non-payment. Reads and writes nothing if the status stays.
+ *
+ * @param event the money event that changed the paid amount, for the reason of a change.
+ * @param date the business day of a completion; default: today.
+ */
+export async function followPayment(
+  tx: Tx,
+  context: Context,
+  account: Account,
+  { event, date }: { event?: LedgerEvent | undefined; date?: PlainDate } = {},
+): Promise<Account> {
+  const change = await statusAfterPayment(tx, account, event);
+  if (!change) return reactivateIfPaid(tx, context, account);
+  const changed = await changeStatus(tx, context, SYSTEM, account, { ...change, ...(date && { date }) });
+  return reactivateIfPaid(tx, context, changed);
+}
+
+/** Completed, or the status before the completion. @returns undefined when the status stays. */
+async function statusAfterPayment(
+  tx: Tx,
+  { id, status, paid_minor, total_minor }: Account,
+  event: LedgerEvent | undefined,
+): Promise<StatusChange | undefined> {
+  const [paidMinor, totalMinor] = [BigInt(paid_minor), BigInt(total_minor)];
+  if (isToComplete(status, paidMinor, totalMinor)) return { to: 'completed', reason: 'paid in full' };
+  if (status !== 'completed' || paidMinor >= totalMinor) return undefined;
+  const completion = await findCompletion(tx, id);
+  const reason = event === 'payment_unassigned' ? 'a payment was unassigned' : 'a payment was reversed';
+  return { to: completion?.from_status ?? 'active', reason, cause: completion?.cause ?? null };
+}
+
+/** Ends a suspension by the lateness policy once the account is within its days of grace again. */
+async function reactivateIfPaid(tx: Tx, context: Context, account: Account): Promise<Account> {
+  if (account.status !== 'suspended') return account;
+  const day = today(context);
+  if (isBeyondGrace(account, day)) return account;
+  if ((await findCause(tx, account.id)) !== 'non_payment') return account;
+  const reason = `paid: ${describeLateness(account, day)}`;
+  return changeStatus(tx, context, SYSTEM, account, { to: 'active', reason, cause: 'payment' });
+}

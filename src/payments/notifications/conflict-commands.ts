@@ -1,0 +1,74 @@
+import { audit } from '../../core/audit.ts';
+import { type Actor, amountOf, type Context } from '../../core/context.ts';
+import { inTransaction } from '../../core/database/transactions.ts';
+import { type AppError, illegalMove, invalidField, notFound } from '../../core/http/errors.ts';
+import { lockAccounts } from '../../ledger/store.ts';
+import { lockPayments, reverseLocked } from '../commands.ts';
+import { lockReference } from '../posting/store.ts';
+import type { NotificationRow, PaymentRow } from '../rules.ts';
+import { findManualPayments } from '../store.ts';
+import { findAccountsToReprocess, reprocess } from './commands.ts';
+import type { Resolution } from './schema.ts';
+import { findNotification, getNotification, lockNotification } from './store.ts';
+
+/**
+ * Resolves a conflict: the notification is linked to the manual payment that staff chose, or posted if they chose none. The
+ * other manual payments with its reference are reversed in the same transaction.
+ */
+export async function resolveConflict(
+  context: Context,
+  actor: Actor,
+  id: number,
+  { paymentId, reason }: Resolution,
+): Promise<NotificationRow> {
+  return inTransaction(context.db, async (tx) => {
+    const seen = await findNotification(tx, id);
+    if (!seen) throw notFound('notification', id);
+    const { trans_id: transId } = seen;
+    if (seen.outcome !== 'conflict' || transId === null) throw notInConflict(seen);
+    await lockReference(tx, transId);
+    const manual = await findManualPayments(tx, transId);
+    const locked = await lockPayments(tx, manual, await findAccountsToReprocess(tx, context, transId));
+    const row = await lockNotification(tx, id);
+    if (row?.outcome !== 'conflict') throw notInConflict(row ?? seen);
+    const payments = locked.map(({ payment }) => payment);
+    checkResolution(context, row, payments, paymentId);
+    for (const payment of payments.filter((one) => one.id !== paymentId)) {
+      // Read again: two of the payments may be on one account, and the first reversal has changed it.
+      const accounts = payment.account_id === null ? undefined : await lockAccounts(tx, [payment.account_id]);
+      const [account] = accounts?.values() ?? [];
+      await reverseLocked(tx, context, actor, { payment, account, reason });
+    }
+    await reprocess(tx, context, row, paymentId);
+    await audit(tx, actor, {
+      action: 'notification.resolve',
+      resource: 'notification',
+      resourceId: id,
+      before: { outcome: 'conflict' },
+      after: { paymentId, reason },
+    });
+    return getNotification(tx, id);
+  });
+}
+
+function checkResolution(
+  { currency }: Context,
+  { amount_minor: reported }: NotificationRow,
+  payments: PaymentRow[],
+  paymentId: number | null,
+): void {
+  if (paymentId === null) return;
+  const accepted = payments.find((payment) => payment.id === paymentId);
+  if (!accepted) {
+    const ids = payments.map((payment) => payment.id).join(', ');
+    throw invalidField('paymentId', `must be null or a payment that conflicts with the notification: ${ids}`);
+  }
+  if (accepted.amount_minor !== reported) {
+    const amount = reported === null ? 'none' : amountOf(reported, currency);
+    throw invalidField('paymentId', `must refer to a payment of the reported amount, ${amount}`);
+  }
+}
+
+function notInConflict({ outcome, status }: NotificationRow): AppError {
+  return illegalMove('A notification', outcome ?? status, 'resolved', ['conflict']);
+}

@@ -1,0 +1,340 @@
+import { type Actor, type Context, readAmount, today } from '../../core/context.ts';
+import { type Batcher, createBatcher, type ItemResult } from '../../core/database/batching.ts';
+import type { Tx } from '../../core/database/db.ts';
+import { changedNothing, violatedUnique } from '../../core/database/postgres-errors.ts';
+import { inTransaction } from '../../core/database/transactions.ts';
+import { AppError, unavailable } from '../../core/http/errors.ts';
+import {
+  findAnswers,
+  type KeptAnswer,
+  lockNameOf,
+  readAnswer,
+  stillRunning,
+} from '../../core/http/idempotency.ts';
+import type { Log } from '../../core/log.ts';
+import { postAll } from '../../ledger/commands.ts';
+import type { AccountRow } from '../../ledger/rules.ts';
+import { findExistingAccounts, tryLockAccounts } from '../../ledger/store.ts';
+import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
+import { findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
+import { insertPending, insertRejected } from '../notifications/store.ts';
+import type { NotificationResult, Refusal } from '../providers/provider.ts';
+import type { PaymentRow } from '../rules.ts';
+import type { NewPayment } from '../schema.ts';
+import {
+  type Decision,
+  decide,
+  type Facts,
+  type Incoming,
+  incomingManual,
+  incomingNotification,
+  type KeepAnswer,
+  type KnownTransaction,
+  type Notification,
+  type Plan,
+  type Recorded,
+  UNKNOWN_TRANSACTION,
+} from './rules.ts';
+import {
+  findCandidates,
+  findPaymentMethods,
+  findTransactions,
+  flagRepeatAfterReversal,
+  linkToProvider,
+  nextPaymentIds,
+  tryLockNames,
+  tryLockPayments,
+  unlinkFromProvider,
+  updateOutcome,
+} from './store.ts';
+
+/** Posts the incoming payments of many requests in batches. */
+export type PostingQueue = Batcher<Incoming, Recorded>;
+
+/**
+ * Records a manual payment.
+ * @param keep the answer to keep for repeats of the request.
+ */
+export async function recordPayment(
+  context: Context,
+  queue: Pick<PostingQueue, 'submit'>,
+  actor: Actor,
+  body: NewPayment,
+  keep?: KeepAnswer,
+): Promise<{ payment: PaymentRow } | { replay: KeptAnswer }> {
+  const manual = {
+    actor,
+    accountId: body.accountId,
+    amountMinor: readAmount(body.amount, context.currency),
+    paymentMethodId: body.paymentMethodId,
+    transactionRef: body.transactionRef?.trim() ?? null,
+    paymentDate: body.paymentDate ?? today(context),
+  };
+  const recorded = await queue.submit(incomingManual(manual, keep));
+  if ('payment' in recorded || 'replay' in recorded) return recorded;
+  throw new Error('A manual payment results in a payment.');
+}
+
+/**
+ * Stores a notification and posts its payment. If posting fails, the notification is stored to be retried by the minute job,
+ * unless the provider waits for the outcome.
+ *
+ * @returns the outcome, or why the provider returns the money to the payer.
+ * @throws if nothing was stored, or if that is unknown; the provider must send the notification again.
+ */
+export async function receiveNotification(
+  context: Context,
+  log: Log,
+  queue: Pick<PostingQueue, 'submit'>,
+  notification: Notification,
+): Promise<NotificationResult | Refusal> {
+  try {
+    const incoming = incomingNotification(notification, context.config.PHONE_REGION);
+    const recorded = await queue.submit(incoming);
+    if ('refusal' in recorded) {
+      const { provider, rawBody } = notification;
+      await insertRejected(context.db, provider, rawBody, `refused: ${recorded.refusal}`);
+      return { reason: recorded.refusal };
+    }
+    if ('outcome' in recorded) return recorded;
+    throw new Error('A notification results in an outcome.');
+  } catch (error) {
+    // Accepting or refusing could be wrong: another instance may be posting the same notification.
+    if (notification.mustMatch) throw unavailable(error);
+    await insertPending(context.db, notification, messageOf(error));
+    log.error({ err: error, transId: notification.transId }, 'a notification is stored and will be retried');
+    return { outcome: 'pending', paymentId: null };
+  }
+}
+
+/** The message for operators: that of the cause, if an answer only says that the service is unavailable. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AppError && error.cause) return messageOf(error.cause);
+  return error instanceof Error ? error.message : String(error);
+}
+
+const LARGEST_BATCH = 100;
+/** PostgreSQL works on one batch while the next one is read or committed. */
+const BATCHES_IN_FLIGHT = 2;
+/** More than the requests that the server accepts at once. */
+const MOST_ITEMS = 1_000;
+/** Less than the time limit of a request. */
+const PATIENCE_MS = 4_000;
+
+export function openPostingQueue(context: Context): PostingQueue {
+  return createBatcher<Incoming, Recorded>({
+    run: (batch) => postBatch(context, batch),
+    keysOf,
+    changedNothing,
+    largestBatch: LARGEST_BATCH,
+    mostInFlight: BATCHES_IN_FLIGHT,
+    mostItems: MOST_ITEMS,
+    patienceMs: PATIENCE_MS,
+  });
+}
+
+/** Payments that share a key are never in two batches at once, because the later one would only find it locked. */
+function keysOf({ locks, namedAccountId }: Incoming): string[] {
+  return namedAccountId === null ? locks : [...locks, `account ${namedAccountId}`];
+}
+
+async function postBatch(context: Context, batch: readonly Incoming[]): Promise<ItemResult<Recorded>[]> {
+  try {
+    return await inTransaction(context.db, (tx) => postIncoming(tx, context, batch), {
+      startsWithReads: true,
+    });
+  } catch (error) {
+    // An older version of the service may post the same reference or key without these locks.
+    if (batch.length === 1 && violatedUnique(error)) return [{ busy: unavailable(error, 1) }];
+    throw error;
+  }
+}
+
+/**
+ * Posts incoming payments in one transaction: locks and reads what they need, decides about each of them, and writes.
+ *
+ * It does not wait for locks: a payment is `busy` if another transaction has locked its reference, key or account. Each payment
+ * has its own result. A refused payment does not affect the others.
+ */
+export async function postIncoming(
+  tx: Tx,
+  context: Context,
+  batch: readonly Incoming[],
+): Promise<ItemResult<Recorded>[]> {
+  const { config, currency, clock } = context;
+  const settings = { currency, timeZone: config.BUSINESS_TIMEZONE, now: clock.now() };
+  const facts = await lockAndRead(tx, batch);
+  const decisions = batch.map((incoming, at): Decision => {
+    const known = facts[at];
+    if (!known) throw new Error('Each incoming payment has its facts.');
+    return 'busy' in known ? { result: known } : decide(incoming, known, settings);
+  });
+  const ids = await nextPaymentIds(tx, decisions.filter((decision) => typeof decision === 'function').length);
+  const plans = decisions.map((decision) => {
+    if (typeof decision !== 'function') return decision;
+    const id = ids.shift();
+    if (id === undefined) throw new Error('There is an id for each payment.');
+    return decision(id);
+  });
+  const accounts = facts.flatMap((known) => ('account' in known && known.account ? [known.account] : []));
+  return write(tx, context, new Map(accounts.map((account) => [account.id, account])), plans);
+}
+
+type Busy = { busy: AppError };
+
+const LOCKED = new Error('another transaction has locked the reference, the key, the account or the payment');
+
+/**
+ * Locks what the incoming payments need, and reads what is known of it. If payments share a reference or a key, the first one
+ * gets the lock; the others are busy, and are posted when its result can be read.
+ */
+async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts | Busy)[]> {
+  const keys = batch.map((incoming) => ('manual' in incoming ? incoming.keep?.key : undefined));
+  const usedKeys = keys.flatMap((key) => key ?? []);
+  const readings = batch.flatMap((incoming) => incoming.readings ?? []);
+  const namedIds = idsOf(batch.map(({ namedAccountId }) => namedAccountId));
+  const [busyLocks, answers, transactions, methods, candidates, accounts] = await Promise.all([
+    tryLockNames(
+      tx,
+      batch.map(({ locks }) => locks),
+    ),
+    findAnswers(tx, usedKeys),
+    findTransactions(
+      tx,
+      batch.flatMap(({ reference }) => reference ?? []),
+      batch.flatMap((incoming) => ('manual' in incoming ? (incoming.reference ?? []) : [])),
+    ),
+    findPaymentMethods(tx),
+    findCandidates(tx, readings),
+    tryLockAccounts(tx, namedIds),
+  ]);
+  const matches = batch.map((incoming) => {
+    if (!incoming.readings) return NO_MATCH;
+    return decideMatch(
+      candidates[readings.indexOf(incoming.readings)] ?? [],
+      incoming.readings.referenceIsEmpty,
+    );
+  });
+  const matchedIds = idsOf(matches.map(({ accountId }) => accountId)).filter((id) => !namedIds.includes(id));
+  if (matchedIds.length > 0) {
+    for (const [id, account] of await tryLockAccounts(tx, matchedIds)) accounts.set(id, account);
+  }
+  const missingIds = [...namedIds, ...matchedIds].filter((id) => !accounts.has(id));
+  const busyAccounts = missingIds.length > 0 ? await findExistingAccounts(tx, missingIds) : new Set<number>();
+
+  const taken = new Set<string>();
+  const facts: (Facts | Busy)[] = [];
+  for (const [at, incoming] of batch.entries()) {
+    const isShared = incoming.locks.some((lock) => taken.has(lock));
+    for (const lock of incoming.locks) taken.add(lock);
+    const match = matches[at] ?? NO_MATCH;
+    const accountId = 'manual' in incoming ? incoming.manual.accountId : match.accountId;
+    const busy = busyLocks[at] ?? [];
+    const key = keys[at];
+    if (busy.length > 0 || isShared || (accountId !== null && busyAccounts.has(accountId))) {
+      const isKeyBusy = key !== undefined && busy.includes(lockNameOf(key));
+      facts.push({ busy: isKeyBusy ? stillRunning(LOCKED) : unavailable(LOCKED, 1) });
+      continue;
+    }
+    const known = transactions.get(incoming.reference ?? '') ?? UNKNOWN_TRANSACTION;
+    const answer = key && answers[usedKeys.indexOf(key)];
+    facts.push({
+      known,
+      methods,
+      match,
+      suggestedCustomerIds: await findSuggestedCustomers(tx, incoming, match, known),
+      account: accountId === null ? undefined : accounts.get(accountId),
+      ...(answer && { answer: readAnswer(answer, key) }),
+    });
+  }
+  return facts;
+}
+
+function idsOf(ids: readonly (number | null)[]): number[] {
+  return [...new Set(ids.flatMap((id) => id ?? []))];
+}
+
+/**
+ * The customers that the worklist suggests for a notification without a match. Only read for transactions that staff have
+ * recorded on an account, because no other decision depends on them.
+ */
+async function findSuggestedCustomers(
+  tx: Tx,
+  incoming: Incoming,
+  match: Match,
+  { payments }: KnownTransaction,
+): Promise<number[]> {
+  if (!('notification' in incoming) || match.accountId !== null) return [];
+  if (!payments.some(({ provider, account_id: id }) => provider === null && id !== null)) return [];
+  const [related = []] = incoming.readings ? await findRelatedAssignments(tx, [incoming.readings]) : [];
+  const accountIds = suggestedAccountIds(match.candidates, related, incoming.notification.billRef);
+  return accountIds.length > 0 ? findCustomersOf(tx, accountIds) : [];
+}
+
+/** Writes the plans: nearly everything by one statement, links and changes of stored notifications by their own. */
+async function write(
+  tx: Tx,
+  context: Context,
+  accounts: ReadonlyMap<number, AccountRow>,
+  plans: readonly Plan[],
+): Promise<ItemResult<Recorded>[]> {
+  const locked = await lockLinkedPayments(tx, plans);
+  for (const { unlinkPaymentId } of locked)
+    if (unlinkPaymentId) await unlinkFromProvider(tx, unlinkPaymentId);
+  const events = locked.flatMap(({ event }) => event ?? []);
+  const rows = locked.flatMap(({ rows }) => rows ?? []);
+  const { refusals } =
+    events.length + rows.length > 0
+      ? await postAll(tx, context, accounts, events, {
+          notifications: rows.flatMap(({ notifications = [] }) => notifications),
+          audit_entries: rows.flatMap(({ audit_entries = [] }) => audit_entries),
+        })
+      : { refusals: [] };
+  const results: ItemResult<Recorded>[] = [];
+  for (const plan of locked) {
+    const refusal = plan.event && refusals[events.indexOf(plan.event)];
+    results.push(refusal ? await writeRefused(tx, context, plan, refusal) : await finish(tx, plan));
+  }
+  return results;
+}
+
+/** Locks the payments to link and unlink. Plans are busy whose payment another transaction has locked. */
+async function lockLinkedPayments(tx: Tx, plans: readonly Plan[]): Promise<readonly Plan[]> {
+  const ids = plans.flatMap((plan) => linkedPaymentId(plan) ?? []);
+  if (ids.length === 0) return plans;
+  const locked = await tryLockPayments(tx, ids);
+  return plans.map((plan) => {
+    const id = linkedPaymentId(plan);
+    return id === undefined || locked.has(id) ? plan : { result: { busy: unavailable(LOCKED, 1) } };
+  });
+}
+
+function linkedPaymentId({ link, unlinkPaymentId }: Plan): number | undefined {
+  return link?.paymentId ?? unlinkPaymentId;
+}
+
+/** Earlier payments of the batch have filled the account. */
+async function writeRefused(
+  tx: Tx,
+  context: Context,
+  { ifFull, unlinkPaymentId }: Plan,
+  refusal: AppError,
+): Promise<ItemResult<Recorded>> {
+  // The error rolls the transaction back, and with it the unlinking.
+  if (unlinkPaymentId) throw new Error('The account of a payment filled up within its batch.');
+  if (!ifFull) return { error: refusal };
+  const [result] = await write(tx, context, new Map(), [ifFull()]);
+  if (!result) throw new Error('Each plan has a result.');
+  return result;
+}
+
+/** Makes the changes that have statements of their own. @returns the result of the plan. */
+async function finish(
+  tx: Tx,
+  { result, link, stored, repeatAfterReversal }: Plan,
+): Promise<ItemResult<Recorded>> {
+  if (link) await linkToProvider(tx, link.paymentId, link.notification);
+  if (stored) await updateOutcome(tx, stored.id, stored.outcome);
+  if (repeatAfterReversal) await flagRepeatAfterReversal(tx, repeatAfterReversal);
+  return result;
+}

@@ -1,0 +1,170 @@
+import type { Currency } from '../../core/context.ts';
+import type { FieldProblem } from '../../core/http/errors.ts';
+import { amountRule } from '../../core/http/validation.ts';
+import { businessDay, compareDates } from '../../core/values/dates.ts';
+import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
+import { referenceKey } from '../../core/values/reference.ts';
+import { sha256 } from '../../core/values/secret.ts';
+import { type Notification, OTHER_SHORT_CODE } from '../posting/rules.ts';
+import type { PaymentProvider, SentPayment } from './provider.ts';
+
+// How a call of a provider becomes a notification.
+
+const MAX_TRANSACTION_ID_LENGTH = 64;
+/** An earlier time is an error: mobile money is not older. */
+const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
+
+/** Much longer than the fields that providers send. */
+const MAX_FIELD_LENGTH = 256;
+
+const utf8 = new TextDecoder();
+
+interface ReadingSettings {
+  currency: Currency;
+  /** The business time zone. */
+  timeZone: string;
+  /** The short codes of the business; an empty list accepts every short code. */
+  paybillNumbers: readonly string[];
+}
+
+/**
+ * Reads what a provider sent. Only a transaction id and an amount are required. Other missing or unreadable fields are flagged,
+ * because the money may have moved already.
+ *
+ * @param rawBody the body of the call.
+ */
+export function readNotification(
+  provider: PaymentProvider,
+  sent: SentPayment,
+  rawBody: string,
+  receivedAt: Date,
+  settings: ReadingSettings,
+): { notification: Notification } | { problems: FieldProblem[] } {
+  const transId = referenceKey(sent.transactionId ?? '');
+  const amountMinor = readAmountOf(sent, settings.currency);
+  const { fieldNames } = provider;
+  const problems: FieldProblem[] = [];
+  if (transId === '' || transId.length > MAX_TRANSACTION_ID_LENGTH) {
+    const message = `must be a text of 1 to ${MAX_TRANSACTION_ID_LENGTH} characters`;
+    problems.push({ path: fieldNames.transactionId, message });
+  }
+  if (amountMinor === undefined) {
+    const message = `must be a decimal above 0; it ${amountRule(settings.currency)}`;
+    problems.push({ path: fieldNames.amount, message });
+  }
+  if (amountMinor === undefined || problems.length > 0) return { problems };
+  const { transTime, flags } = timeOf(provider, sent.time, receivedAt, settings.timeZone);
+  // A call and a statement may write one time in two formats. An unreadable time is compared as text.
+  const time = flags.length === 0 && provider.readTime ? transTime.toISOString() : sent.time;
+  const fields = notificationFields(provider, { ...sent, time, amountMinor, transId }, settings);
+  return {
+    notification: {
+      ...fields,
+      flags: [...flags, ...fields.flags],
+      source: 'webhook',
+      providerStatementId: null,
+      rawBody,
+      transTime,
+    },
+  };
+}
+
+/** A payment as the provider describes it, in a call or in a statement. */
+interface DescribedPayment extends Omit<SentPayment, 'transactionId' | 'amount'> {
+  /** In the form of `referenceKey`. */
+  transId: string;
+  amountMinor: Minor;
+}
+
+/** The fields that notifications by call and by statement have in common. */
+export function notificationFields(
+  provider: PaymentProvider,
+  payment: DescribedPayment,
+  settings: Pick<ReadingSettings, 'paybillNumbers'>,
+) {
+  const { transId, amountMinor, businessShortCode, reference: billRef, payer, payerName } = payment;
+  return {
+    provider: provider.name,
+    methodCode: provider.methodCode,
+    mustMatch: !provider.acceptsUnmatched,
+    transId,
+    amountMinor,
+    contentHash: contentHash(payment),
+    businessShortCode,
+    billRef,
+    payer,
+    payerName,
+    flags: isOurs(payment, settings) ? [] : [OTHER_SHORT_CODE],
+    stored: null,
+    acceptedPaymentId: null,
+  };
+}
+
+/** Whether the money goes to a short code of the business. */
+export function isOurs(
+  { businessShortCode }: Pick<SentPayment, 'businessShortCode'>,
+  { paybillNumbers }: Pick<ReadingSettings, 'paybillNumbers'>,
+): boolean {
+  return paybillNumbers.length === 0 || paybillNumbers.includes(businessShortCode ?? '');
+}
+
+/** @returns undefined for a text that is not an amount. */
+export function readAmountOf(
+  { amount }: Pick<SentPayment, 'amount'>,
+  { decimals }: Currency,
+): Minor | undefined {
+  const minor = amount === null ? undefined : parseMinor(amount, decimals);
+  return minor !== undefined && minor > 0n && minor <= maxAmountMinor(decimals) ? minor : undefined;
+}
+
+function timeOf(provider: PaymentProvider, text: string | null, receivedAt: Date, timeZone: string) {
+  if (!provider.readTime) return { transTime: receivedAt, flags: [] };
+  const transTime = provider.readTime(text ?? '');
+  if (!transTime || transTime < OLDEST_TIME) return { transTime: receivedAt, flags: ['unreadable_time'] };
+  const isLater = compareDates(businessDay(transTime, timeZone), businessDay(receivedAt, timeZone)) > 0;
+  return isLater ? { transTime: receivedAt, flags: ['future_time'] } : { transTime, flags: [] };
+}
+
+function contentHash({ amountMinor, time, businessShortCode, reference, payer }: DescribedPayment): Buffer {
+  return sha256(JSON.stringify([String(amountMinor), time, businessShortCode, reference, payer]));
+}
+
+/**
+ * Parses a JSON object. Bytes that are not UTF-8 are replaced, so that one wrong letter of a name does not block a payment.
+ * @returns undefined for anything else.
+ */
+export function parseJsonObject(body: Buffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(utf8.decode(body));
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined; // Not JSON: the call is refused, and its body is stored.
+  }
+}
+
+/**
+ * Reads a field as text, cleaned by `cleanText`. Numbers are accepted in place of strings.
+ *
+ * @param rawBody the body, to read the digits of numbers that JavaScript would round.
+ * @returns null for a field that is neither a string nor a number.
+ */
+export function textOf(fields: Record<string, unknown>, name: string, rawBody = ''): string | null {
+  const parsed = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  const isRounded = typeof parsed === 'number' && Math.abs(parsed) > Number.MAX_SAFE_INTEGER;
+  const value = isRounded ? new RegExp(`"${name}"\\s*:\\s*(\\d+)\\s*[,}]`).exec(rawBody)?.[1] : parsed;
+  return typeof value === 'string' || typeof value === 'number' ? cleanText(String(value)) : null;
+}
+
+/** Trims and shortens a text, and removes invisible characters. @returns null for an empty text. */
+export function cleanText(text: string): string | null {
+  const clean = text
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}]/gu, '')
+    .trim()
+    .slice(0, MAX_FIELD_LENGTH);
+  return clean === '' ? null : clean;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
