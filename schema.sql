@@ -646,10 +646,8 @@ create table provider_statements (
   reconciled_to_line integer not null default 0,
   reconciling_by bigint,
   reconciling_date date,
-  attempts integer not null default 0,
   failure text,
   created_by bigint,
-  progressed_at timestamp(3) with time zone not null default now(),
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
   constraint provider_statements_check CHECK (((status = 'failed'::provider_statement_status) = (failure IS NOT NULL))),
@@ -658,7 +656,6 @@ create table provider_statements (
   constraint provider_statements_pkey PRIMARY KEY (id),
   constraint provider_statements_content_unique UNIQUE (content_sha256)
 );
-CREATE INDEX provider_statements_at_work ON public.provider_statements USING btree (progressed_at) WHERE (status <> ALL (ARRAY['done'::provider_statement_status, 'failed'::provider_statement_status]));
 CREATE INDEX provider_statements_created ON public.provider_statements USING btree (created_at, id);
 
 create table reconciliations (

@@ -62,8 +62,10 @@ function generateTables(): string {
   const options = ['--dialect', 'postgres', '--url', url, '--out-file', out, '--type-mapping', typeMapping];
   execFileSync('node_modules/.bin/kysely-codegen', [
     ...options,
+    '--include-pattern',
+    'public.*',
     '--exclude-pattern',
-    'kysely_*',
+    'public.kysely_*',
     '--log-level',
     'error',
   ]);

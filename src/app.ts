@@ -38,7 +38,6 @@ import type { Pools } from './pools.ts';
 import { productRoutes } from './products/routes.ts';
 import { proofRoutes } from './proof/routes.ts';
 import { providerStatementRoutes } from './provider-statements/routes.ts';
-import { createProviderStatementWork } from './provider-statements/work.ts';
 import { reconciliationRoutes } from './reconciliations/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
 import { mayDo, rolesWith } from './rights.ts';
@@ -89,7 +88,6 @@ export function buildApp({
 
   const printer = createPrinter(config);
 
-  const work = createProviderStatementWork(context, log);
   const postingQueue = openPostingQueue(context);
 
   const app = createHttpServer(context, log);
@@ -100,7 +98,6 @@ export function buildApp({
     if (config.companyLogo) await printer.checkLogo();
   });
   app.addHook('onClose', async () => printer.close());
-  app.addHook('onClose', () => work.stop());
   app.addHook('onClose', () => postingQueue.close());
   app.setNotFoundHandler((request) => {
     throw unknownAddress(request.method, request.url);
@@ -126,7 +123,7 @@ export function buildApp({
     notificationRoutes(api, context);
     creditRoutes(api, context);
     reconciliationRoutes(api, context);
-    providerStatementRoutes(api, context, { copies, work });
+    providerStatementRoutes(api, context, copies);
     invoiceRoutes(api, context, printer);
     productRoutes(api, context);
     payPlanRoutes(api, context);

@@ -58,12 +58,12 @@ export const settingsSchema = Type.Object({
   DATABASE_DIRECT_URL: setting(
     Type.String(),
     '',
-    'Direct address of PostgreSQL if DATABASE_URL is a pooler in transaction mode. Used for migrations, exports, uploads, the proof, summaries, the health check and commands. Empty: no pooler.',
+    'Direct address of PostgreSQL if DATABASE_URL is a pooler in transaction mode. Used for migrations, exports, uploads, the proof, summaries, the health check, the job queue and commands. Empty: no pooler.',
   ),
   DATABASE_POOL_SIZE: setting(
     Type.Integer({ minimum: 2, maximum: 100 }),
     8,
-    'Connections of one instance. The minute job uses one of them while it runs.',
+    'Connections of one instance for requests and the work of jobs.',
   ),
   DATABASE_PREPARE: setting(
     Type.Enum(['on', 'off']),

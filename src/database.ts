@@ -10,31 +10,32 @@ import { sqlState } from './core/database/postgres-errors.ts';
 import type { DB } from './core/database/tables.ts';
 import { currencyDecimals } from './core/values/money.ts';
 import { addDemoCatalogue } from './demo.ts';
+import { installJobQueue } from './platform/jobs/queue.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'migrations');
 const OLDEST_SERVER_VERSION = 150_000;
-/** Any number that no other program uses on the same database. */
+/** Chosen at random, so that no other program uses it on the same database. */
 const PREPARATION_LOCK = 7_203_160_418;
-/** Longer than any migration, and any wait for one. The role's own may be short: they are made for requests. */
+/** Longer than any migration and any wait for one. The time-outs of the role may be short, for requests. */
 const PREPARATION_TIMEOUT_MS = 24 * 3_600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** PostgreSQL's code for an argument that a function cannot use, such as the name of a time zone. */
+/** The SQLSTATE of an argument that a function cannot use, such as the name of a time zone. */
 const INVALID_PARAMETER_VALUE = '22023';
 
 export interface Preparation {
   migrations: string[];
-  /** True when this call found a database without books and set them up. */
+  /** Whether the database had no books, and this call created them. */
   isNew: boolean;
 }
 
-/** A mistake of the operator's, told in one line. */
+/** An error in the configuration, which the operator sees as one line. */
 export class PreparationError extends Error {}
 
 /**
- * Brings the database to the state that this version needs: migrations, the books' currency and, in a
- * new one outside production, the demo catalogue. Instances that start at once do this one by one.
+ * Brings the database to the state that this version needs: migrations, the job queue, the currency and, in a new one
+ * outside production, the demo catalogue. Instances that start at once do this one by one.
  *
- * @param pooler the address through which requests will come to the same database; checked before anything is done.
+ * @param pooler the address that requests will use for the same database; checked first.
  */
 export async function prepareDatabase(
   connection: Connection,
@@ -42,47 +43,48 @@ export async function prepareDatabase(
   currency: Currency,
   pooler?: string,
 ): Promise<Preparation> {
-  return whileNobodyPrepares(connection, config, async (db) => {
+  return whileNobodyPrepares(connection, config, async (db, _client, pool) => {
     if (pooler !== undefined) await checkPooler(pooler);
     await checkTimeZone(db, config.BUSINESS_TIMEZONE);
     const migrations = await migrate(db);
+    await installJobQueue(pool);
     const isNew = await db.transaction().execute((tx) => openBooks(tx, config, currency));
     return { migrations, isNew };
   });
 }
 
-/** Node.js and PostgreSQL bring lists of time zones of their own, and statements use both. */
+/** Node.js and PostgreSQL have different lists of time zones, and the service uses both. */
 async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
   try {
     await sql`select timestamptz 'epoch' at time zone ${name}`.execute(db);
   } catch (cause) {
     if (sqlState(cause) !== INVALID_PARAMETER_VALUE) throw cause;
     throw new PreparationError(
-      'BUSINESS_TIMEZONE is a name that PostgreSQL does not know: use the current IANA name, such as Africa/Nairobi.',
+      'BUSINESS_TIMEZONE is unknown to PostgreSQL. Use the current IANA name, such as Africa/Nairobi.',
       { cause },
     );
   }
 }
 
-/** Works on the database alone but for instances that run already: those that start meanwhile wait. */
+/** Runs the work while other instances that start wait. Instances that serve requests continue. */
 export async function whileNobodyPrepares<T>(
   connection: Connection,
   config: Config,
-  work: (db: Kysely<DB>, client: pg.PoolClient) => Promise<T>,
+  work: (db: Kysely<DB>, client: pg.PoolClient, pool: pg.Pool) => Promise<T>,
 ): Promise<T> {
   const { pool, client, close } = await connectDirectly(connection, config);
   const db = new Kysely<DB>({ dialect: new PostgresDialect({ pool }) });
   try {
     await client.query('select pg_advisory_lock($1)', [PREPARATION_LOCK]);
-    return await work(db, client);
+    return await work(db, client, pool);
   } finally {
-    await close(); // Closing the connection gives the lock back, whatever happened.
+    await close(); // This also releases the lock.
   }
 }
 
 /**
- * A connection with a session of its own, and a second one beside it for transactions.
- * @throws PreparationError where a pooler is between, or the server is too old.
+ * Opens a connection with a session, and a pool that has room for one more.
+ * @throws PreparationError for the address of a pooler, and for a server that is too old.
  */
 export async function connectDirectly(connection: Connection, config: Config) {
   const target = typeof connection === 'string' ? { connectionString: connection } : connection;
@@ -94,7 +96,7 @@ export async function connectDirectly(connection: Connection, config: Config) {
     lock_timeout: PREPARATION_TIMEOUT_MS,
     idle_in_transaction_session_timeout: PREPARATION_TIMEOUT_MS,
   });
-  // A connection that breaks here is reported by its query, or the next.
+  // The query on a broken connection, or the next one, reports the error.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   const variable = config.pooled ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
@@ -114,7 +116,7 @@ export async function connectDirectly(connection: Connection, config: Config) {
   }
 }
 
-/** The secret that signs access tokens: the configured one, or one made once for this database. */
+/** The secret that signs access tokens: from the configuration, or created once for this database. */
 export async function getJwtSecret(db: Db, config: Config): Promise<string> {
   if (config.JWT_SECRET !== '') return config.JWT_SECRET;
   await db
@@ -132,11 +134,11 @@ export async function getJwtSecret(db: Db, config: Config): Promise<string> {
 
 type AddressVariable = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
 
-/** Server, database, user and password all come from the address, so the operator can put it right there. */
+/** Server, database, user and password are all in the address, so the operator corrects them there. */
 function cannotConnect(cause: unknown, variable: AddressVariable): PreparationError {
   const causes = cause instanceof AggregateError ? cause.errors : [cause];
   const reasons = causes.map((each) => (each instanceof Error ? each.message : String(each)));
-  // A pooler refuses the time-outs that a connection of its own would be given.
+  // A pooler refuses time-outs as startup parameters.
   if (reasons.some((reason) => /startup parameter/i.test(reason))) return leadsThroughPooler(variable, cause);
   return new PreparationError(`The database of ${variable} cannot be reached: ${reasons.join('; ')}.`, {
     cause,
@@ -145,7 +147,7 @@ function cannotConnect(cause: unknown, variable: AddressVariable): PreparationEr
 
 function leadsThroughPooler(variable: AddressVariable, cause?: unknown): PreparationError {
   return new PreparationError(
-    `${variable} leads through a pooler, which takes no time-outs from this service and gives it no session: set DATABASE_DIRECT_URL to the address of PostgreSQL itself, and DATABASE_URL to that of the pooler.`,
+    `${variable} leads to a pooler, which has no sessions and accepts no time-outs. Set DATABASE_DIRECT_URL to the address of PostgreSQL, and DATABASE_URL to the address of the pooler.`,
     { cause },
   );
 }
@@ -160,13 +162,13 @@ async function checkServer(client: pg.PoolClient, variable: AddressVariable): Pr
       `${variable} leads to a PostgreSQL older than 15; this service needs 15 or newer.`,
     );
   }
-  // Some poolers drop what they do not know without a word.
+  // Some poolers ignore parameters that they do not know.
   if (rows[0]?.timeoutMs !== PREPARATION_TIMEOUT_MS) throw leadsThroughPooler(variable);
 }
 
 /**
- * Asks through the pooler whether requests would be held to their time-outs, and be answered from the database
- * that is being prepared: there the lock is taken at this moment.
+ * Checks that requests through the pooler have time-outs and reach the database that is being prepared, where the
+ * preparation lock is held now.
  */
 async function checkPooler(url: string): Promise<void> {
   const client = new pg.Client({
@@ -174,7 +176,7 @@ async function checkPooler(url: string): Promise<void> {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: CONNECT_TIMEOUT_MS,
   });
-  client.on('error', () => {}); // Told to the query, too.
+  client.on('error', () => {}); // The query reports it.
   try {
     await client.connect();
     const { rows } = await client.query<{ isFree: boolean; role: string; timeouts: Record<string, number> }>(
@@ -189,7 +191,7 @@ async function checkPooler(url: string): Promise<void> {
     const statements = missingTimeouts(role, timeouts);
     if (statements.length > 0) {
       throw new PreparationError(
-        `Behind the pooler of DATABASE_URL nothing ends what takes too long. Run: ${statements.join(' ')} Then have the pooler connect anew (RECONNECT in PgBouncer's console).`,
+        `The role has no time-outs behind the pooler of DATABASE_URL. Run: ${statements.join(' ')} Then make the pooler connect again (RECONNECT in the console of PgBouncer).`,
       );
     }
   } catch (error) {
@@ -199,7 +201,7 @@ async function checkPooler(url: string): Promise<void> {
   }
 }
 
-/** What to run for the role to have them; a shorter one is the operator's choice, and 0 is none. */
+/** The statements that set the missing time-outs of the role. A shorter one is allowed; 0 means none. */
 function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>>): string[] {
   return Object.entries(SESSION_TIMEOUTS_MS).flatMap(([name, longestMs]) => {
     const { [name]: foundMs = 0 } = timeouts;
@@ -218,7 +220,7 @@ export async function migrate(db: Kysely<DB>, last?: string): Promise<string[]> 
   return (results ?? []).map((result) => result.migrationName);
 }
 
-/** In the order in which they are applied. */
+/** In the order of application. */
 export async function readMigrationNames(): Promise<string[]> {
   const files = await readdir(MIGRATIONS);
   return files.flatMap((file) => (file.endsWith('.sql') ? [file.replace('.sql', '')] : [])).sort();
@@ -232,7 +234,7 @@ export async function readMigrations(): Promise<Record<string, Migration>> {
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Fixes the currency of a database without books; of one with books, checks it. */
+/** Stores the currency in a new database, and checks it in others. */
 async function openBooks(tx: Tx, config: Config, { code, decimals }: Currency): Promise<boolean> {
   const value = `${code} with ${decimals} decimals`;
   const opened = await tx

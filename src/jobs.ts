@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import { activateDueAccounts, suspendLateAccounts } from './accounts/commands.ts';
 import {
   deleteExpiredRefreshTokens,
@@ -6,34 +5,35 @@ import {
   deleteExpiredSignInStates,
 } from './auth/store.ts';
 import type { Context } from './core/context.ts';
+import type { Connection } from './core/database/db.ts';
 import { deleteOldAnswers } from './core/http/idempotency.ts';
 import type { Log } from './core/log.ts';
 import { retryPendingNotifications } from './payments/notifications/commands.ts';
-import { resumeProviderStatements } from './provider-statements/work.ts';
+import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
+import {
+  queueUnfinishedStatements,
+  STATEMENT_TASK,
+  workOnStatement,
+} from './provider-statements/commands.ts';
 
-const INTERVAL_MS = 60_000;
-/** After this no step begins another batch. */
-const LONGEST_RUN_MS = 4.5 * 60_000;
-/** After this PostgreSQL takes the lock away, whatever its holder does. */
-const LONGEST_LOCK = '5min';
+const MINUTE_TASK = 'minute-jobs';
+/** After this a step starts no further batch, so that the steps after it have their turn. */
+const LONGEST_STEP_MS = 60_000;
 
-/** One thing that is due every minute. It works in batches and begins none once the signal is aborted. */
+/** One kind of work that is due every minute. It works in batches and starts none once the signal is aborted. */
 export interface Step {
   /** What it does, for the log. */
   name: string;
-  /** After this it begins no other batch, so that the steps behind it have their turn. */
-  longestMs?: number;
-  /** The number of things done. Safe to run again at any time, also on two instances at once. */
+  /** Returns how much was done. Safe to run again at any time, also on two instances at once. */
   run(context: Context, log: Log, signal: AbortSignal): Promise<number>;
 }
 
-/** In this order: money first, tidying last. */
+/** Money first, deletions last. */
 const STEPS: readonly Step[] = [
-  // Each of them may fail slowly, and those that failed before come last in the next run.
-  { name: 'process stored notifications', run: retryPendingNotifications, longestMs: 60_000 },
+  { name: 'process stored notifications', run: retryPendingNotifications },
   { name: 'activate accounts', run: (context, _log, signal) => activateDueAccounts(context, signal) },
   { name: 'suspend late accounts', run: (context, _log, signal) => suspendLateAccounts(context, signal) },
-  { name: 'go on with provider statements', run: resumeProviderStatements },
+  { name: 'queue unfinished provider statements', run: ({ db }) => queueUnfinishedStatements(db) },
   {
     name: 'delete expired refresh tokens',
     run: ({ db }, _log, signal) => deleteExpiredRefreshTokens(db, new Date(), signal),
@@ -53,20 +53,22 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * Does what is due. A step that fails is logged, keeps no other from its turn, and is tried again next minute.
- * @returns whether every step was run and none failed.
+ * Runs each step in turn. A step that fails is logged, does not keep the others from running, and runs again next minute.
+ * @returns whether every step ran and none failed.
  */
 export async function runMinuteJobs(
   context: Context,
   log: Log,
-  signal: AbortSignal = AbortSignal.timeout(LONGEST_RUN_MS),
+  signal?: AbortSignal,
   steps: readonly Step[] = STEPS,
+  longestStepMs = LONGEST_STEP_MS,
 ): Promise<boolean> {
   let isComplete = true;
-  for (const { name, run, longestMs = LONGEST_RUN_MS } of steps) {
-    if (signal.aborted) return false;
+  for (const { name, run } of steps) {
+    if (signal?.aborted) return false;
+    const ends = [AbortSignal.timeout(longestStepMs), ...(signal ? [signal] : [])];
     try {
-      const done = await run(context, log, AbortSignal.any([signal, AbortSignal.timeout(longestMs)]));
+      const done = await run(context, log, AbortSignal.any(ends));
       if (done > 0) log.info(`minute job: ${name}: ${done}`);
     } catch (error) {
       isComplete = false;
@@ -76,58 +78,33 @@ export async function runMinuteJobs(
   return isComplete;
 }
 
-export interface MinuteJobs {
-  /** When this instance last did all that was due; undefined before. Another instance may have done it since. */
-  lastCompletedAt(): Date | undefined;
-  stop(): Promise<void>;
-}
-
-/**
- * Runs the minute jobs now and every minute, on one instance at a time, until stopped. A run that takes longer
- * than a minute is not overtaken by the next; a stop waits for the batch at hand alone.
- */
-export function startMinuteJobs(
-  context: Context,
-  log: Log,
-  { steps = STEPS, intervalMs = INTERVAL_MS }: { steps?: readonly Step[]; intervalMs?: number } = {},
-): MinuteJobs {
-  let lastCompletedAt: Date | undefined;
-  const stopping = new AbortController();
-  let running: Promise<void> | undefined;
-  const tick = () => {
-    running ??= run().finally(() => {
-      running = undefined;
-    });
-  };
-  async function run(): Promise<void> {
-    const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(LONGEST_RUN_MS)]);
-    try {
-      await onOneInstance(context, async () => {
-        if (await runMinuteJobs(context, log, signal, steps)) lastCompletedAt = new Date();
-      });
-    } catch (error) {
-      // The next minute tries again; an unreachable database is told by health, too.
-      log.error({ err: error }, 'the minute job failed');
-    }
-  }
-  tick();
-  const timer = setInterval(tick, intervalMs);
+/** The tasks that requests add jobs for. */
+export function requestTasks(context: Context, log: Log): Record<string, Task> {
   return {
-    lastCompletedAt: () => lastCompletedAt,
-    stop: async () => {
-      clearInterval(timer);
-      stopping.abort();
-      await running;
-    },
+    [STATEMENT_TASK]: (payload, attempt) =>
+      workOnStatement(context, log, (payload as { id: number }).id, attempt),
   };
 }
 
-/** The lock belongs to a transaction, which ends with the process that holds it. */
-async function onOneInstance({ db }: Context, work: () => Promise<void>): Promise<void> {
-  await db.transaction().execute(async (tx) => {
-    await sql`select set_config('idle_in_transaction_session_timeout', ${LONGEST_LOCK}, true)`.execute(tx);
-    const { rows } = await sql<{ locked: boolean }>`
-      select pg_try_advisory_xact_lock(hashtext('ams: minute job')) as locked`.execute(tx);
-    if (rows[0]?.locked) await work();
+export interface Jobs extends JobQueue {
+  /** When this instance last completed the minute jobs; undefined before. Another instance may have done so since. */
+  lastCompletedAt(): Date | undefined;
+}
+
+/** Runs the jobs that requests add, and the minute jobs at once and every minute, until stopped. */
+export function startJobs(context: Context, connection: Connection, log: Log): Jobs {
+  let lastCompletedAt: Date | undefined;
+  const queue = startJobQueue({
+    connection,
+    db: context.db,
+    log,
+    everyMinute: [MINUTE_TASK],
+    tasks: {
+      ...requestTasks(context, log),
+      [MINUTE_TASK]: async (_payload, { signal }) => {
+        if (await runMinuteJobs(context, log, signal)) lastCompletedAt = new Date();
+      },
+    },
   });
+  return { lastCompletedAt: () => lastCompletedAt, stop: () => queue.stop() };
 }

@@ -9,7 +9,7 @@ import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
 import { systemClock } from './core/values/dates.ts';
 import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
-import { type MinuteJobs, runMinuteJobs, startMinuteJobs } from './jobs.ts';
+import { type Jobs, runMinuteJobs, startJobs } from './jobs.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
 import { createSettableClock } from './platform/test-clock/routes.ts';
@@ -47,7 +47,7 @@ export async function startService(config: Config): Promise<Service> {
   });
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   let accepting = true;
-  let jobs: MinuteJobs | undefined;
+  let jobs: Jobs | undefined;
   const context: Context = {
     db: pools.db,
     clock: testClock ?? systemClock,
@@ -67,7 +67,7 @@ export async function startService(config: Config): Promise<Service> {
     ...(testClock && { testClock }),
   });
   const address = await app.listen({ host: config.HOST, port: config.PORT });
-  jobs = startMinuteJobs(context, log);
+  jobs = startJobs(context, direct, log);
   log.info({ version, node: process.version, database: databaseKind(config), address }, 'Started');
   for (const line of welcome(address, config, { migrations, isNew })) log.info(line);
 
@@ -77,10 +77,10 @@ export async function startService(config: Config): Promise<Service> {
     async stop(reason) {
       log.info({ reason }, 'Stopping');
       accepting = false;
-      const jobsStopped = jobs?.stop(); // at once: its batch at hand ends while the requests do
-      // Load balancers ask every second or so, and shall have heard it before the first call is turned away.
+      const jobsStopped = jobs?.stop(); // Their batches at hand end while the requests do.
+      // Load balancers ask every second or so. They must see it before the first request is refused.
       if (config.production) await sleep(READINESS_DRAIN_MS);
-      // What may take minutes is broken off, as its reader or sender sees, while the other requests end.
+      // Uploads and exports may take minutes: they are interrupted, which their client notices. Other requests end.
       await Promise.all([pools.cancelLongWork(), app.close()]);
       await jobsStopped;
       await pools.close();

@@ -8,6 +8,8 @@ import { openRedis } from '../src/core/http/redis.ts';
 import type { HttpServer } from '../src/core/http/server.ts';
 import { createLog } from '../src/core/log.ts';
 import { currencyOf } from '../src/database.ts';
+import { requestTasks } from '../src/jobs.ts';
+import { type JobQueue, startJobQueue } from '../src/platform/jobs/queue.ts';
 import { createSettableClock, type SettableClock } from '../src/platform/test-clock/routes.ts';
 import { openPools } from '../src/pools.ts';
 import { committedDescription } from './description.ts';
@@ -68,6 +70,19 @@ export function useService(environment: Record<string, string> = {}): TestServic
   });
   afterAll(() => close());
   return service;
+}
+
+/** Runs the jobs that requests add, as those of provider statements. Tests call the minute jobs themselves. */
+export function useJobs(service: TestService): void {
+  let queue: JobQueue;
+  beforeAll(() => {
+    queue = startRequestJobs(service);
+  });
+  afterAll(() => queue.stop());
+}
+
+export function startRequestJobs({ context, connection, parts: { log } }: TestService): JobQueue {
+  return startJobQueue({ connection, db: context.db, log, tasks: requestTasks(context, log) });
 }
 
 export async function startTestService(environment: Record<string, string> = {}) {

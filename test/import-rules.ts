@@ -36,8 +36,6 @@ const WITHOUT_ROLE: Record<string, string> = {
   'src/auth/access.ts': 'issues and verifies access tokens, for the access hook of core/http',
   'src/auth/identity-providers.ts': 'client of OpenID Connect providers',
   'src/users/passwords.ts': 'hashes passwords in threads',
-  'src/provider-statements/reader.ts': 'parser',
-  'src/provider-statements/work.ts': 'background work',
 };
 
 const FEATURE = '^src/(?!(?:core|platform|cli)/)([^/]+)/';
@@ -70,9 +68,9 @@ export const FORBIDDEN = [
   ),
   forbid('platform imports no feature', { path: '^src/platform/' }, { path: [FEATURE, '^src/cli/'] }),
   forbid(
-    'a feature imports nothing of platform but the printer',
+    'a feature imports nothing of platform but the printer and the job queue',
     { path: FEATURE },
-    { path: '^src/platform/', pathNot: '^src/platform/printing/printer[.]ts$' },
+    { path: '^src/platform/', pathNot: '^src/platform/(printing/printer|jobs/queue)[.]ts$' },
   ),
   forbid(
     'only the assembly and the CLI import the assembly',

@@ -28,7 +28,8 @@ export async function changeStatus(
     status: to,
     status_reason: reason,
     ...(isStatusIn(to, 'suspendedWhenLate') && actor.userId !== null && { reprieved_on: date }),
-    ...(moneyEventOf(to) === 'account_written_off' && { written_off_on: date }),
+    // An account that is no longer complete keeps the date of its loss.
+    ...(moneyEventOf(to) === 'account_written_off' && from !== 'completed' && { written_off_on: date }),
   });
   await insertStatusChange(tx, {
     account_id: id,

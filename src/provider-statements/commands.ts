@@ -1,62 +1,63 @@
-import type { Readable } from 'node:stream';
 import { audit } from '../core/audit.ts';
-import { type Actor, type Context, today } from '../core/context.ts';
-import type { CopyPool } from '../core/database/copy.ts';
-import { violatedUnique } from '../core/database/postgres-errors.ts';
+import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
+import type { Db, Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { AppError, invalidField, notFound } from '../core/http/errors.ts';
+import { invalidField, notFound } from '../core/http/errors.ts';
+import type { Log } from '../core/log.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
-import { readProviderStatement } from './reader.ts';
+import { getMethodId } from '../payment-methods/store.ts';
+import { importNotifications } from '../payments/notifications/commands.ts';
+import type { Notification } from '../payments/posting/rules.ts';
+import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
+import { notificationFields } from '../payments/providers/rules.ts';
+import { type Attempt, addJob } from '../platform/jobs/queue.ts';
+import { createBatch } from '../reconciliations/commands.ts';
+import { resultOf } from '../reconciliations/rules.ts';
+import { lockPayments } from '../reconciliations/store.ts';
+import { findUser } from '../users/store.ts';
 import {
-  COPY_LINES,
-  completeProviderStatement,
-  findIdOfFile,
-  insertProviderStatement,
-  setRepeatedReceipts,
-} from './receiving-store.ts';
-import { allowedStages, type Stage } from './rules.ts';
-import { type Reconciling, setStage } from './stage-store.ts';
-import { lockProviderStatement, type ProviderStatementRow } from './store.ts';
+  compareLines,
+  deleteMissingAtProvider,
+  findMatchedPayments,
+  findMissingAtProvider,
+  findMissingLines,
+  findUnreportedLines,
+  markReversedElsewhere,
+  recordImported,
+  recordReconciled,
+} from './comparison-store.ts';
+import { checkStage, type Stage } from './rules.ts';
+import {
+  findIdsAtWork,
+  findStatement,
+  type LineRow,
+  lockStatement,
+  type ProviderStatementRow,
+  type Reconciling,
+  recordFailure,
+  setStatus,
+} from './store.ts';
 
 /**
- * Stores a statement with all its lines in one transaction, while the file comes in.
- * @throws AppError DUPLICATE_ENTRY for a file that was stored before.
+ * A stage of a statement (matching, importing, reconciling) is started by a request and done by a job, in steps. Each step is
+ * a transaction that also stores its position, so that any instance can continue after it.
  */
-export async function receiveProviderStatement(
-  context: Context,
-  copies: CopyPool,
-  { actor, caller }: { actor: Actor; caller: string },
-  { file, charset }: { file: Readable; charset?: string | undefined },
-): Promise<ProviderStatementRow> {
-  const timeZone = context.config.BUSINESS_TIMEZONE;
-  const rules = { currency: context.currency, timeZone, today: today(context) };
-  let sha256: Buffer | undefined;
-  try {
-    return await copies.load(caller, async (tx, copyIn) => {
-      const id = await insertProviderStatement(tx, actor.userId);
-      const statement = await readProviderStatement(file, copyIn(COPY_LINES), id, rules, charset);
-      sha256 = statement.sha256;
-      await setRepeatedReceipts(tx, id);
-      const stored = await completeProviderStatement(tx, id, statement, timeZone);
-      await audit(tx, actor, {
-        action: 'provider_statement.receive',
-        resource: 'provider_statement',
-        resourceId: id,
-        after: { sha256: sha256.toString('hex'), lines: statement.lineCount },
-      });
-      return stored;
-    });
-  } catch (error) {
-    const isKnown = violatedUnique(error) === 'provider_statements_content_unique';
-    const first = isKnown && sha256 ? await findIdOfFile(context.db, sha256) : undefined;
-    throw first === undefined ? error : sameFile(first);
-  }
-}
+
+export const STATEMENT_TASK = 'provider-statement';
+
+const COMPARED_PER_STEP = 5_000;
+const SEARCHED_PER_STEP = 20_000;
+const IMPORTED_PER_STEP = 250;
+const RECONCILED_PER_STEP = 10_000;
+const MARKED_PER_STEP = 5_000;
+
+/** After this the statement goes to the end of the queue. */
+const LONGEST_TURN_MS = 60_000;
 
 /**
- * Has a statement matched (again), its missing payments imported into the books, or its matched ones reconciled.
- * Asking for what is under way already changes nothing.
- * @throws AppError VALIDATION_ERROR while something else is under way.
+ * Starts to match a statement (again), to import its missing payments, or to reconcile its matched ones.
+ * Does nothing if that stage is running.
+ * @throws AppError VALIDATION_ERROR while another stage is running.
  */
 export async function startStage(
   context: Context,
@@ -66,16 +67,16 @@ export async function startStage(
   reconciliationDate?: PlainDate,
 ): Promise<void> {
   await inTransaction(context.db, async (tx) => {
-    const statement = await lockProviderStatement(tx, id);
+    const statement = await lockStatement(tx, id);
     if (!statement) throw notFound('provider_statement', id);
+    await queueStatement(tx, id);
     if (statement.status === stage) return;
     if (stage === 'matching' && statement.status === 'received') return;
-    const allowed = allowedStages(statement.status);
-    if (!allowed.includes(stage)) throw illegalStage(statement.status, stage, allowed);
+    checkStage(statement.status, stage);
     if (stage === 'reconciling') checkReconciliationDate(statement, reconciliationDate ?? today(context));
     const reconciling: Reconciling | undefined =
       stage === 'reconciling' ? { by: actor.userId, date: reconciliationDate ?? today(context) } : undefined;
-    await setStage(tx, id, stage, reconciling);
+    await setStatus(tx, statement, stage, reconciling);
     await audit(tx, actor, {
       action: `provider_statement.${stage}`,
       resource: 'provider_statement',
@@ -86,22 +87,181 @@ export async function startStage(
   });
 }
 
-/** A batch of an earlier date would prove what had not arrived by then. */
+/** A payment cannot have been reconciled before it arrived. */
 function checkReconciliationDate({ period_end: lastDay }: ProviderStatementRow, date: PlainDate): void {
   if (lastDay !== null && compareDates(date, lastDay) < 0) {
     throw invalidField('reconciliationDate', `must not be before ${lastDay}, the last day of the statement`);
   }
 }
 
-function sameFile(first: number): AppError {
-  return new AppError('DUPLICATE_ENTRY', `This file is provider statement ${first} already.`, {
-    details: { resource: 'provider_statement', field: 'body', id: first },
-  });
+export async function queueStatement(db: Db, id: number): Promise<void> {
+  await addJob(db, { task: STATEMENT_TASK, key: keyOf(id), payload: { id } });
 }
 
-function illegalStage(from: string, to: Stage, allowed: readonly Stage[]): AppError {
-  const hint = allowed.length === 0 ? ' Wait until it is done.' : '';
-  return new AppError('VALIDATION_ERROR', `A statement cannot go from ${from} to ${to}.${hint}`, {
-    details: { from, to, allowed },
+/**
+ * Queues statements that have no job, as after a restore of a backup, which holds no jobs.
+ * @returns how many were queued.
+ */
+export async function queueUnfinishedStatements(db: Db): Promise<number> {
+  let queued = 0;
+  for (const id of await findIdsAtWork(db)) {
+    const job = { task: STATEMENT_TASK, key: keyOf(id), payload: { id }, onlyIfMissing: true };
+    if (await addJob(db, job)) queued += 1;
+  }
+  return queued;
+}
+
+function keyOf(id: number): string {
+  return `${STATEMENT_TASK}:${id}`;
+}
+
+/** Works on a statement until its stage ends. If the last attempt fails, the statement is `failed`. */
+export async function workOnStatement(
+  context: Context,
+  log: Log,
+  id: number,
+  { isLast, signal }: Attempt,
+): Promise<void> {
+  const turn = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_TURN_MS)]);
+  try {
+    while (!turn.aborted) if (!(await takeStep(context, log, id))) return;
+  } catch (error) {
+    if (isLast) await recordFailure(context.db, id, error instanceof Error ? error.message : String(error));
+    throw error;
+  }
+  await queueStatement(context.db, id);
+}
+
+/** @returns false when nothing is left to do. */
+async function takeStep(context: Context, log: Log, id: number): Promise<boolean> {
+  const statement = await findStatement(context.db, id);
+  if (statement?.status === 'matching' && (await reportNext(context, log, statement))) return true;
+  switch (statement?.status) {
+    case 'received':
+    case 'matching':
+    case 'reconciling':
+      return inTransaction(context.db, async (tx) => {
+        const locked = await lockStatement(tx, id);
+        if (locked?.status === 'reconciling') return reconcileNext(tx, locked);
+        return locked ? matchNext(tx, context, locked) : false;
+      });
+    case 'importing':
+      await importNext(context, log, statement);
+      return true;
+    case 'done':
+    case 'failed':
+    case undefined:
+      return false;
+  }
+}
+
+async function matchNext(tx: Tx, context: Context, statement: ProviderStatementRow): Promise<boolean> {
+  const { id, status } = statement;
+  if (status === 'received') await setStatus(tx, statement, 'matching');
+  if (status !== 'matching') return true;
+  const options = { provider: STATEMENT_PROVIDER.name, timeZone: context.config.BUSINESS_TIMEZONE };
+  // Nothing was searched yet, so such lines are of an earlier comparison.
+  if (statement.searched_to_date === null && (await deleteMissingAtProvider(tx, id, SEARCHED_PER_STEP)))
+    return true;
+  if (await compareLines(tx, statement, { ...options, limit: COMPARED_PER_STEP })) return true;
+  const methodId = await getMethodId(tx, STATEMENT_PROVIDER.methodCode);
+  if (await findMissingAtProvider(tx, statement, { ...options, methodId, limit: SEARCHED_PER_STEP }))
+    return true;
+  if (await markReversedElsewhere(tx, id, MARKED_PER_STEP)) return true;
+  await setStatus(tx, statement, 'done');
+  return false;
+}
+
+/**
+ * Posts the next lines whose transaction staff have recorded, as notifications. That links each payment to its transaction
+ * or makes a conflict. Every line is posted before it is compared.
+ * @returns false when no line is left to post before the next comparison.
+ */
+async function reportNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<boolean> {
+  const lines = await findUnreportedLines(context.db, statement, {
+    provider: STATEMENT_PROVIDER.name,
+    compared: COMPARED_PER_STEP,
+    limit: IMPORTED_PER_STEP,
   });
+  if (lines.length > 0) await importLines(context, log, statement, lines);
+  return lines.length > 0;
+}
+
+async function importNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<void> {
+  const lines = await findMissingLines(context.db, statement, IMPORTED_PER_STEP);
+  const last = lines.at(-1);
+  if (last?.line_number == null) {
+    await inTransaction(context.db, async (tx) => {
+      const locked = await lockStatement(tx, statement.id);
+      if (locked?.status === 'importing') await setStatus(tx, locked, 'matching');
+    });
+    return;
+  }
+  await importLines(context, log, statement, lines);
+  await recordImported(context.db, statement, STATEMENT_PROVIDER.name, last.line_number);
+}
+
+function importLines(context: Context, log: Log, statement: ProviderStatementRow, lines: readonly LineRow[]) {
+  return importNotifications(
+    context,
+    log,
+    lines.map((line) => notificationOfLine(context, statement, line)),
+  );
+}
+
+/** The notification that the provider would have posted for the line. */
+function notificationOfLine(
+  { config }: Context,
+  statement: ProviderStatementRow,
+  line: LineRow,
+): Notification {
+  const { receipt, amount_minor: amount, completed_at: completedAt } = line;
+  if (receipt === null || amount === null || completedAt === null) {
+    throw new Error(`Line ${line.line_number} is a payment, but has no receipt, amount or time.`);
+  }
+  const facts = {
+    transId: receipt,
+    amountMinor: BigInt(amount),
+    time: completedAt,
+    businessShortCode: statement.short_code,
+    reference: line.reference,
+    payer: line.payer,
+    payerName: line.payer_name,
+  };
+  // A file without a short code is accepted as one of ours: the user who uploaded it says so.
+  const paybillNumbers = statement.short_code === null ? [] : config.paybillNumbers;
+  const content = { statementId: statement.id, line: line.line_number, ...facts, amountMinor: amount };
+  return {
+    ...notificationFields(STATEMENT_PROVIDER, facts, { paybillNumbers }),
+    source: 'import',
+    providerStatementId: statement.id,
+    rawBody: JSON.stringify(content),
+    transTime: new Date(completedAt),
+  };
+}
+
+async function reconcileNext(tx: Tx, statement: ProviderStatementRow): Promise<boolean> {
+  const next = await findMatchedPayments(tx, statement, RECONCILED_PER_STEP);
+  if (!next || statement.reconciling_date === null) {
+    await setStatus(tx, statement, 'done');
+    return false;
+  }
+  const date = statement.reconciling_date;
+  const locked = await lockPayments(tx, next.paymentIds);
+  const payments = locked.filter((payment) => resultOf(payment, date) === 'reconciled');
+  if (payments.length > 0) {
+    await createBatch(tx, await reconcilerOf(tx, statement), {
+      date,
+      payments,
+      providerStatementId: statement.id,
+    });
+  }
+  await recordReconciled(tx, statement.id, payments.length, next.lastLine);
+  return true;
+}
+
+/** The user who asked for it, whichever instance does the work. */
+async function reconcilerOf(tx: Tx, statement: ProviderStatementRow): Promise<Actor> {
+  const user = statement.reconciling_by === null ? undefined : await findUser(tx, statement.reconciling_by);
+  return user ? { ...SYSTEM, userId: user.id, name: user.email } : SYSTEM;
 }

@@ -11,8 +11,7 @@ import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { createValidatorCompiler } from '../core/http/validation.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { receiveProviderStatement, startStage } from './commands.ts';
-import { checkSize } from './reader.ts';
+import { startStage } from './commands.ts';
 import type { Stage } from './rules.ts';
 import {
   ProviderStatement,
@@ -22,29 +21,24 @@ import {
   ReconcileStatementBody,
   StatementFileBody,
 } from './schema.ts';
-import { findProviderStatement, listLines, listProviderStatements } from './store.ts';
-import type { ProviderStatementWork } from './work.ts';
+import { findStatement, findTotals, listLines, listStatements } from './store.ts';
+import { checkSize, receiveStatement } from './upload-commands.ts';
+import { toLine, toStatement } from './view.ts';
 
-/** 64 MiB at 75 kB a second, which a field office's line may have. */
+/** 64 MiB at 75 kB/s, as from a field office. */
 const LONGEST_UPLOAD_MS = 15 * 60_000;
-/** From its last byte until all of it is stored. */
+/** From the last byte of the file until it is stored. */
 const LONGEST_STORING_MS = 60_000;
 
-interface Parts {
-  copies: CopyPool;
-  work: ProviderStatementWork;
-}
-
-export function providerStatementRoutes(api: Api, context: Context, { copies, work }: Parts): void {
+export function providerStatementRoutes(api: Api, context: Context, copies: CopyPool): void {
   const { db, currency } = context;
 
-  async function found(id: number, { db } = context) {
-    const statement = await findProviderStatement(db, currency, id);
-    if (!statement) throw notFound('provider_statement', id);
-    return statement;
+  async function getStatement(id: number, { db } = context) {
+    const row = await findStatement(db, id);
+    if (!row) throw notFound('provider_statement', id);
+    return toStatement(row, await findTotals(db, [id]), currency);
   }
 
-  /** The work goes on after the answer, and after the transaction that holds it. */
   async function begin(
     request: FastifyRequest<{ Params: Static<typeof IdParams> }>,
     reply: FastifyReply,
@@ -53,12 +47,10 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
     reconciliationDate?: PlainDate,
   ) {
     const { id } = request.params;
-    const answer = await repeatable(context, request, reply, async (once) => {
+    return repeatable(context, request, reply, async (once) => {
       await startStage(once, actorOf(request), id, stage, reconciliationDate);
-      return ok(await found(id, once), message);
+      return ok(await getStatement(id, once), message);
     });
-    work.start(id);
-    return answer;
   }
 
   api.register(async (uploads) => {
@@ -66,7 +58,7 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
     uploads.removeAllContentTypeParsers();
     uploads.addContentTypeParser('text/csv', (_request, file, done) => done(null, file));
     uploads.addContentTypeParser('*', async (request: FastifyRequest) => {
-      throw noCsv(request);
+      throw notCsv(request);
     });
 
     uploads.post(
@@ -84,22 +76,21 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
           operationId: 'uploadProviderStatement',
           summary: 'Upload a statement of the provider',
           description:
-            'As its portal exports it. At most 64 MiB and 1,000,000 lines, separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16; name the charset in Content-Type where the answer asks for it. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.',
+            'A CSV file as the portal of the provider exports it: at most 64 MiB and 1,000,000 lines, columns separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16. Name the charset in Content-Type if the answer asks for it. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. The file is stored as a whole or not at all. A job then compares its lines with the payments; GET shows the progress. The same file again is a DUPLICATE_ENTRY with the id of the first.',
           body: { content: { 'text/csv': { schema: StatementFileBody } } },
           response: { 201: Envelope(ProviderStatement, 'Statement received.') },
         },
-        // The file is read as it comes in; what is wrong in it is found by its reader.
+        // The file is validated while it is read.
         validatorCompiler: ({ httpPart, schema }) =>
           httpPart === 'body' ? () => true : compileValidator({ schema, httpPart }),
       },
       async (request, reply) => {
-        // What a refusal leaves unread is not waited for.
+        // After a refusal, the rest of the file is not read.
         reply.header('connection', 'close');
         const uploader = { actor: actorOf(request), caller: callerOf(request) };
-        const { id } = await receiveProviderStatement(context, copies, uploader, fileOf(request));
-        work.start(id);
+        const id = await receiveStatement(context, copies, uploader, fileOf(request));
         reply.status(201).removeHeader('connection');
-        return ok(await found(id), 'Statement received.');
+        return ok(await getStatement(id), 'Statement received.');
       },
     );
   });
@@ -116,7 +107,13 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
         response: { 200: ListEnvelope(ProviderStatement, 'Statements found.') },
       },
     },
-    async (request) => okList(await listProviderStatements(db, currency, request.query), 'Statements found.'),
+    async (request) => {
+      const page = await listStatements(db, request.query);
+      const ids = page.rows.map(({ id }) => id);
+      const totals = await findTotals(db, ids);
+      const rows = page.rows.map((row) => toStatement(row, totals, currency));
+      return okList({ ...page, rows }, 'Statements found.');
+    },
   );
 
   api.get(
@@ -127,12 +124,13 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
         tags: ['Reconciliation'],
         operationId: 'getProviderStatement',
         summary: 'Get a provider statement and its progress',
-        description: 'One statement of the provider: how far it is, and what became of its lines.',
+        description:
+          'The status of the work on the statement, and the number and sum of the lines of each result.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Statement found.') },
       },
     },
-    async (request) => ok(await found(request.params.id), 'Statement found.'),
+    async (request) => ok(await getStatement(request.params.id), 'Statement found.'),
   );
 
   api.get(
@@ -143,15 +141,16 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
         tags: ['Reconciliation'],
         operationId: 'listProviderStatementLines',
         summary: 'List the lines of a provider statement',
-        description: 'By what became of them: filter[result]=missing_in_books.',
+        description: 'Filter by result, for example filter[result]=missing_in_books.',
         params: IdParams,
         querystring: providerStatementLineList.query,
         response: { 200: ListEnvelope(ProviderStatementLine, 'Lines found.') },
       },
     },
     async (request) => {
-      const { id } = await found(request.params.id);
-      return okList(await listLines(db, currency, id, request.query), 'Lines found.');
+      const { id } = await getStatement(request.params.id);
+      const page = await listLines(db, id, request.query);
+      return okList({ ...page, rows: page.rows.map((row) => toLine(row, currency)) }, 'Lines found.');
     },
   );
 
@@ -179,9 +178,9 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
       schema: {
         tags: ['Reconciliation'],
         operationId: 'importProviderStatement',
-        summary: 'Import what the books lack',
+        summary: 'Import missing payments of a statement',
         description:
-          'Each line that is missing_in_books goes the way of a notification: it is matched to its account or waits among the unmatched. Safe to repeat, also beside the notifications themselves.',
+          'Posts each line that is missing_in_books like a notification: it is matched to its account or becomes an unmatched payment. Safe to repeat, also when the notifications arrive at the same time.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Import started.') },
       },
@@ -198,7 +197,7 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
         operationId: 'reconcileProviderStatement',
         summary: 'Reconcile the payments that a statement matched',
         description:
-          'In batches of 10,000, of those that are in no batch yet; safe to repeat. Its batches: GET /reconciliations?filter[providerStatementId]=:id',
+          'In batches of 10,000 payments that are in no batch yet. Safe to repeat. List its batches by GET /reconciliations?filter[providerStatementId]=:id.',
         params: IdParams,
         body: ReconcileStatementBody,
         response: { 200: Envelope(ProviderStatement, 'Reconciling started.') },
@@ -211,12 +210,12 @@ export function providerStatementRoutes(api: Api, context: Context, { copies, wo
 
 function fileOf(request: FastifyRequest): { file: Readable; charset: string | undefined } {
   checkSize(Number(request.headers['content-length'] ?? 0));
-  if (!(request.body instanceof Readable)) throw noCsv(request);
+  if (!(request.body instanceof Readable)) throw notCsv(request);
   const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1];
   return { file: request.body, charset };
 }
 
-function noCsv({ headers }: FastifyRequest): AppError {
+function notCsv({ headers }: FastifyRequest): AppError {
   const isSpreadsheet = /excel|spreadsheet/i.test(headers['content-type'] ?? '');
   const advice = isSpreadsheet ? ' Save a spreadsheet as "CSV UTF-8" first.' : '';
   return new AppError('VALIDATION_ERROR', `Send the file with Content-Type: text/csv.${advice}`, {

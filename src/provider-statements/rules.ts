@@ -1,268 +1,59 @@
-import type { Currency } from '../core/context.ts';
-import {
-  businessDay,
-  compareDates,
-  type PlainDate,
-  parseCompactTime,
-  parseTimestamp,
-} from '../core/values/dates.ts';
-import { type Minor, maxAmountMinor, parseMinor } from '../core/values/money.ts';
-import { referenceKey } from '../core/values/reference.ts';
+import type { ProviderLineResult, ProviderStatementStatus } from '../core/database/tables.ts';
+import { AppError } from '../core/http/errors.ts';
 
-/**
- * How a statement is read: a file as the mobile-money provider's portal exports it. Some lines about the
- * organisation come first, then the head, then a line for each transaction.
- */
+/** The status of a statement: whether a job works on it, and which status may follow. */
+const STATUSES = {
+  received: { isAtWork: true, next: ['matching', 'failed'] },
+  matching: { isAtWork: true, next: ['done', 'failed'] },
+  importing: { isAtWork: true, next: ['matching', 'failed'] },
+  reconciling: { isAtWork: true, next: ['done', 'failed'] },
+  done: { isAtWork: false, next: ['matching', 'importing', 'reconciling'] },
+  failed: { isAtWork: false, next: ['matching'] },
+} as const satisfies Record<
+  ProviderStatementStatus,
+  { isAtWork: boolean; next: readonly ProviderStatementStatus[] }
+>;
 
-/** The columns that are read, as the portal names them; others are let be, and their order is free. */
-const COLUMNS = {
-  receipt: 'Receipt No.',
-  completedAt: 'Completion Time',
-  status: 'Transaction Status',
-  paidIn: 'Paid In',
-  withdrawn: 'Withdrawn',
-  details: 'Details',
-  otherParty: 'Other Party Info',
-  linkedReceipt: 'Linked Transaction ID',
-  reference: 'A/C No.',
-} as const;
-type Column = keyof typeof COLUMNS;
+/** What a user can ask for. */
+export type Stage = (typeof STATUSES)['done']['next'][number];
 
-const NEEDED: readonly Column[] = ['receipt', 'completedAt', 'status', 'paidIn'];
-export const NEEDED_COLUMNS = NEEDED.map((column) => COLUMNS[column]);
+export const STATEMENT_STATUSES = Object.keys(STATUSES) as ProviderStatementStatus[];
 
-const MAX_RECEIPT_LENGTH = 64;
-const MAX_TEXT_LENGTH = 256;
-const MAX_UNREADABLE_LENGTH = 1_000;
-/** No mobile money is older: an earlier time is a slip. */
-const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
+export const AT_WORK = STATEMENT_STATUSES.filter((status) => STATUSES[status].isAtWork);
 
-/** Where each column stands; those that the file does not have are absent. */
-export type Head = Partial<Record<Column, number>>;
-
-/** @returns undefined for a record that is not the head, as it lacks a column that is needed. */
-export function readHead(cells: readonly string[]): Head | undefined {
-  const names = cells.map(folded);
-  const head: Head = {};
-  for (const [column, name] of Object.entries(COLUMNS) as [Column, string][]) {
-    const index = names.indexOf(folded(name));
-    if (index >= 0) head[column] = index;
-  }
-  return NEEDED.every((column) => column in head) ? head : undefined;
+/** @throws AppError VALIDATION_ERROR for a stage that a user cannot ask for in this status. */
+export function checkStage(from: ProviderStatementStatus, to: Stage): void {
+  const { isAtWork, next } = STATUSES[from];
+  const allowed: readonly ProviderStatementStatus[] = isAtWork ? [] : next;
+  if (allowed.includes(to)) return;
+  const advice = isAtWork ? ' Wait until its status is done.' : '';
+  throw new AppError('VALIDATION_ERROR', `A statement cannot go from ${from} to ${to}.${advice}`, {
+    details: { from, to, allowed },
+  });
 }
 
-/** What may separate the columns: spreadsheets of countries with a decimal comma write semicolons. */
-const DELIMITERS = [',', ';', '\t'] as const;
-export type Delimiter = (typeof DELIMITERS)[number];
-
-/** @returns undefined for a line that is the head by no delimiter. */
-export function findDelimiter(line: string): Delimiter | undefined {
-  return DELIMITERS.find((delimiter) => readHead(line.split(delimiter)) !== undefined);
+/** @throws Error for a move that the table does not have. */
+export function checkMove(from: ProviderStatementStatus, to: ProviderStatementStatus): void {
+  const next: readonly ProviderStatementStatus[] = STATUSES[from].next;
+  if (!next.includes(to)) throw new Error(`A provider statement does not go from ${from} to ${to}.`);
 }
 
-/** What the lines before the head say of the business; a label and its value share a cell or stand side by side. */
-export function readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string } {
-  const text = cells.map(clean).filter((cell) => cell !== '');
-  const [, label = '', value = ''] = /^([^:]{1,40}):?(.*)$/.exec(text.join(' ').replace(/:\s*/, ':')) ?? [];
-  const shortCode = /^short\s*code\s*:?\s*([0-9]{3,12})\b/i.exec(text.join(' '))?.[1];
-  if (shortCode !== undefined) return { shortCode };
-  const isOrganisation = /^organi[sz]ation(\s+name)?$/i.test(label.trim());
-  return isOrganisation && value.trim() !== '' ? { organisation: clean(value) } : {};
-}
+/** Results that a comparison with the books finds. Matching again finds them again. */
+export const COMPARED_RESULTS = [
+  'matched',
+  'conflict',
+  'amount_differs',
+  'missing_in_books',
+  'reversed_in_books',
+  'reversed_at_provider',
+  'missing_at_provider',
+] as const satisfies readonly ProviderLineResult[];
 
-/** One line of the file as it is stored. */
-export interface StatementLine {
-  /** Completed, and money was paid in: it must equal a payment. */
-  isPayment: boolean;
-  /** Completed, and money was taken back out: its linked id names the payment. */
-  isReversal: boolean;
-  result: 'other' | 'unreadable' | null;
-  problem: string | null;
-  receipt: string | null;
-  completedAt: Date | null;
-  /** Paid in; what was withdrawn is negative. */
-  amountMinor: Minor | null;
-  reference: string | null;
-  payer: string | null;
-  payerName: string | null;
-  status: string | null;
-  details: string | null;
-  linkedReceipt: string | null;
-}
-
-export interface LineRules {
-  currency: Currency;
-  delimiter: Delimiter;
-  timeZone: string;
-  today: PlainDate;
-}
-
-/** Reads one record after the head. What cannot be read is kept with the reason, as money may stand in it. */
-export function readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine {
-  const cell = (column: Column) => clean(cells[head[column] ?? -1] ?? '');
-  const receipt = referenceKey(cell('receipt'));
-  const completedAt = readTime(cell('completedAt')) ?? null;
-  const status = cell('status');
-  const paidIn = readMoney(cell('paidIn'), rules);
-  const withdrawn = readMoney(cell('withdrawn'), rules);
-  const facts = {
-    receipt: receipt.slice(0, MAX_RECEIPT_LENGTH) || null,
-    completedAt,
-    status: status || null,
-  };
-
-  if (status !== '' && status.toLowerCase() !== 'completed') {
-    const amountMinor = paidIn ? paidIn : negative(withdrawn ?? null);
-    return { ...NO_LINE, ...facts, ...textsOf(cell), result: 'other', amountMinor };
-  }
-  const problem =
-    (status === '' && 'Transaction Status is empty') ||
-    (paidIn === undefined && 'Paid In is no amount') ||
-    (withdrawn === undefined && 'Withdrawn is no amount') ||
-    (paidIn !== undefined && paidIn !== null && paidIn < 0n && 'Paid In is below 0') ||
-    (paidIn && withdrawn && 'Paid In and Withdrawn both hold an amount') ||
-    (paidIn === null && withdrawn === null && 'neither Paid In nor Withdrawn holds an amount') ||
-    (paidIn && problemOfPayment(receipt, completedAt, rules)) ||
-    null;
-  if (problem !== null) return { ...NO_LINE, ...facts, ...rawOf(cells), result: 'unreadable', problem };
-  const texts = textsOf(cell);
-  const isLinked = texts.linkedReceipt !== null && texts.linkedReceipt !== facts.receipt;
-  if (!paidIn) {
-    const amountMinor = negative(withdrawn ?? null) ?? 0n;
-    const isReversal = isLinked && amountMinor < 0n && !isCharge(texts.details);
-    return { ...NO_LINE, ...facts, ...texts, isReversal, result: 'other', amountMinor };
-  }
-  // What undoes an earlier withdrawal is the business's own money: no customer sent it.
-  if (isLinked) return { ...NO_LINE, ...facts, ...texts, result: 'other', amountMinor: paidIn };
-  return { ...NO_LINE, ...facts, ...texts, isPayment: true, amountMinor: paidIn };
-}
-
-const NO_LINE: StatementLine = {
-  isPayment: false,
-  isReversal: false,
-  result: null,
-  problem: null,
-  receipt: null,
-  completedAt: null,
-  amountMinor: null,
-  reference: null,
-  payer: null,
-  payerName: null,
-  status: null,
-  details: null,
-  linkedReceipt: null,
-};
-
-function problemOfPayment(receipt: string, completedAt: Date | null, rules: LineRules): string | false {
-  if (receipt === '' || receipt.length > MAX_RECEIPT_LENGTH) {
-    return `Receipt No. must have 1 to ${MAX_RECEIPT_LENGTH} characters`;
-  }
-  if (completedAt === null || completedAt < OLDEST_TIME) return 'Completion Time is no time';
-  const isLater = compareDates(businessDay(completedAt, rules.timeZone), rules.today) > 0;
-  return isLater && 'Completion Time is later than today';
-}
-
-function textsOf(cell: (column: Column) => string) {
-  return {
-    ...readOtherParty(cell('otherParty')),
-    reference: cell('reference') || null,
-    details: cell('details') || null,
-    linkedReceipt: readLinkedReceipt(cell('linkedReceipt')),
-  };
-}
-
-/** A dash stands for nothing. */
-function readLinkedReceipt(text: string): string | null {
-  return /[a-z0-9]/i.test(text) ? referenceKey(text).slice(0, MAX_RECEIPT_LENGTH) : null;
-}
-
-/** The provider's fee for a payment may name it as well, and takes nothing back. */
-function isCharge(details: string | null): boolean {
-  return details !== null && /\bcharges?\b/i.test(details) && !/revers/i.test(details);
-}
-
-/** All that stood in a line that cannot be read. */
-function rawOf(cells: readonly string[]) {
-  return { details: cells.map(clean).join(', ').slice(0, MAX_UNREADABLE_LENGTH) };
-}
-
-/** `254712345678 - WANJIRU KAMAU`; the number may be masked or hashed, and either part may be missing. */
-function readOtherParty(text: string): { payer: string | null; payerName: string | null } {
-  const [, payer = '', name = ''] =
-    /^((?:\+?[\d*][\d*\s]{4,30}|[0-9a-f]{64})?)\s*(?:-\s*)?(.*)$/i.exec(text) ?? [];
-  return { payer: payer.replace(/\s/g, '') || null, payerName: name.trim() || null };
-}
-
-/**
- * `02-11-2026 10:15:30`, `02/11/2026`, or ISO 8601; seconds and time of day may be missing. Without a zone it is
- * East Africa Time. @returns undefined for anything else.
- */
-function readTime(text: string): Date | undefined {
-  const withZone = parseTimestamp(text.replace(' ', 'T'));
-  if (withZone) return withZone;
-  const [, date = '', hours = '00', minutes = '00', seconds = '00'] =
-    /^([\d/-]{10})(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?)?$/.exec(text) ?? [];
-  const [, day, month, year] = /^(\d{2})[-/](\d{2})[-/](\d{4})$/.exec(date) ?? [];
-  const digits = year
-    ? `${year}${month}${day}`
-    : /^\d{4}-\d{2}-\d{2}$/.test(date)
-      ? date.replaceAll('-', '')
-      : '';
-  return parseCompactTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`, 3);
-}
-
-/**
- * `1,500.00` or `1500`; where commas do not separate the columns also `1.500,00` and `1 500,0`, with a decimal comma.
- * @returns null for an empty cell, undefined for what is no amount within the limits.
- */
-function readMoney(text: string, { currency, delimiter }: LineRules): Minor | null | undefined {
-  if (text === '') return null;
-  const plain = plainAmount(text, delimiter, currency);
-  const minor = plain === undefined ? undefined : parseMinor(plain, currency.decimals);
-  if (minor === undefined) return undefined;
-  const most = maxAmountMinor(currency.decimals);
-  return minor <= most && minor >= -most ? minor : undefined;
-}
-
-/** @returns undefined where a separator may stand for thousands or for decimals. */
-function plainAmount(text: string, delimiter: Delimiter, { decimals }: Currency): string | undefined {
-  const isFromDecimalComma = delimiter !== ',';
-  if (isFromDecimalComma && /^-?(\d+|\d{1,3}([.\s]\d{3})+),\d{1,2}$/.test(text)) {
-    return text.replace(/[.\s]/g, '').replace(',', '.');
-  }
-  if (isFromDecimalComma && /^-?\d{1,3}\.\d{3}$/.test(text)) return undefined;
-  if (!/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return text;
-  const isUnclear = isFromDecimalComma && decimals === 3 && /^-?\d{1,3},\d{3}$/.test(text);
-  return isUnclear ? undefined : text.replaceAll(',', '');
-}
-
-/** Portals print what was withdrawn with a minus or without. */
-function negative(amount: Minor | null): Minor | null {
-  return amount === null ? null : amount < 0n ? amount : -amount;
-}
-
-function folded(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
-}
-
-/** One line of visible text within bounds. */
-function clean(text: string): string {
-  const plain = VISIBLE_ASCII.test(text)
-    ? text
-    : text
-        .toWellFormed()
-        .replace(/[\r\n\t]+/g, ' ')
-        .replace(/[\p{Cc}\p{Cf}]/gu, '');
-  return plain.trim().slice(0, MAX_TEXT_LENGTH).toWellFormed();
-}
-
-const VISIBLE_ASCII = /^[ -~]*$/;
-
-/** What a statement can be asked to do next: what is under way must end first. */
-const STAGES = ['matching', 'importing', 'reconciling'] as const;
-export type Stage = (typeof STAGES)[number];
-
-export function allowedStages(status: string): readonly Stage[] {
-  if (status === 'done') return STAGES;
-  return status === 'failed' ? ['matching'] : [];
-}
+/** The others follow from the file alone. */
+export const LINE_RESULTS = [
+  ...COMPARED_RESULTS,
+  'other',
+  'repeated',
+  'contradictory',
+  'unreadable',
+] as const satisfies readonly ProviderLineResult[];

@@ -3,23 +3,7 @@ import { DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts
 import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../core/values/reference.ts';
 import { STATUSES as PAYMENT_STATUSES } from '../payments/schema.ts';
-
-const STATEMENT_STATUSES = ['received', 'matching', 'importing', 'reconciling', 'done', 'failed'] as const;
-
-/** In the order in which they are read: what is proved, what is wrong, what counts for nothing. */
-export const LINE_RESULTS = [
-  'matched',
-  'conflict',
-  'amount_differs',
-  'missing_in_books',
-  'reversed_in_books',
-  'reversed_at_provider',
-  'missing_at_provider',
-  'other',
-  'repeated',
-  'contradictory',
-  'unreadable',
-] as const;
+import { LINE_RESULTS, STATEMENT_STATUSES } from './rules.ts';
 
 /** A file as the provider's portal exports it. */
 export const StatementFileBody = Type.String({
@@ -44,28 +28,29 @@ export const ProviderStatement = Type.Object(
   {
     id: Id,
     status: Type.Enum([...STATEMENT_STATUSES], {
-      description: 'What is being done with it; done and failed are at rest.',
+      description: 'What a job does with it. With done and failed, no job works on it.',
     }),
     failure: Nullable(Type.String()),
     organisation: Nullable(Type.String()),
     shortCode: Nullable(Type.String()),
-    sha256: Type.String({ description: 'Of the file.' }),
+    sha256: Type.String({ description: 'SHA-256 of the file.' }),
     currency: Type.String(),
     firstCompletedAt: Nullable(Timestamp),
     lastCompletedAt: Nullable(Timestamp),
     periodStart: Nullable(DateText),
     periodEnd: Nullable(DateText),
     progress: Type.Object({
-      lines: Type.Integer({ description: 'In the file, after its head.' }),
+      lines: Type.Integer({ description: 'Lines of the file after the head.' }),
       payments: Type.Integer({
-        description: 'Of them to be compared: completed, paid in, first of their receipt, no linked id.',
+        description:
+          'Lines to compare: completed, paid in, the first with their receipt, without a linked transaction.',
       }),
       compared: Type.Integer(),
-      imported: Type.Integer({ description: 'Payments that were imported from this statement.' }),
-      reconciled: Type.Integer({ description: 'Payments that were reconciled by this statement.' }),
+      imported: Type.Integer({ description: 'Payments imported from this statement.' }),
+      reconciled: Type.Integer({ description: 'Payments reconciled by this statement.' }),
     }),
     results: Type.Object(Object.fromEntries(LINE_RESULTS.map((result) => [result, figures])), {
-      description: 'Lines of each result and what they sum up to; withdrawals are negative.',
+      description: 'Number and sum of the lines of each result. Withdrawals are negative.',
     }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -110,12 +95,12 @@ export const ProviderStatementLine = Type.Object(
   {
     id: Id,
     lineNumber: Nullable(
-      Type.Integer({ description: 'In the file; null for a payment that the file lacks.' }),
+      Type.Integer({ description: 'Line of the file; null for a payment that is missing in the file.' }),
     ),
     result: Nullable(
       Type.Enum([...LINE_RESULTS], {
         description:
-          'Null until it is compared. conflict: the payment was recorded by hand and is not linked to the transaction; it is not reconciled until the notification in conflict is resolved and the statement is matched again.',
+          'Null until the line is compared. conflict: the payment was recorded by hand and is not linked to the transaction; it is not reconciled until the notification in conflict is resolved and the statement is matched again.',
       }),
     ),
     problem: Nullable(Type.String({ description: 'Why it is unreadable, contradictory or in conflict.' })),
@@ -123,19 +108,19 @@ export const ProviderStatementLine = Type.Object(
     completedAt: Nullable(Timestamp),
     amount: Nullable(Money),
     currency: Type.String(),
-    reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
-    payer: Nullable(Type.String({ description: 'The payer’s number as the provider prints it.' })),
+    reference: Nullable(Type.String({ description: 'Account as the payer typed it.' })),
+    payer: Nullable(Type.String({ description: 'Number of the payer as the provider prints it.' })),
     payerName: Nullable(Type.String()),
     providerStatus: Nullable(Type.String()),
-    details: Nullable(Type.String({ description: 'Of an unreadable line: all that stood in it.' })),
+    details: Nullable(Type.String({ description: 'For an unreadable line, its whole text.' })),
     linkedReceipt: Nullable(
-      Type.String({ description: 'The transaction that this one takes back, or belongs to.' }),
+      Type.String({ description: 'Transaction that this one reverses or belongs to.' }),
     ),
     paymentId: Nullable(Type.Integer()),
     paymentStatus: Nullable(Type.Enum([...PAYMENT_STATUSES])),
     paymentAmount: Nullable(Money),
     paymentDate: Nullable(DateText),
-    dayDiffers: Nullable(Type.Boolean({ description: 'The books have the payment on another day.' })),
+    dayDiffers: Nullable(Type.Boolean({ description: 'The payment has another date in the books.' })),
     reconciliationId: Nullable(Type.Integer()),
     createdAt: Timestamp,
   },

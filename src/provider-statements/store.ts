@@ -1,89 +1,47 @@
 import { type Selectable, sql } from 'kysely';
-import { amountOf, type Currency } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import type {
   PaymentStatus,
-  ProviderLineResult,
   ProviderStatementLines,
+  ProviderStatementStatus,
   ProviderStatements,
   ProviderStatementTotals,
 } from '../core/database/tables.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
-import type { PlainDate } from '../core/values/dates.ts';
-import { LINE_RESULTS } from './schema.ts';
+import { businessDay, type PlainDate } from '../core/values/dates.ts';
+import type { StatementLine } from '../payments/providers/mobilemoney-statement.ts';
+import { AT_WORK, COMPARED_RESULTS, checkMove } from './rules.ts';
+
+/** Statements, their lines and totals. */
 
 export type ProviderStatementRow = Selectable<ProviderStatements>;
 export type LineRow = Selectable<ProviderStatementLines>;
-type TotalRow = Selectable<ProviderStatementTotals>;
+export type TotalRow = Selectable<ProviderStatementTotals>;
 
-export function findProviderStatementRow(db: Db, id: number): Promise<ProviderStatementRow | undefined> {
+export function findStatement(db: Db, id: number): Promise<ProviderStatementRow | undefined> {
   return db.selectFrom('provider_statements').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-export function lockProviderStatement(tx: Tx, id: number): Promise<ProviderStatementRow | undefined> {
+export function lockStatement(tx: Tx, id: number): Promise<ProviderStatementRow | undefined> {
   return tx.selectFrom('provider_statements').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
-export async function findProviderStatement(db: Db, currency: Currency, id: number) {
-  const row = await findProviderStatementRow(db, id);
-  return row && toProviderStatement(row, await findTotals(db, [id]), currency);
-}
-
-export async function listProviderStatements(db: Db, currency: Currency, plan: ListPlan) {
-  const page = await fetchPage<ProviderStatementRow>(db, plan, {
+export function listStatements(db: Db, plan: ListPlan) {
+  return fetchPage<ProviderStatementRow>(db, plan, {
     select: sql`select s.* from provider_statements s`,
     from: sql`from provider_statements s`,
   });
-  const totals = await findTotals(
-    db,
-    page.rows.map(({ id }) => id),
-  );
-  return { ...page, rows: page.rows.map((row) => toProviderStatement(row, totals, currency)) };
 }
 
-async function findTotals(db: Db, ids: readonly number[]): Promise<TotalRow[]> {
+export async function findTotals(db: Db, ids: readonly number[]): Promise<TotalRow[]> {
   const { rows } = await sql<TotalRow>`
     select statement_id, result, line_count, amount_minor from provider_statement_totals
     where statement_id = any(${ids}::bigint[])`.execute(db);
   return rows;
 }
 
-const GIVEN_UP =
-  'It failed several times in a row and was given up. The log says why; it can be asked for again.';
-
-function toProviderStatement(row: ProviderStatementRow, totals: readonly TotalRow[], currency: Currency) {
-  const figures = (result: ProviderLineResult) => {
-    const total = totals.find((one) => one.statement_id === row.id && one.result === result);
-    return { lines: total?.line_count ?? 0, total: amountOf(total?.amount_minor ?? 0, currency) };
-  };
-  return {
-    id: row.id,
-    status: row.status,
-    // The reason is for those who run the service: it stands in the log and in the table.
-    failure: row.failure === null ? null : GIVEN_UP,
-    organisation: row.organisation,
-    shortCode: row.short_code,
-    sha256: row.content_sha256?.toString('hex') ?? '',
-    currency: currency.code,
-    firstCompletedAt: row.first_completed_at,
-    lastCompletedAt: row.last_completed_at,
-    periodStart: row.period_start,
-    periodEnd: row.period_end,
-    progress: {
-      lines: row.line_count,
-      payments: row.payment_count,
-      compared: row.compared_count,
-      imported: row.imported_count,
-      reconciled: row.reconciled_count,
-    },
-    results: Object.fromEntries(LINE_RESULTS.map((result) => [result, figures(result)])),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  };
-}
-
-type ListedLine = LineRow & {
+export type ListedLine = LineRow & {
   statement_created_at: string;
   payment_status: PaymentStatus | null;
   payment_amount_minor: number | null;
@@ -91,8 +49,8 @@ type ListedLine = LineRow & {
   reconciliation_id: number | null;
 };
 
-export async function listLines(db: Db, currency: Currency, statementId: number, plan: ListPlan) {
-  const page = await fetchPage<ListedLine>(db, plan, {
+export function listLines(db: Db, statementId: number, plan: ListPlan) {
+  return fetchPage<ListedLine>(db, plan, {
     select: sql`
       select l.*, s.created_at as statement_created_at, p.status as payment_status,
         p.amount_minor as payment_amount_minor, p.payment_date, p.reconciliation_id
@@ -101,35 +59,172 @@ export async function listLines(db: Db, currency: Currency, statementId: number,
     from: sql`from provider_statement_lines l join provider_statements s on s.id = l.statement_id`,
     where: [sql<boolean>`l.statement_id = ${statementId}`],
   });
-  return { ...page, rows: page.rows.map((row) => toLine(row, currency)) };
 }
 
-function problemOfConflict({ payment_id: paymentId, receipt }: ListedLine): string {
-  return `Payment ${paymentId} was recorded by hand and is not linked to this transaction. Resolve the notification in GET /notifications?filter[outcome]=conflict&filter[transactionRef]=${receipt}, then match the statement again.`;
+export async function insertStatement(tx: Tx, createdBy: number | null): Promise<number> {
+  const { id } = await tx
+    .insertInto('provider_statements')
+    .values({ status: 'received', created_by: createdBy })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
 }
 
-function toLine(row: ListedLine, currency: Currency) {
-  return {
-    id: row.id,
-    lineNumber: row.line_number,
-    result: row.result,
-    problem: row.result === 'conflict' ? problemOfConflict(row) : row.problem,
-    receipt: row.receipt,
-    completedAt: row.completed_at,
-    amount: row.amount_minor === null ? null : amountOf(row.amount_minor, currency),
-    currency: currency.code,
-    reference: row.reference,
-    payer: row.payer,
-    payerName: row.payer_name,
-    providerStatus: row.provider_status,
-    details: row.details,
-    linkedReceipt: row.linked_receipt,
-    paymentId: row.payment_id,
-    paymentStatus: row.payment_status,
-    paymentAmount: row.payment_amount_minor === null ? null : amountOf(row.payment_amount_minor, currency),
-    paymentDate: row.payment_date,
-    dayDiffers: row.day_differs,
-    reconciliationId: row.reconciliation_id,
-    createdAt: row.statement_created_at,
-  };
+/** The columns in the order of the values of toCopyRow. */
+export const COPY_LINES = `copy provider_statement_lines (statement_id, line_number, is_payment, is_reversal, result,
+  problem, receipt, completed_at, amount_minor, reference, payer, payer_name, provider_status, details, linked_receipt)
+  from stdin`;
+
+/** A row in the text format of COPY. Texts of a line have no control characters. */
+export function toCopyRow(statementId: number, lineNumber: number, line: StatementLine): string {
+  const values = [
+    statementId,
+    lineNumber,
+    line.isPayment,
+    line.isReversal,
+    line.result,
+    line.problem,
+    line.receipt,
+    line.completedAt?.toISOString() ?? null,
+    line.amountMinor,
+    line.reference,
+    line.payer,
+    line.payerName,
+    line.status,
+    line.details,
+    line.linkedReceipt,
+  ];
+  return `${values.map((value) => (value === null ? '\\N' : String(value).replaceAll('\\', '\\\\'))).join('\t')}\n`;
+}
+
+/** Counts a receipt once. A later line with the same receipt is repeated if it is equal, and contradictory if not. */
+export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<void> {
+  await sql`
+    with ranked as (
+      select id, amount_minor, completed_at, first_value(id) over receipt as first_id,
+        first_value(line_number) over receipt as first_line,
+        first_value(amount_minor) over receipt as first_amount,
+        first_value(completed_at) over receipt as first_time
+      from provider_statement_lines where statement_id = ${statementId} and is_payment
+      window receipt as (partition by receipt order by id))
+    update provider_statement_lines l set
+      is_payment = false,
+      result = (case when same then 'repeated' else 'contradictory' end)::provider_line_result,
+      problem = case when not same then 'differs from line ' || first_line || ' with the same Receipt No.' end
+    from (select *, (amount_minor, completed_at) = (first_amount, first_time) as same from ranked) r
+    where l.id = r.id and r.id <> r.first_id`.execute(tx);
+}
+
+/** What is known once the whole file has been read. */
+export interface StatementFile {
+  sha256: Buffer;
+  organisation: string | null;
+  shortCode: string | null;
+  lineCount: number;
+  firstCompletedAt: Date | null;
+  lastCompletedAt: Date | null;
+}
+
+export async function completeStatement(
+  tx: Tx,
+  id: number,
+  file: StatementFile,
+  timeZone: string,
+): Promise<ProviderStatementRow> {
+  await sql`
+    insert into provider_statement_totals (statement_id, result, line_count, amount_minor)
+    select statement_id, result, count(*), coalesce(sum(amount_minor), 0)
+    from provider_statement_lines where statement_id = ${id} and result is not null group by statement_id, result`.execute(
+    tx,
+  );
+  const { rows } = await sql<{ payments: number }>`
+    select count(*) as payments from provider_statement_lines where statement_id = ${id} and is_payment`.execute(
+    tx,
+  );
+  return tx
+    .updateTable('provider_statements')
+    .set({
+      content_sha256: file.sha256,
+      organisation: file.organisation,
+      short_code: file.shortCode,
+      line_count: file.lineCount,
+      payment_count: rows[0]?.payments ?? 0,
+      first_completed_at: file.firstCompletedAt,
+      last_completed_at: file.lastCompletedAt,
+      period_start: file.firstCompletedAt && businessDay(file.firstCompletedAt, timeZone),
+      period_end: file.lastCompletedAt && businessDay(file.lastCompletedAt, timeZone),
+    })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+export async function findIdOfFile(db: Db, sha256: Buffer): Promise<number | undefined> {
+  const row = await db
+    .selectFrom('provider_statements')
+    .select('id')
+    .where('content_sha256', '=', sha256)
+    .executeTakeFirst();
+  return row?.id;
+}
+
+export async function findIdsAtWork(db: Db): Promise<number[]> {
+  const rows = await db
+    .selectFrom('provider_statements')
+    .select('id')
+    .where('status', 'in', AT_WORK)
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
+export interface Reconciling {
+  by: number | null;
+  date: PlainDate;
+}
+
+/** Starts a stage at the first line, or ends it. The statement is locked. */
+export async function setStatus(
+  tx: Tx,
+  { id, status: from }: ProviderStatementRow,
+  to: ProviderStatementStatus,
+  reconciling?: Reconciling,
+): Promise<void> {
+  checkMove(from, to);
+  if (to === 'matching') {
+    await tx
+      .deleteFrom('provider_statement_totals')
+      .where('statement_id', '=', id)
+      .where('result', 'in', COMPARED_RESULTS)
+      .execute();
+  }
+  await tx
+    .updateTable('provider_statements')
+    .set({
+      status: to,
+      ...(to === 'matching' && {
+        compared_count: 0,
+        compared_to_line: 0,
+        searched_to_date: null,
+        searched_to_payment: null,
+      }),
+      ...(to === 'importing' && { imported_to_line: 0 }),
+      ...(to === 'reconciling' && {
+        reconciled_to_line: 0,
+        reconciling_by: reconciling?.by ?? null,
+        reconciling_date: reconciling?.date ?? null,
+      }),
+      failure: null,
+      updated_at: sql`business_now()`,
+    })
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function recordFailure(db: Db, id: number, failure: string): Promise<void> {
+  await db
+    .updateTable('provider_statements')
+    .set({ status: 'failed', failure, updated_at: sql`business_now()` })
+    .where('id', '=', id)
+    .where('status', 'in', AT_WORK)
+    .execute();
 }

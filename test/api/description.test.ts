@@ -1,7 +1,7 @@
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Description, examplesOfMedia, type Operation, readDescription } from '../description.ts';
-import { createCaller, setToday, startTestService, type TestService } from '../harness.ts';
+import { createCaller, setToday, startRequestJobs, startTestService, type TestService } from '../harness.ts';
 import { createBrowser, passProvider, providerSettings, startRealProvider } from '../oidc.ts';
 import { BROWSER, DAY, ENDINGS, LATER_DAY, STORY } from '../story.ts';
 
@@ -24,7 +24,8 @@ function beginStory(day: string): void {
     const started = await startTestService(providerSettings(PROVIDER.toUpperCase(), provider.issuer));
     service = started.service;
     await provider.open(`${service.origin}/api/auth/${PROVIDER}/callback`);
-    closers.push(started.close, provider.close);
+    const jobs = startRequestJobs(service);
+    closers.push(() => jobs.stop(), started.close, provider.close);
     const answer = await createCaller(service.origin)('GET', '/api-docs/openapi.json');
     description = readDescription(answer.body as OpenAPIV3_1.Document);
     seen = {};

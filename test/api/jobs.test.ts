@@ -1,15 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type { Context } from '../../src/core/context.ts';
-import { openDatabase } from '../../src/core/database/db.ts';
 import { createLog } from '../../src/core/log.ts';
-import { runMinuteJobs, type Step, startMinuteJobs } from '../../src/jobs.ts';
+import { runMinuteJobs, type Step, startJobs } from '../../src/jobs.ts';
 import { useService } from '../harness.ts';
 
-/** What is due every minute, beside what its steps do, which is tested where they belong. */
+/** The steps themselves are tested with their features. */
 const service = useService();
 
 const log = createLog({ LOG_LEVEL: 'silent', production: true });
@@ -20,13 +17,12 @@ beforeEach(() => {
   error.mockClear();
 });
 
-/** A step of nothing but what a test wants of it. */
 const step = (name: string, run: Step['run']): Step => ({ name, run });
 
 describe('a run of the minute jobs', () => {
-  it('goes on behind a step that fails, and logs each by its name', async () => {
+  it('runs the steps after a step that failed, and logs each by name', async () => {
     const failure = new Error('this step cannot');
-    await runMinuteJobs(service.context, log, new AbortController().signal, [
+    await runMinuteJobs(service.context, log, undefined, [
       step('first', async () => Promise.reject(failure)),
       step('second', async () => 3),
       step('third', async () => 0),
@@ -35,20 +31,17 @@ describe('a run of the minute jobs', () => {
     expect(info.mock.calls).toEqual([['minute job: second: 3']]);
   });
 
-  it('leaves every step its turn behind one that takes longer than it may', async () => {
+  it('ends a step that takes too long, and runs the steps after it', async () => {
     const forever: Step['run'] = async (_context, _log, signal) => {
       await once(signal, 'abort');
       return 1;
     };
-    const slow: Step = { name: 'slow', longestMs: 20, run: forever };
-    await runMinuteJobs(service.context, log, new AbortController().signal, [
-      slow,
-      step('behind', async (_context, _log, signal) => (signal.aborted ? 0 : 2)),
-    ]);
-    expect(info.mock.calls).toEqual([['minute job: slow: 1'], ['minute job: behind: 2']]);
+    const after = step('after', async (_context, _log, signal) => (signal.aborted ? 0 : 2));
+    await runMinuteJobs(service.context, log, undefined, [step('slow', forever), after], 20);
+    expect(info.mock.calls).toEqual([['minute job: slow: 1'], ['minute job: after: 2']]);
   });
 
-  it('begins no step when it is to end', async () => {
+  it('starts no further step when the instance stops', async () => {
     const stopping = new AbortController();
     const run = vi.fn(async () => 1);
     const ends = step('ends', async () => {
@@ -59,7 +52,7 @@ describe('a run of the minute jobs', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  it('deletes what has expired, in as many statements as it takes, and nothing else', async () => {
+  it('deletes all that has expired, in batches, and nothing else', async () => {
     const { db } = service.context;
     const me = (await service.call('GET', '/auth/me')).body.data.id;
     const [expired, living] = [randomUUID(), randomUUID()];
@@ -108,99 +101,20 @@ describe('a run of the minute jobs', () => {
 });
 
 describe('the minute jobs', () => {
-  it('do not overtake themselves', async () => {
-    let running = 0;
-    let most = 0;
-    let runs = 0;
-    const slow = step('slow', async () => {
-      running += 1;
-      runs += 1;
-      most = Math.max(most, running);
-      await delay(80);
-      running -= 1;
-      return 0;
-    });
-    const jobs = startMinuteJobs(service.context, log, { steps: [slow], intervalMs: 10 });
-    await vi.waitFor(() => expect(runs).toBeGreaterThanOrEqual(3), { timeout: 5_000 });
-    await jobs.stop();
-    expect(most).toBe(1);
-    // None had been queued up behind the slow ones.
-    const before = runs;
-    await delay(100);
-    expect(runs).toBe(before);
-  });
-
-  it('stop behind the batch at hand of a long step', async () => {
-    let batches = 0;
-    const endless = step('endless', async (_context, _log, signal) => {
-      while (!signal.aborted) {
-        await delay(20);
-        batches += 1;
-      }
-      return batches;
-    });
-    const jobs = startMinuteJobs(service.context, log, { steps: [endless] });
-    await vi.waitFor(() => expect(batches).toBeGreaterThan(0), { timeout: 5_000 });
-    const stopped = jobs.stop();
-    const atStop = batches;
-    await stopped;
-    expect(batches).toBeLessThanOrEqual(atStop + 1);
-    expect(error.mock.calls).toEqual([]);
-  });
-
-  it('run on one instance at a time', async () => {
-    const release = new AbortController();
-    const held = vi.fn(async () => {
-      await once(release.signal, 'abort');
-      return 0;
-    });
-    const holder = startMinuteJobs(service.context, log, { steps: [step('holds', held)] });
-    await vi.waitFor(() => expect(held).toHaveBeenCalled(), { timeout: 5_000 });
-    const other = vi.fn(async () => 0);
-    const jobs = startMinuteJobs(service.context, log, { steps: [step('other', other)], intervalMs: 10 });
-    await delay(200);
-    expect(other).not.toHaveBeenCalled();
-    release.abort();
-    await vi.waitFor(() => expect(other).toHaveBeenCalled(), { timeout: 5_000 });
-    await Promise.all([jobs.stop(), holder.stop()]);
-  });
-
-  it('tell when they were last completed, which a run with a failing step is not', async () => {
-    let fails = true;
-    let runs = 0;
-    const flaky = step('flaky', async () => {
-      runs += 1;
-      if (fails) throw new Error('not yet');
-      return 0;
-    });
-    const began = Date.now();
-    const jobs = startMinuteJobs(service.context, log, { steps: [flaky], intervalMs: 10 });
-    await vi.waitFor(() => expect(runs).toBeGreaterThanOrEqual(2), { timeout: 5_000 });
+  it('run at the start, and report when they were last completed', async () => {
+    const start = Date.now();
+    const jobs = startJobs(service.context, service.connection, log);
     expect(jobs.lastCompletedAt()).toBeUndefined();
-    fails = false;
-    await vi.waitFor(() => expect(jobs.lastCompletedAt()?.getTime()).toBeGreaterThanOrEqual(began), {
-      timeout: 5_000,
-    });
+    await expect.poll(() => jobs.lastCompletedAt()?.getTime()).toBeGreaterThanOrEqual(start);
     await jobs.stop();
-    error.mockClear();
   });
 
-  it('need no more connections than the smallest pool has', async () => {
-    const smallest = openDatabase({
-      connection: service.connection,
-      poolSize: 2,
-      prepare: true,
-      onConnectionLost: () => {},
-    });
-    const done = vi.fn(async ({ db }: Pick<Context, 'db'>) => {
-      await sql`select 1`.execute(db);
-      return 1;
-    });
-    const jobs = startMinuteJobs({ ...service.context, db: smallest.db }, log, {
-      steps: [step('asks', done)],
-    });
-    await vi.waitFor(() => expect(info).toHaveBeenCalledWith('minute job: asks: 1'), { timeout: 5_000 });
+  it('are not completed when a step fails', async () => {
+    await sql`alter table sessions rename to sessions_away`.execute(service.context.db);
+    const jobs = startJobs(service.context, service.connection, log);
+    await expect.poll(() => error.mock.calls.length).toBe(1);
     await jobs.stop();
-    await smallest.close();
+    expect(jobs.lastCompletedAt()).toBeUndefined();
+    await sql`alter table sessions_away rename to sessions`.execute(service.context.db);
   });
 });

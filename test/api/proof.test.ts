@@ -14,11 +14,13 @@ import {
   reverse,
   setToday,
   startTestService,
+  useJobs,
   useService,
 } from '../harness.ts';
 
 const DAY = '2026-11-02';
 const service = useService();
+useJobs(service);
 
 /** The ids of the rows to damage, by name. */
 const ids: Record<string, number> = {};

@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { runMinuteJobs } from '../../src/jobs.ts';
-import { findStalledIds } from '../../src/provider-statements/stage-store.ts';
-import { createProviderStatementWork } from '../../src/provider-statements/work.ts';
+import { workOnStatement } from '../../src/provider-statements/commands.ts';
 import { expectBooksToBalance } from '../books.ts';
 import {
   accountNow,
@@ -17,11 +16,13 @@ import {
   setToday,
   startTestService,
   type TestService,
+  useJobs,
   useService,
   wrongFields,
 } from '../harness.ts';
 
 const service = useService();
+useJobs(service);
 const runJobs = () => runMinuteJobs(service.context, service.parts.log);
 
 beforeAll(() => setToday(service, '2026-11-30'));
@@ -74,7 +75,7 @@ interface FileOptions {
 
 let files = 0;
 
-/** A file as the portal exports it; each is another one, by its organisation. */
+/** A file as the portal exports it. Each has another organisation. */
 function file(lines: Line[], { columns = COLUMNS, preamble, eol = '\r\n' }: FileOptions = {}): string {
   files += 1;
   const above = preamble ?? [
@@ -123,7 +124,7 @@ async function linesOf(id: number, query = '') {
   return answer.body.data;
 }
 
-/** Only what there is, as lines and total. */
+/** Lines and total of each result that has lines. */
 function figures(statement: { results: Record<string, { lines: number; total: number }> }) {
   return Object.fromEntries(
     Object.entries(statement.results)
@@ -143,7 +144,7 @@ async function paymentsOf(transId: string) {
   return answer.body.data;
 }
 
-/** Begins a request by its head alone. */
+/** Sends the head of a request. */
 async function open(path: string, type: string, length: number) {
   const { port } = new URL(service.origin);
   const socket = connect(Number(port), '127.0.0.1');
@@ -159,8 +160,8 @@ async function open(path: string, type: string, length: number) {
   return { socket, closed, start: performance.now(), text: () => text };
 }
 
-describe('a statement that was uploaded', () => {
-  it('says of every line what it is in the books, and of every payment that it lacks', async () => {
+describe('an uploaded statement', () => {
+  it('has a result for every line, and a line for every payment that it lacks', async () => {
     const account = await newAccount(service);
     const [same, differs, missing, undone, byHand, lacking] = Array.from(
       { length: 6 },
@@ -242,7 +243,7 @@ describe('a statement that was uploaded', () => {
     expect(list.body.data[0]).toEqual(statement);
   });
 
-  it('may have its columns in any order, and times and amounts in each spelling', async () => {
+  it('may have columns in any order, and times and amounts in each format', async () => {
     const columns = ['A/C No.', 'Paid In', 'EXTRA', 'receipt no', 'TRANSACTION STATUS', 'Completion  Time'];
     const times = [
       ['02-11-2026 10:15:30', '2026-11-02T07:15:30.000Z'],
@@ -279,16 +280,16 @@ describe('a statement that was uploaded', () => {
     expect(statement).toMatchObject({ organisation: null, shortCode: null });
   });
 
-  it('keeps what cannot be read, with its line and the reason', async () => {
+  it('keeps an unreadable line with its number and the reason', async () => {
     const unreadable: [Line, RegExp][] = [
       [line('', '10'), /Receipt No\./],
-      [line(newReceipt(), 'ten'), /Paid In is no amount/],
-      [line(newReceipt(), '1,50.00'), /Paid In is no amount/],
-      [line(newReceipt(), '10.005'), /Paid In is no amount/],
+      [line(newReceipt(), 'ten'), /Paid In is not an amount/],
+      [line(newReceipt(), '1,50.00'), /Paid In is not an amount/],
+      [line(newReceipt(), '10.005'), /Paid In is not an amount/],
       [line(newReceipt(), '-10'), /below 0/],
       [line(newReceipt(), ''), /neither/],
       [line(newReceipt(), '10', { Withdrawn: '10' }), /both/],
-      [line(newReceipt(), '10', { 'Completion Time': '31-02-2026 10:00:00' }), /is no time/],
+      [line(newReceipt(), '10', { 'Completion Time': '31-02-2026 10:00:00' }), /is not a time/],
       [line(newReceipt(), '10', { 'Completion Time': '01-12-2026 10:00:00' }), /later than today/],
       [line(newReceipt(), '10', { 'Transaction Status': '' }), /Transaction Status/],
       [{ 'Receipt No.': 'Total: 10' }, /Transaction Status/],
@@ -303,7 +304,7 @@ describe('a statement that was uploaded', () => {
     expect(kept[10].details).toContain('Total: 10');
   });
 
-  it('counts a receipt once: a repeat is named, and one that says something else is flagged', async () => {
+  it('counts a receipt once, and marks repeated and contradictory lines', async () => {
     const [one, two] = [newReceipt(), newReceipt()];
     const statement = await uploaded(
       file([
@@ -324,7 +325,7 @@ describe('a statement that was uploaded', () => {
     expect(flagged.problem).toBe('differs from line 8 with the same Receipt No.');
   });
 
-  it('leaves payments to another short code, or in another statement, to that one', async () => {
+  it('does not list payments to another short code, or in another statement, as missing', async () => {
     const [ours, theirs] = [newReceipt(), newReceipt()];
     const day = { TransTime: '20260910080000', TransAmount: '5' };
     await notified(service, { ...day, TransID: ours });
@@ -337,7 +338,7 @@ describe('a statement that was uploaded', () => {
     expect(figures(await started(first.id, 'match'))).toEqual({ missing_in_books: [1, 1] });
   });
 
-  it('without a line of payments lists what it lacks as it counts it', async () => {
+  it('without payments lists as many missing payments as it counts', async () => {
     await notified(service, { TransID: newReceipt(), TransTime: '20260315080000', TransAmount: '6' });
     const march = { 'Completion Time': '15-03-2026 12:00:00', Withdrawn: '-5.00' };
     const statement = await uploaded(file([line(newReceipt(), '', march)]));
@@ -347,7 +348,7 @@ describe('a statement that was uploaded', () => {
     }
   });
 
-  it('is compared anew when the books have changed', async () => {
+  it('is matched again when the books have changed', async () => {
     const receipt = newReceipt();
     const { id: accountId } = await newAccount(service);
     const wrong = await pay(service, accountId, 12, { transactionRef: receipt, paymentDate: '2026-08-01' });
@@ -358,7 +359,7 @@ describe('a statement that was uploaded', () => {
     expect(figures(await started(statement.id, 'match'))).toEqual({ matched: [1, 21] });
   });
 
-  it('is refused a second time, naming the first', async () => {
+  it('is refused a second time with the id of the first', async () => {
     const body = file([line(newReceipt(), '1')]);
     const first = await uploaded(body);
     const again = await upload(body);
@@ -373,12 +374,12 @@ describe('a statement that was uploaded', () => {
   });
 });
 
-describe('a payment that the provider took back', () => {
+describe('a payment that the provider reversed', () => {
   const time = { 'Completion Time': '03-04-2026 12:00:00' };
   const takenBack = (of: string, amount: string) =>
     line(newReceipt(), '', { ...time, Withdrawn: amount, Details: 'Reversal', 'Linked Transaction ID': of });
 
-  it('is neither reconciled nor imported, and is a result of its own until the books have it reversed', async () => {
+  it('is neither reconciled nor imported, and stays reversed_at_provider', async () => {
     const [undone, lost, charged, topUp] = [newReceipt(), newReceipt(), newReceipt(), newReceipt()];
     const april = { TransTime: '20260403120000', TransAmount: '100' };
     const payment = await notified(service, { ...april, TransID: undone });
@@ -421,7 +422,7 @@ describe('a payment that the provider took back', () => {
     expect(reversed).toMatchObject({ result: 'reversed_at_provider', paymentStatus: 'reversed' });
   });
 
-  it('is told to the statement that has it when a later one has the withdrawal', async () => {
+  it('is marked in an earlier statement when the withdrawal is in a later one', async () => {
     const [undone, kept, lost] = [newReceipt(), newReceipt(), newReceipt()];
     const april = { TransTime: '20260404120000', TransAmount: '60' };
     await notified(service, { ...april, TransID: undone });
@@ -456,7 +457,7 @@ describe('a payment that the provider took back', () => {
   });
 });
 
-describe('a file in the encoding and with the delimiter of its spreadsheet', () => {
+describe('a file saved by a spreadsheet program', () => {
   async function uploadBytes(bytes: Buffer, contentType = 'text/csv') {
     const response = await fetch(`${service.origin}/api/reconciliations/statements`, {
       method: 'POST',
@@ -487,7 +488,7 @@ describe('a file in the encoding and with the delimiter of its spreadsheet', () 
     expect(await nameOf(await uploadBytes(Buffer.from(named(name), 'utf16le').swap16()))).toBe(name);
   });
 
-  it('asks for the encoding where it cannot be told, and takes what it is told', async () => {
+  it('is refused when its encoding is not clear, and accepted with a charset', async () => {
     const both = Buffer.from(withoutMark(named('ZO\xc3\x8b M\xdcLLER')), 'latin1');
     const refused = await uploadBytes(both);
     expect(refused.status).toBe(400);
@@ -521,7 +522,7 @@ describe('a file in the encoding and with the delimiter of its spreadsheet', () 
     expect(stored[0]).toMatchObject({ details: 'a, b; c', lineNumber: 5 });
   });
 
-  it('takes no amount whose comma may be of either kind for a decimal one', async () => {
+  it('has no amount where a comma can mean thousands or decimals', async () => {
     const head = 'Receipt No.;Completion Time;Transaction Status;Paid In';
     const rows = ['1.500', '1,2345', '1.23,45', '12.34'].map((amount) =>
       [newReceipt(), march['Completion Time'], 'Completed', amount].join(';'),
@@ -545,31 +546,27 @@ describe('a file in the encoding and with the delimiter of its spreadsheet', () 
   });
 });
 
-describe('a file that is no statement', () => {
+describe('a file that is not a statement', () => {
   const count = async () => (await service.call('GET', '/reconciliations/statements')).body.pagination.total;
 
   it.each([
     ['has no head', 'a,b\r\n1,2\r\n', /Receipt No\., Completion Time, Transaction Status, Paid In/],
     ['is empty', '\r\n', /Receipt No\./],
-    [
-      'lacks a column that is needed',
-      'Receipt No.,Completion Time,Paid In\r\nA,B,1\r\n',
-      /Transaction Status/,
-    ],
+    ['lacks a required column', 'Receipt No.,Completion Time,Paid In\r\nA,B,1\r\n', /Transaction Status/],
     ['has no head among many lines', 'x,y\r\n'.repeat(200), /first 100/],
     ['has a head but no lines', file([]), /no lines/],
     [
-      'opens a quote that it never closes',
+      'has a quote that is not closed',
       `${file([])}SKB1,"open\r\nSKB2,x\r\n`,
-      /never closed: the file ends within it/,
+      /not closed: it reaches to the end of the file/,
     ],
     ['has an endless line', `${file([])}SKB1,"${'x'.repeat(20_000)}"\r\n`, /longer than 16384 bytes/],
     [
-      'adds up to more than can be shown',
+      'has a sum that JSON cannot hold',
       file(Array.from({ length: 11 }, () => line(newReceipt(), '999,999,999,999.99'))),
       /add up/,
     ],
-  ])('because it %s is refused, and nothing of it is kept', async (_why, body, reason) => {
+  ])('is refused as a whole when it %s', async (_why, body, reason) => {
     const before = await count();
     const answer = await upload(body);
     expect(wrongFields(answer)).toEqual(['body']);
@@ -581,7 +578,7 @@ describe('a file that is no statement', () => {
     expect(rows).toEqual([]);
   });
 
-  it('is 415 as JSON or as nothing, and 413 beyond 64 MiB', async () => {
+  it('is refused with 415 as JSON or without a type, and with 413 above 64 MiB', async () => {
     expect((await upload('{}', { 'content-type': 'application/json' })).status).toBe(415);
     const nothing = await service.call('POST', '/reconciliations/statements');
     expect(nothing.status).toBe(415);
@@ -590,7 +587,7 @@ describe('a file that is no statement', () => {
     await large.closed;
   });
 
-  it('because its sender went away leaves nothing', async () => {
+  it('leaves nothing when its sender disconnects', async () => {
     const before = await count();
     const { port } = new URL(service.origin);
     const socket = connect(Number(port), '127.0.0.1');
@@ -610,8 +607,8 @@ describe('a file that is no statement', () => {
   });
 });
 
-describe('what is missing in the books', () => {
-  it('is imported as notifications are, matched to its account, and then matches', async () => {
+describe('a payment that is missing in the books', () => {
+  it('is imported like a notification, and then its line is matched', async () => {
     const account = await newAccount(service);
     const [known, stranger] = [newReceipt(), newReceipt()];
     const july = { 'Completion Time': '01-07-2026 23:30:00' };
@@ -645,14 +642,14 @@ describe('what is missing in the books', () => {
       statementId: statement.id,
     });
 
-    // Saying it again finds nothing to do.
+    // A second import has nothing to do.
     const again = await started(statement.id, 'import');
     expect(again.progress.imported).toBe(2);
     expect(await paymentsOf(known)).toHaveLength(1);
     await expectBooksToBalance(service.context);
   });
 
-  it('is credited once when the notification comes later after all, and is no conflict', async () => {
+  it('is credited once, without a conflict, when the notification arrives later', async () => {
     const receipt = newReceipt();
     const statement = await uploaded(file([line(receipt, '15')]));
     await started(statement.id, 'import');
@@ -665,7 +662,7 @@ describe('what is missing in the books', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('becomes one payment each while the notifications come in at the same moment', async () => {
+  it('is one payment when its notification arrives at the same moment', async () => {
     const accounts: { id: number; accountNumber: string }[] = [];
     for (let i = 0; i < 8; i++) accounts.push(await newAccount(service));
     const many = Array.from({ length: 40 }, (_, index) => ({
@@ -695,7 +692,7 @@ describe('what is missing in the books', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('is linked to a manual payment that was recorded while the file came in', async () => {
+  it('is linked to a manual payment that was recorded during the upload', async () => {
     const receipt = newReceipt();
     const { id: accountId } = await newAccount(service);
     const statement = await uploaded(file([line(receipt, '33')]));
@@ -817,7 +814,7 @@ describe('a manual payment whose transaction a statement reports', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('is a conflict where the reference is unreadable and another customer’s phone paid', async () => {
+  it('is a conflict when the reference is unreadable and another customer’s phone paid', async () => {
     const { receipt, record, fields } = await diverted();
     const payer = await newCustomer(service);
     await newAccount(service, { customerId: payer.id });
@@ -841,7 +838,7 @@ describe('a manual payment whose transaction a statement reports', () => {
     expect(figures(await started(statement.id, 'match'))).toEqual({ matched: [1, 400] });
   });
 
-  it('is refused once the statement is there, under every method and to every role', async () => {
+  it('is refused after the upload, for every method and role', async () => {
     const { meant, other, receipt, record, agent, body } = await diverted();
     const statement = await uploaded(body);
     const finance = await service.signInAs('finance');
@@ -863,7 +860,7 @@ describe('a manual payment whose transaction a statement reports', () => {
     expect((await record()).body.error.details).toMatchObject({ resource: 'payment', id: posted.id });
   });
 
-  it('is refused by the database itself once the statement is there', async () => {
+  it('is refused by the database after the upload', async () => {
     const { other, receipt, body } = await diverted();
     await uploaded(body);
     const insert = sql`
@@ -875,7 +872,7 @@ describe('a manual payment whose transaction a statement reports', () => {
     });
   });
 
-  it('is a conflict with another one under another method', async () => {
+  it('is a conflict when another one has another method', async () => {
     const { meant, other, receipt, record, body } = await diverted();
     for (const paymentMethodId of [MOBILE_MONEY, CASH]) {
       const recorded = await record({ paymentMethodId, accountId: meant.id });
@@ -889,7 +886,7 @@ describe('a manual payment whose transaction a statement reports', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('is found by importing without comparing first, and by comparing again', async () => {
+  it('is found by importing before matching, and by matching again', async () => {
     for (const stage of ['import', 'match']) {
       const { other, receipt, agent, body } = await diverted();
       const statement = await uploaded(body);
@@ -901,7 +898,7 @@ describe('a manual payment whose transaction a statement reports', () => {
     }
   });
 
-  it('is not reconciled where an earlier version matched it by its reference alone', async () => {
+  it('is not reconciled when an earlier version matched it by its reference alone', async () => {
     const { receipt, record, body } = await diverted();
     await record();
     const statement = await uploaded(body);
@@ -912,7 +909,7 @@ describe('a manual payment whose transaction a statement reports', () => {
     expect(figures(await started(statement.id, 'match'))).toEqual({ conflict: [1, 400] });
   });
 
-  it('is left to staff when the provider took the money back', async () => {
+  it('is left to staff when the provider reversed the transaction', async () => {
     const { receipt, record, fields } = await diverted();
     const manual = (await record()).body.data;
     const back = { ...fields, Withdrawn: '-400', Details: 'Reversal', 'Linked Transaction ID': receipt };
@@ -925,8 +922,8 @@ describe('a manual payment whose transaction a statement reports', () => {
   });
 });
 
-describe('the count of what was imported', () => {
-  it('has neither what the books had meanwhile nor what waits for staff', async () => {
+describe('the number of imported payments', () => {
+  it('excludes payments that the books had already and lines that wait for staff', async () => {
     const [fresh, told, entered, disputed] = [newReceipt(), newReceipt(), newReceipt(), newReceipt()];
     const { id: accountId } = await newAccount(service);
     const statement = await uploaded(
@@ -943,8 +940,8 @@ describe('the count of what was imported', () => {
   });
 });
 
-describe('the count of what was imported from overlapping statements', () => {
-  it('has each payment at the statement that brought it in, and at no other', async () => {
+describe('the number of imported payments of overlapping statements', () => {
+  it('counts each payment at the statement that imported it, and at no other', async () => {
     const [one, two, three] = [newReceipt(), newReceipt(), newReceipt()];
     const august = { 'Completion Time': '03-08-2026 12:00:00' };
     const first = await uploaded(file([line(one, '11', august), line(two, '22', august)]));
@@ -958,8 +955,8 @@ describe('the count of what was imported from overlapping statements', () => {
   });
 });
 
-describe('what matched', () => {
-  it('is reconciled in batches of its own, once', async () => {
+describe('a matched payment', () => {
+  it('is reconciled once, in a batch of its statement', async () => {
     const [first, second, undone] = [newReceipt(), newReceipt(), newReceipt()];
     const june = { TransTime: '20260601120000' };
     const one = await notified(service, { ...june, TransID: first, TransAmount: '11' });
@@ -994,8 +991,8 @@ describe('what matched', () => {
   });
 });
 
-describe('a statement that is reconciled as of a date', () => {
-  it('takes none before its last day', async () => {
+describe('the reconciliation date of a statement', () => {
+  it('must not be before its last day', async () => {
     const receipt = newReceipt();
     const april = { 'Completion Time': '20-04-2026 10:15:30' };
     const statement = await uploaded(file([line(receipt, '5', april)]));
@@ -1012,14 +1009,13 @@ describe('a statement that is reconciled as of a date', () => {
   });
 });
 
-describe('work whose process died', () => {
-  /** As a process leaves it that ends between two steps. */
+describe('work on a statement', () => {
+  /** Sets the state between two steps, without a job. */
   async function leave(id: number, fields: string) {
-    await sql`update provider_statements set ${sql.raw(fields)}, progressed_at = now() - interval '1 minute'
-      where id = ${id}`.execute(service.context.db);
+    await sql`update provider_statements set ${sql.raw(fields)} where id = ${id}`.execute(service.context.db);
   }
 
-  it('is gone on with by the minute job, from where it came to', async () => {
+  it('is queued again by the minute job when its job is lost, and continues at its position', async () => {
     const [one, two, three] = [newReceipt(), newReceipt(), newReceipt()];
     const time = { 'Completion Time': '01-05-2026 12:00:00' };
     const statement = await uploaded(
@@ -1030,7 +1026,7 @@ describe('work whose process died', () => {
     await runJobs();
     expect(await ended(statement.id)).toEqual({ ...statement, updatedAt: expect.any(String) });
 
-    // The first line was imported, and its step was not kept; the second line's turn is next.
+    // The first line was imported, but the position was not stored.
     await started(statement.id, 'import');
     expect(await paymentsOf(one)).toHaveLength(1);
     await leave(statement.id, `status = 'importing', imported_to_line = 0, imported_count = 0`);
@@ -1050,40 +1046,13 @@ describe('work whose process died', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('is left alone while it goes on elsewhere', async () => {
+  it('is done when a user asks again for the stage that is running', async () => {
     const statement = await uploaded(file([line(newReceipt(), '1')]));
     await leave(statement.id, `status = 'matching'`);
-    await sql`update provider_statements set progressed_at = now() where id = ${statement.id}`.execute(
-      service.context.db,
-    );
-    await runJobs();
-    const now = await service.call('GET', `/reconciliations/statements/${statement.id}`);
-    expect(now.body.data.status).toBe('matching');
-    // Asking for what is under way changes nothing, and lets this process do it.
-    await started(statement.id, 'match');
-    expect((await ended(statement.id)).status).toBe('done');
+    expect((await started(statement.id, 'match')).status).toBe('done');
   });
 
-  it('is not taken for dead while it waits behind another', async () => {
-    const { db } = service.context;
-    const busy = await uploaded(file([line(newReceipt(), '1')]));
-    const waiting = await uploaded(file([line(newReceipt(), '1')]));
-    await sql`create function compare_slowly() returns trigger language plpgsql as
-      'begin perform pg_sleep(1); return new; end'`.execute(db);
-    await sql`create trigger slowly before update on provider_statement_lines
-      for each row execute function compare_slowly()`.execute(db);
-    for (const { id } of [busy, waiting]) await leave(id, `status = 'matching', compared_to_line = 0`);
-    expect(await findStalledIds(db, 30, 10)).toHaveLength(2);
-    const work = createProviderStatementWork(service.context, service.parts.log);
-    work.start(busy.id);
-    work.start(waiting.id);
-    await expect.poll(() => findStalledIds(db, 30, 10), { interval: 20, timeout: 900 }).toEqual([]);
-    await work.stop();
-    await sql`drop trigger slowly on provider_statement_lines`.execute(db);
-    for (const { id } of [busy, waiting]) expect((await started(id, 'match')).status).toBe('done');
-  });
-
-  it('begins nothing else before all of a step that failed has ended', async () => {
+  it('waits for all lines of a step of which one failed', async () => {
     const receipts = Array.from({ length: 5 }, newReceipt);
     const { db } = service.context;
     const statement = await uploaded(file(receipts.map((receipt) => line(receipt, '1'))));
@@ -1097,7 +1066,7 @@ describe('work whose process died', () => {
     const seen = async () => {
       const { rows } = await sql<{ attempts: number; stored: number }>`
         select attempts, (select count(*) from notifications where trans_id = any(${receipts})) as stored
-        from provider_statements where id = ${statement.id}`.execute(db);
+        from graphile_worker.jobs where last_error is not null`.execute(db);
       return rows[0];
     };
     await expect.poll(async () => (await seen())?.attempts, { interval: 10, timeout: 5_000 }).toBe(1);
@@ -1108,32 +1077,38 @@ describe('work whose process died', () => {
     expect(after.progress.imported).toBe(5);
   });
 
-  it('is given up after five failures, with the reason for those inside, and can be asked for again', async () => {
+  it('fails after the last attempt, shows the reason to operators only, and can be started again', async () => {
+    const { context, parts } = service;
     const statement = await uploaded(file([line(newReceipt(), '1')]));
     await sql`create function refuse_compare() returns trigger language plpgsql as
-      'begin raise exception ''broken on purpose''; end'`.execute(service.context.db);
+      'begin raise exception ''broken on purpose''; end'`.execute(context.db);
     await sql`create trigger refuse before update on provider_statement_lines
-      for each row execute function refuse_compare()`.execute(service.context.db);
+      for each row execute function refuse_compare()`.execute(context.db);
     await leave(statement.id, `status = 'matching', compared_to_line = 0`);
-    for (let attempt = 1; attempt <= 5; attempt++) await runJobs();
-    expect(await ended(statement.id)).toMatchObject({
+    const attempt = (isLast: boolean) =>
+      workOnStatement(context, parts.log, statement.id, { isLast, signal: new AbortController().signal });
+    const path = `/reconciliations/statements/${statement.id}`;
+    await expect(attempt(false)).rejects.toThrow('broken on purpose');
+    expect((await service.call('GET', path)).body.data).toMatchObject({ status: 'matching', failure: null });
+    await expect(attempt(true)).rejects.toThrow('broken on purpose');
+    expect((await service.call('GET', path)).body.data).toMatchObject({
       status: 'failed',
-      failure: expect.stringContaining('given up'),
+      failure: expect.stringContaining('The reason is in the log'),
     });
     const { rows } = await sql`select failure from provider_statements where id = ${statement.id}`.execute(
-      service.context.db,
+      context.db,
     );
     expect(rows).toEqual([{ failure: 'broken on purpose' }]);
-    const refused = await service.call('POST', `/reconciliations/statements/${statement.id}/import`);
+    const refused = await service.call('POST', `${path}/import`);
     expect(refused.status).toBe(400);
     expect(refused.body.error.details).toEqual({ from: 'failed', to: 'importing', allowed: ['matching'] });
-    await sql`drop trigger refuse on provider_statement_lines`.execute(service.context.db);
+    await sql`drop trigger refuse on provider_statement_lines`.execute(context.db);
     expect((await started(statement.id, 'match')).status).toBe('done');
   });
 });
 
-describe('the time that a body may take', () => {
-  it('is 10 seconds for all but a statement, which may go on', { timeout: 60_000 }, async () => {
+describe('the time limit of a body', () => {
+  it('is 10 seconds, but longer for a statement', { timeout: 60_000 }, async () => {
     const body = file([line(newReceipt(), '1')]).padEnd(5000, '\n');
     const slow = await open('/payments', 'application/json', 5000);
     const upload = await open('/reconciliations/statements', 'text/csv', 5000);
@@ -1153,7 +1128,7 @@ describe('the time that a body may take', () => {
 });
 
 describe('a service that stops', () => {
-  it('breaks off an upload that is being stored', async () => {
+  it('interrupts an upload that is being stored', async () => {
     const { service: other, close } = await startTestService();
     let closed: Promise<void> | undefined;
     try {

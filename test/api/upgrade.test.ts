@@ -5,9 +5,19 @@ import { readMigrations } from '../../src/database.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { runChecks } from '../../src/proof/view.ts';
 import { expectBooksToBalance } from '../books.ts';
-import { accountNow, newAccount, notification, notify, pay, reverse, useService } from '../harness.ts';
+import {
+  accountNow,
+  newAccount,
+  notification,
+  notify,
+  pay,
+  reverse,
+  useJobs,
+  useService,
+} from '../harness.ts';
 
 const service = useService();
+useJobs(service);
 
 describe('the service', () => {
   afterEach(async () => {
@@ -114,9 +124,11 @@ describe('0018_statement_reports', () => {
     const migrations = await readMigrations();
     const migration = migrations['0018_statement_reports'] ?? expect.fail();
     await service.context.db.transaction().execute(async (tx) => {
-      // A later migration renamed this value.
+      // Later migrations renamed this value and dropped this column.
       await sql`alter type match_method rename value 'manual_entry' to 'hand_entry'`.execute(tx);
+      await sql`alter table provider_statements add column attempts smallint`.execute(tx);
       await migration.up(tx);
+      await sql`alter table provider_statements drop column attempts`.execute(tx);
       await sql`alter type match_method rename value 'hand_entry' to 'manual_entry'`.execute(tx);
     });
   }
@@ -228,13 +240,13 @@ describe('0018_statement_reports', () => {
       sql`delete from notifications where trans_id = ${reference}`,
       sql`update provider_statement_lines set result = 'matched' where receipt = ${reference}`,
       sql`update provider_statement_totals set result = 'matched' where result = 'conflict'`,
-      sql`update provider_statements set progressed_at = now() - interval '1 hour'`,
     );
     expect(await failedChecks()).toEqual(['statement_lines']);
     await upgrade();
     await expectBooksToBalance(service.context);
     expect((await statement()).status).toBe('matching');
     await runMinuteJobs(service.context, service.parts.log);
+    await expect.poll(async () => (await statement()).status, { timeout: 5_000 }).toBe('done');
     expect((await statement()).results).toMatchObject({
       matched: { lines: 0 },
       conflict: { lines: 1, total: 400 },

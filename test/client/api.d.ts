@@ -953,7 +953,7 @@ export interface paths {
         put?: never;
         /**
          * Upload a statement of the provider
-         * @description As its portal exports it. At most 64 MiB and 1,000,000 lines, separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16; name the charset in Content-Type where the answer asks for it. Columns in any order; Receipt No., Completion Time, Transaction Status and Paid In are needed. Stored as a whole or not at all; then its lines are compared with the payments, and GET shows how far that is. The same file again: DUPLICATE_ENTRY with the id of the first.
+         * @description A CSV file as the portal of the provider exports it: at most 64 MiB and 1,000,000 lines, columns separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16. Name the charset in Content-Type if the answer asks for it. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. The file is stored as a whole or not at all. A job then compares its lines with the payments; GET shows the progress. The same file again is a DUPLICATE_ENTRY with the id of the first.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
@@ -973,7 +973,7 @@ export interface paths {
         };
         /**
          * Get a provider statement and its progress
-         * @description One statement of the provider: how far it is, and what became of its lines.
+         * @description The status of the work on the statement, and the number and sum of the lines of each result.
          *
          *     Needs the permission `reconciliations:read`: admin, manager, finance, viewer.
          */
@@ -995,7 +995,7 @@ export interface paths {
         };
         /**
          * List the lines of a provider statement
-         * @description By what became of them: filter[result]=missing_in_books.
+         * @description Filter by result, for example filter[result]=missing_in_books.
          *
          *     Needs the permission `payers:read`: admin, manager, finance.
          */
@@ -1040,8 +1040,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Import what the books lack
-         * @description Each line that is missing_in_books goes the way of a notification: it is matched to its account or waits among the unmatched. Safe to repeat, also beside the notifications themselves.
+         * Import missing payments of a statement
+         * @description Posts each line that is missing_in_books like a notification: it is matched to its account or becomes an unmatched payment. Safe to repeat, also when the notifications arrive at the same time.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
@@ -1063,7 +1063,7 @@ export interface paths {
         put?: never;
         /**
          * Reconcile the payments that a statement matched
-         * @description In batches of 10,000, of those that are in no batch yet; safe to repeat. Its batches: GET /reconciliations?filter[providerStatementId]=:id
+         * @description In batches of 10,000 payments that are in no batch yet. Safe to repeat. List its batches by GET /reconciliations?filter[providerStatementId]=:id.
          *
          *     Needs the permission `reconciliations:create`: admin, manager, finance.
          */
@@ -3684,14 +3684,14 @@ export interface components {
         ProviderStatement: {
             id: number;
             /**
-             * @description What is being done with it; done and failed are at rest.
+             * @description What a job does with it. With done and failed, no job works on it.
              * @enum {string}
              */
             status: "received" | "matching" | "importing" | "reconciling" | "done" | "failed";
             failure: string | null;
             organisation: string | null;
             shortCode: string | null;
-            /** @description Of the file. */
+            /** @description SHA-256 of the file. */
             sha256: string;
             currency: string;
             firstCompletedAt: string | null;
@@ -3699,17 +3699,17 @@ export interface components {
             periodStart: string | null;
             periodEnd: string | null;
             progress: {
-                /** @description In the file, after its head. */
+                /** @description Lines of the file after the head. */
                 lines: number;
-                /** @description Of them to be compared: completed, paid in, first of their receipt, no linked id. */
+                /** @description Lines to compare: completed, paid in, the first with their receipt, without a linked transaction. */
                 payments: number;
                 compared: number;
-                /** @description Payments that were imported from this statement. */
+                /** @description Payments imported from this statement. */
                 imported: number;
-                /** @description Payments that were reconciled by this statement. */
+                /** @description Payments reconciled by this statement. */
                 reconciled: number;
             };
-            /** @description Lines of each result and what they sum up to; withdrawals are negative. */
+            /** @description Number and sum of the lines of each result. Withdrawals are negative. */
             results: {
                 matched: {
                     lines: number;

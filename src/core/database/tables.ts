@@ -439,7 +439,6 @@ export interface ProviderStatementLines {
 }
 
 export interface ProviderStatements {
-  attempts: Generated<number>;
   compared_count: Generated<number>;
   compared_to_line: Generated<number>;
   content_sha256: Buffer | null;
@@ -456,7 +455,6 @@ export interface ProviderStatements {
   payment_count: Generated<number>;
   period_end: PlainDate | null;
   period_start: PlainDate | null;
-  progressed_at: Generated<Moment>;
   reconciled_count: Generated<number>;
   reconciled_to_line: Generated<number>;
   reconciling_by: Int8 | null;

@@ -1,7 +1,7 @@
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { PlainDate } from '../core/values/dates.ts';
-import { readProviderStatement } from './reader.ts';
+import { readStatement } from './upload-commands.ts';
 
 const RULES = {
   currency: { code: 'KES', decimals: 2 },
@@ -14,12 +14,12 @@ async function read(chunks: Buffer[], rules = RULES) {
   const rows = new PassThrough();
   const texts: string[] = [];
   rows.on('data', (bytes) => texts.push(String(bytes)));
-  const statement = await readProviderStatement(Readable.from(chunks), rows, 7, rules);
+  const statement = await readStatement(Readable.from(chunks), rows, 7, rules);
   return { statement, rows: texts.join('') };
 }
 
-describe('a statement', () => {
-  it('is the same in whatever pieces it comes in', async () => {
+describe('a statement file', () => {
+  it('gives the same rows in chunks of any size', async () => {
     const text = `\ufeffShort Code:,600638\r\n\r\n${HEAD}A1,"02-11-2026\r\n10:00:00",Completed,1.00\nB2,02-11-2026,Completed,"é,\\"\r\n`;
     const bytes = Buffer.from(text);
     const whole = await read([bytes]);
@@ -48,18 +48,18 @@ describe('a statement', () => {
       'false',
       'false',
       'unreadable',
-      'Paid In is no amount',
+      'Paid In is not an amount',
     ]);
     expect(second).toContain('é,\\\\');
   });
 
-  it('has no amount whose comma may stand for thousands or for decimals, as with a currency of three', async () => {
+  it('has no amount whose comma can mean thousands or three decimals', async () => {
     const text = 'Receipt No.;Completion Time;Transaction Status;Paid In\nA1;02-11-2026;Completed;1,500\n';
     const dinars = { ...RULES, currency: { code: 'TND', decimals: 3 } };
-    expect((await read([Buffer.from(text)], dinars)).rows).toContain('Paid In is no amount');
+    expect((await read([Buffer.from(text)], dinars)).rows).toContain('Paid In is not an amount');
   });
 
-  it('beyond 64 MiB is refused, also when its sender did not name its size', async () => {
+  it('is refused above 64 MiB, also without a Content-Length', async () => {
     const large = Buffer.alloc(64 * 1024 * 1024 + 1, 'x');
     await expect(read([Buffer.from(HEAD), large])).rejects.toMatchObject({ status: 413 });
   });

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import type { LineRow, ProviderStatementRow } from './store.ts';
 
-/** How the lines of a statement are compared with the books, both ways. */
+/** Compares the lines of a statement with payments, in both directions, and finds the lines to import or reconcile. */
 
-/** What an earlier comparison found that the file lacks; false when nothing is left of it. */
+/** Deletes lines that an earlier comparison added. @returns false when none is left. */
 export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from provider_statement_lines where id in (
@@ -14,8 +14,8 @@ export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number)
 }
 
 /**
- * Lines among the next ones to compare whose transaction staff have recorded and the provider has not reported yet. One
- * that the provider took back is left to staff, who reverse the payment.
+ * Among the next lines to compare, those whose transaction staff have recorded and the provider has not reported yet.
+ * A transaction that the provider reversed is excluded: staff reverse its payment.
  */
 export async function findUnreportedLines(
   db: Db,
@@ -27,23 +27,23 @@ export async function findUnreportedLines(
       select * from provider_statement_lines
       where statement_id = ${statement.id} and line_number > ${statement.compared_to_line} and is_payment
       order by line_number limit ${options.compared}) l
-    -- Each by the index: a semi-join would read all payments.
+    -- A lateral join uses the index; a semi-join would read all payments.
     cross join lateral (
       select from payments p
       where p.reference_key = l.receipt and p.reference_key is not null and p.status <> 'reversed' and p.provider is null
       limit 1) manual
     where not exists (
         select from notifications n where n.trans_id = l.receipt and n.provider = ${options.provider})
-      and not ${isTakenBack('l.receipt')}
+      and not ${isReversedByProvider('l.receipt')}
     order by l.line_number limit ${options.limit}`.execute(db);
   return rows;
 }
 
 /**
- * Compares the next lines with the books: by the transaction's id, or by the reference that staff entered. Only the
- * payment that is the transaction matches; a manual payment that is not linked to it is a conflict.
- * What was not reversed goes first, then the provider's own payment. The statement is locked.
- * @returns false when there are no further lines.
+ * Compares the next lines with payments, by the transaction id or by the reference that staff entered. Only a payment that
+ * is linked to the transaction matches; a manual payment that is not linked is a conflict. An unreversed payment is
+ * preferred, then the provider's own. The statement is locked.
+ * @returns false when no line is left.
  */
 export async function compareLines(
   tx: Tx,
@@ -58,7 +58,7 @@ export async function compareLines(
     compared as (
       select b.id, b.amount_minor, p.id as payment_id,
         p.payment_date <> (b.completed_at at time zone ${options.timeZone})::date as day_differs,
-        (case when ${isTakenBack('b.receipt')} then 'reversed_at_provider'
+        (case when ${isReversedByProvider('b.receipt')} then 'reversed_at_provider'
           when p.id is null then 'missing_in_books'
           when p.status = 'reversed' then 'reversed_in_books'
           when p.provider is null then 'conflict'
@@ -83,7 +83,7 @@ export async function compareLines(
       set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor),
     moved as (
       update provider_statements set compared_count = compared_count + done.lines, compared_to_line = done.last_line,
-        attempts = 0, progressed_at = clock_timestamp(), updated_at = business_now()
+        updated_at = business_now()
       from (select count(*)::integer as lines, max(line_number) as last_line from batch) done
       where id = ${statement.id} and done.lines > 0)
     select max(line_number) as "lastLine" from batch`.execute(tx);
@@ -91,9 +91,9 @@ export async function compareLines(
 }
 
 /**
- * Looks for the next payments of the statement's days that no statement has a line for. A payment that is known
- * to have gone to another short code is left to that one's statement. The statement is locked.
- * @returns false when there are no further payments.
+ * Adds lines for the next payments of the statement's days that have no line in any statement. A payment with a notification
+ * for another short code is left to the statement of that one. The statement is locked.
+ * @returns false when no payment is left.
  */
 export async function findMissingAtProvider(
   tx: Tx,
@@ -128,7 +128,7 @@ export async function findMissingAtProvider(
       set line_count = t.line_count + excluded.line_count, amount_minor = t.amount_minor + excluded.amount_minor),
     moved as (
       update provider_statements set searched_to_date = done.payment_date, searched_to_payment = done.id,
-        attempts = 0, progressed_at = clock_timestamp(), updated_at = business_now()
+        updated_at = business_now()
       from (select payment_date, id from batch order by payment_date desc, id desc limit 1) done
       where provider_statements.id = ${statement.id})
     select count(*) as read from batch`.execute(tx);
@@ -136,20 +136,19 @@ export async function findMissingAtProvider(
 }
 
 /**
- * Tells the other statements what the withdrawals of this one took back. Only lines whose comparison counts
- * already: one that is still to come sees the withdrawals itself. Of two statements that wait for each other
- * PostgreSQL undoes one, whose step is run again.
- * @returns false when no line is left that has to be told.
+ * Marks lines of other statements that the withdrawals of this one reverse. Lines that are not compared yet are left out:
+ * their comparison sees the withdrawals.
+ * @returns false when no line is left.
  */
-export async function flagReversedElsewhere(tx: Tx, id: number, limit: number): Promise<boolean> {
-  const { rows: told } = await sql`
+export async function markReversedElsewhere(tx: Tx, id: number, limit: number): Promise<boolean> {
+  const { rows: affected } = await sql`
     select s.id from provider_statements s
     where s.id in (
       select l.statement_id from provider_statement_lines r join provider_statement_lines l
         on l.receipt = r.linked_receipt and l.is_payment and l.result <> 'reversed_at_provider'
       where r.statement_id = ${id} and r.is_reversal)
     order by s.id for no key update`.execute(tx);
-  if (told.length === 0) return false;
+  if (affected.length === 0) return false;
   const { rows } = await sql<{ lines: number }>`
     with found as materialized (
       select distinct on (l.id) l.id, l.statement_id, l.result, l.amount_minor
@@ -174,8 +173,78 @@ export async function flagReversedElsewhere(tx: Tx, id: number, limit: number): 
   return (rows[0]?.lines ?? 0) > 0;
 }
 
-/** Whether any statement has a withdrawal that takes this receipt back; where it came in later, too. */
-export function isTakenBack(receipt: 'b.receipt' | 'l.receipt') {
+/** Whether a withdrawal in any statement, earlier or later, reverses this receipt. */
+export function isReversedByProvider(receipt: 'b.receipt' | 'l.receipt') {
   return sql<boolean>`exists (
     select from provider_statement_lines r where r.is_reversal and r.linked_receipt = ${sql.ref(receipt)})`;
+}
+
+export async function findMissingLines(
+  db: Db,
+  statement: ProviderStatementRow,
+  limit: number,
+): Promise<LineRow[]> {
+  const { rows } = await sql<LineRow>`
+    select l.* from provider_statement_lines l
+    where l.statement_id = ${statement.id} and l.result = 'missing_in_books'
+      and l.line_number > ${statement.imported_to_line} and not ${isReversedByProvider('l.receipt')}
+    order by l.line_number limit ${limit}`.execute(db);
+  return rows;
+}
+
+/**
+ * Counts the payments that importing these lines added, now or in an attempt that failed. A payment that another statement
+ * imported counts there. Updates nothing if another process has counted the lines since they were read.
+ */
+export async function recordImported(
+  db: Db,
+  from: ProviderStatementRow,
+  provider: string,
+  toLine: number,
+): Promise<void> {
+  await sql`
+    update provider_statements set
+      imported_count = imported_count + (
+        select count(*)::integer from provider_statement_lines l
+        where l.statement_id = ${from.id} and l.result = 'missing_in_books'
+          and l.line_number > ${from.imported_to_line} and l.line_number <= ${toLine}
+          and exists (
+            select from notifications n
+            where n.provider = ${provider} and n.trans_id = l.receipt and n.provider_statement_id = ${from.id}
+              and n.outcome in ('matched', 'unmatched'))),
+      imported_to_line = ${toLine}, updated_at = business_now()
+    where id = ${from.id} and status = 'importing' and imported_to_line = ${from.imported_to_line}`.execute(
+    db,
+  );
+}
+
+/**
+ * The payments of the next matched lines. Excludes payments that the provider reversed since the comparison, and payments
+ * that are not linked to the transaction: an earlier version matched manual payments by reference alone.
+ */
+export async function findMatchedPayments(
+  tx: Tx,
+  statement: ProviderStatementRow,
+  limit: number,
+): Promise<{ lastLine: number; paymentIds: number[] } | undefined> {
+  const { rows } = await sql<{ line_number: number; payment_id: number }>`
+    select l.line_number, l.payment_id
+    from provider_statement_lines l join payments p on p.id = l.payment_id and p.provider_trans_id = l.receipt
+    where l.statement_id = ${statement.id} and l.line_number > ${statement.reconciled_to_line}
+      and l.result = 'matched' and not ${isReversedByProvider('l.receipt')}
+    order by l.line_number limit ${limit}`.execute(tx);
+  const lastLine = rows.at(-1)?.line_number;
+  return lastLine === undefined ? undefined : { lastLine, paymentIds: rows.map(({ payment_id: id }) => id) };
+}
+
+export async function recordReconciled(tx: Tx, id: number, payments: number, toLine: number): Promise<void> {
+  await tx
+    .updateTable('provider_statements')
+    .set({
+      reconciled_count: sql`reconciled_count + ${payments}::integer`,
+      reconciled_to_line: toLine,
+      updated_at: sql`business_now()`,
+    })
+    .where('id', '=', id)
+    .execute();
 }

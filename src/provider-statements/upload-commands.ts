@@ -2,6 +2,10 @@ import { createHash } from 'node:crypto';
 import { pipeline as connect, Readable, Transform, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CsvError, type Info, parse } from 'csv-parse';
+import { audit } from '../core/audit.ts';
+import { type Actor, type Context, today } from '../core/context.ts';
+import type { CopyPool } from '../core/database/copy.ts';
+import { violatedUnique } from '../core/database/postgres-errors.ts';
 import { AppError } from '../core/http/errors.ts';
 import type { Minor } from '../core/values/money.ts';
 import { decodeText } from '../core/values/text-encoding.ts';
@@ -10,48 +14,85 @@ import {
   findDelimiter,
   type Head,
   type LineRules,
-  NEEDED_COLUMNS,
+  REQUIRED_COLUMNS,
   readHead,
   readLine,
   readPreamble,
   type StatementLine,
-} from './rules.ts';
+} from '../payments/providers/mobilemoney-statement.ts';
+import { queueStatement } from './commands.ts';
+import {
+  COPY_LINES,
+  completeStatement,
+  findIdOfFile,
+  insertStatement,
+  type StatementFile,
+  setRepeatedReceipts,
+  toCopyRow,
+} from './store.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_LINES = 1_000_000;
 const MAX_PREAMBLE_LINES = 100;
-/** The most text that is buffered before the head of a file is found. */
+/** The most text that is buffered to find the head. */
 const MAX_PREAMBLE_CHARACTERS = 1024 * 1024;
-/** Of one line, whatever stands in it. */
 const MAX_LINE_BYTES = 16 * 1024;
-/** How long a sender may send nothing. */
+/** An upload that sends nothing for this long is ended. */
 const STALL_MS = 20_000;
 const CHUNK_CHARACTERS = 64 * 1024;
-/** Sums of amounts stay below it, so that each can stand in an answer as a JSON number. */
+/** Sums below this are exact as JSON numbers. */
 const MAX_TOTAL_MINOR = 10n ** 15n;
 
-/** What a file says as a whole. */
-export interface StatementFile {
-  sha256: Buffer;
-  organisation: string | null;
-  shortCode: string | null;
-  lineCount: number;
-  firstCompletedAt: Date | null;
-  lastCompletedAt: Date | null;
+/**
+ * Stores a statement with all its lines in one transaction, while the file is being uploaded, and queues it for matching.
+ * @throws AppError DUPLICATE_ENTRY for a file that was uploaded before.
+ */
+export async function receiveStatement(
+  context: Context,
+  copies: CopyPool,
+  { actor, caller }: { actor: Actor; caller: string },
+  { file, charset }: { file: Readable; charset?: string | undefined },
+): Promise<number> {
+  const timeZone = context.config.BUSINESS_TIMEZONE;
+  const rules = { currency: context.currency, timeZone, today: today(context) };
+  let sha256: Buffer | undefined;
+  try {
+    return await copies.load(caller, async (tx, copyIn) => {
+      const id = await insertStatement(tx, actor.userId);
+      const statement = await readStatement(file, copyIn(COPY_LINES), id, rules, charset);
+      sha256 = statement.sha256;
+      await setRepeatedReceipts(tx, id);
+      await completeStatement(tx, id, statement, timeZone);
+      await audit(tx, actor, {
+        action: 'provider_statement.receive',
+        resource: 'provider_statement',
+        resourceId: id,
+        after: { sha256: sha256.toString('hex'), lines: statement.lineCount },
+      });
+      await queueStatement(tx, id);
+      return id;
+    });
+  } catch (error) {
+    const isKnown = violatedUnique(error) === 'provider_statements_content_unique';
+    const first = isKnown && sha256 ? await findIdOfFile(context.db, sha256) : undefined;
+    throw first === undefined ? error : sameFile(first);
+  }
 }
 
-/** In the order of the values that `writeLine` writes. */
-export const LINE_COLUMNS =
-  'statement_id, line_number, is_payment, is_reversal, result, problem, receipt, completed_at, amount_minor, reference, payer, payer_name, provider_status, details, linked_receipt';
+function sameFile(first: number): AppError {
+  return new AppError('DUPLICATE_ENTRY', `This file was uploaded before, as provider statement ${first}.`, {
+    details: { resource: 'provider_statement', field: 'body', id: first },
+  });
+}
 
 /**
- * Reads a statement while it comes in and writes its lines as rows of COPY; no more than a few of them are in
- * memory at a time.
+ * Writes the lines of a file as rows of COPY while the file is being uploaded. Few lines are in memory at a time.
  *
- * @param charset the encoding that the sender named; default: see decodeText.
- * @throws AppError VALIDATION_ERROR for what is no statement, 413 beyond 64 MiB, 408 when nothing comes in.
+ * @param charset of the Content-Type; default: see decodeText.
+ * @throws AppError VALIDATION_ERROR for a file that is not a statement, with status 413 above 64 MiB and 408 when the upload
+ *   stops.
  */
-export async function readProviderStatement(
+export async function readStatement(
   file: Readable,
   rows: Writable,
   statementId: number,
@@ -83,7 +124,7 @@ export async function readProviderStatement(
   return { ...statement, sha256: meter.digest() };
 }
 
-/** The first bytes of files that people send instead of CSV. */
+/** How files start that people upload instead of CSV. */
 const OTHER_FILES: { start: Buffer; message: string }[] = [
   ...[Buffer.from('PK\x03\x04'), Buffer.from('d0cf11e0', 'hex')].map((start) => ({
     start,
@@ -95,7 +136,6 @@ const OTHER_FILES: { start: Buffer; message: string }[] = [
 ];
 const LONGEST_START = Math.max(...OTHER_FILES.map(({ start }) => start.length));
 
-/** @throws AppError that says how to make a CSV file of a spreadsheet. */
 async function* refuseSpreadsheets(bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun = Buffer.alloc(0);
   for await (const chunk of bytes) {
@@ -108,7 +148,7 @@ async function* refuseSpreadsheets(bytes: AsyncIterable<Buffer>): AsyncGenerator
   }
 }
 
-/** Detects the delimiter by the head of the file. Returns all texts, including those read to detect it. */
+/** Finds the delimiter by the head of the file. Returns all texts, including those read for that. */
 async function readStart(
   texts: AsyncGenerator<string>,
 ): Promise<{ texts: AsyncIterable<string>; delimiter: Delimiter }> {
@@ -186,22 +226,19 @@ async function* rowsOf(
     totalMinor +=
       line.amountMinor === null || line.amountMinor < 0n ? -(line.amountMinor ?? 0n) : line.amountMinor;
     if (totalMinor >= MAX_TOTAL_MINOR)
-      throw refused('The amounts of the file add up to more than can be shown.');
-    chunk += rowOf(statementId, number, line);
+      throw refused(`The amounts of the file add up to ${MAX_TOTAL_MINOR} minor units or more.`);
+    chunk += toCopyRow(statementId, number, line);
     if (chunk.length >= CHUNK_CHARACTERS) {
       yield chunk;
       chunk = '';
     }
   }
   if (!head) throw noHead();
-  if (statement.lineCount === 0) throw refused('The statement has a head but no lines.');
+  if (statement.lineCount === 0) throw refused('The statement has no lines after its head.');
   yield chunk;
 }
 
-/**
- * The line of the file on which a record begins. The parser tells the line on which it ends, and counts a
- * CRLF within quotes as two.
- */
+/** Finds the first line of a record. The parser reports the last line, and counts a CRLF within quotes as two lines. */
 function createLineCounter() {
   let counted = 0;
   return ({ lines }: Info, record: readonly string[]): number => {
@@ -225,29 +262,7 @@ function extendPeriod(
   if (last === null || completedAt > last) statement.lastCompletedAt = completedAt;
 }
 
-/** In COPY's text format; control characters were dropped when the cells were read. */
-function rowOf(statementId: number, lineNumber: number, line: StatementLine): string {
-  const values = [
-    statementId,
-    lineNumber,
-    line.isPayment,
-    line.isReversal,
-    line.result,
-    line.problem,
-    line.receipt,
-    line.completedAt?.toISOString() ?? null,
-    line.amountMinor,
-    line.reference,
-    line.payer,
-    line.payerName,
-    line.status,
-    line.details,
-    line.linkedReceipt,
-  ];
-  return `${values.map((value) => (value === null ? '\\N' : String(value).replaceAll('\\', '\\\\'))).join('\t')}\n`;
-}
-
-/** Counts and hashes the bytes as they pass, and breaks off what is too large or does not go on. */
+/** Counts and hashes the bytes. Fails when the file is too large or the upload stops. */
 function metered() {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -279,23 +294,23 @@ function asRefusal(error: unknown): unknown {
   if (error instanceof CsvError) {
     const { lines } = error as CsvError & { lines?: number };
     if (error.code === 'CSV_QUOTE_NOT_CLOSED')
-      return refused(`A quote is never closed: the file ends within it, on line ${lines}.`);
+      return refused(`A quote is not closed: it reaches to the end of the file, line ${lines}.`);
     if (error.code === 'CSV_MAX_RECORD_SIZE') {
       return refused(
-        `What begins before line ${lines} is longer than ${MAX_LINE_BYTES} bytes; a quote may not be closed.`,
+        `A line before line ${lines} is longer than ${MAX_LINE_BYTES} bytes. Perhaps a quote is not closed.`,
       );
     }
     return refused(`The file cannot be read as CSV: ${error.message}.`);
   }
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ECONNRESET' || code === 'ERR_STREAM_PREMATURE_CLOSE')
-    return refused('The upload was broken off.');
+    return refused('The upload was interrupted.');
   return error;
 }
 
 function noHead(): AppError {
   return refused(
-    `No line of the first ${MAX_PREAMBLE_LINES} is the head of a statement. It needs the columns ${NEEDED_COLUMNS.join(', ')}.`,
+    `None of the first ${MAX_PREAMBLE_LINES} lines is the head of a statement, which has the columns ${REQUIRED_COLUMNS.join(', ')}.`,
   );
 }
 
@@ -303,7 +318,7 @@ function refused(message: string): AppError {
   return new AppError('VALIDATION_ERROR', message, { details: { fields: [{ path: 'body', message }] } });
 }
 
-/** @throws AppError 413 for a size that its sender names, before any of it is read. */
+/** @throws AppError with status 413 for a Content-Length above 64 MiB. */
 export function checkSize(bytes: number): void {
   if (bytes > MAX_BYTES) throw tooLarge();
 }
@@ -315,5 +330,7 @@ function tooLarge(): AppError {
 }
 
 function stalled(): AppError {
-  return new AppError('VALIDATION_ERROR', `Nothing came in for ${STALL_MS / 1000} seconds.`, { status: 408 });
+  return new AppError('VALIDATION_ERROR', `The upload sent nothing for ${STALL_MS / 1000} seconds.`, {
+    status: 408,
+  });
 }

@@ -1,0 +1,258 @@
+import type { Currency } from '../../core/context.ts';
+import {
+  businessDay,
+  compareDates,
+  type PlainDate,
+  parseCompactTime,
+  parseTimestamp,
+} from '../../core/values/dates.ts';
+import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
+import { referenceKey } from '../../core/values/reference.ts';
+
+/**
+ * The statement that the portal of the mobile-money provider exports as CSV: some lines about the organisation, the line of
+ * column names (the head), then one line for each transaction.
+ */
+
+/** The columns that are read, by their names in the portal. Their order is free, and other columns are ignored. */
+const COLUMNS = {
+  receipt: 'Receipt No.',
+  completedAt: 'Completion Time',
+  status: 'Transaction Status',
+  paidIn: 'Paid In',
+  withdrawn: 'Withdrawn',
+  details: 'Details',
+  otherParty: 'Other Party Info',
+  linkedReceipt: 'Linked Transaction ID',
+  reference: 'A/C No.',
+} as const;
+type Column = keyof typeof COLUMNS;
+
+const REQUIRED: readonly Column[] = ['receipt', 'completedAt', 'status', 'paidIn'];
+export const REQUIRED_COLUMNS = REQUIRED.map((column) => COLUMNS[column]);
+
+const MAX_RECEIPT_LENGTH = 64;
+const MAX_TEXT_LENGTH = 256;
+const MAX_UNREADABLE_LENGTH = 1_000;
+/** Mobile money is younger than this, so an earlier time is an error. */
+const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
+
+/** The position of each column that the file has. */
+export type Head = Partial<Record<Column, number>>;
+
+/** @returns undefined for a record that lacks a required column, and so is not the head. */
+export function readHead(cells: readonly string[]): Head | undefined {
+  const names = cells.map(normalized);
+  const head: Head = {};
+  for (const [column, name] of Object.entries(COLUMNS) as [Column, string][]) {
+    const index = names.indexOf(normalized(name));
+    if (index >= 0) head[column] = index;
+  }
+  return REQUIRED.every((column) => column in head) ? head : undefined;
+}
+
+/** Spreadsheets write semicolons in countries with a decimal comma. */
+const DELIMITERS = [',', ';', '\t'] as const;
+export type Delimiter = (typeof DELIMITERS)[number];
+
+/** @returns undefined for a line that is not the head with any delimiter. */
+export function findDelimiter(line: string): Delimiter | undefined {
+  return DELIMITERS.find((delimiter) => readHead(line.split(delimiter)) !== undefined);
+}
+
+/** Reads a line before the head. A label and its value share a cell or are in two cells. */
+export function readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string } {
+  const text = cells.map(clean).filter((cell) => cell !== '');
+  const [, label = '', value = ''] = /^([^:]{1,40}):?(.*)$/.exec(text.join(' ').replace(/:\s*/, ':')) ?? [];
+  const shortCode = /^short\s*code\s*:?\s*([0-9]{3,12})\b/i.exec(text.join(' '))?.[1];
+  if (shortCode !== undefined) return { shortCode };
+  const isOrganisation = /^organi[sz]ation(\s+name)?$/i.test(label.trim());
+  return isOrganisation && value.trim() !== '' ? { organisation: clean(value) } : {};
+}
+
+/** One transaction of the statement. */
+export interface StatementLine {
+  /** Completed, and money was paid in: the books must have an equal payment. */
+  isPayment: boolean;
+  /** Completed, and the provider withdrew a payment, which linkedReceipt names. */
+  isReversal: boolean;
+  result: 'other' | 'unreadable' | null;
+  problem: string | null;
+  receipt: string | null;
+  completedAt: Date | null;
+  /** A withdrawal is negative. */
+  amountMinor: Minor | null;
+  reference: string | null;
+  payer: string | null;
+  payerName: string | null;
+  status: string | null;
+  details: string | null;
+  linkedReceipt: string | null;
+}
+
+export interface LineRules {
+  currency: Currency;
+  delimiter: Delimiter;
+  timeZone: string;
+  today: PlainDate;
+}
+
+/** Reads one record after the head. A record that cannot be read is kept with the reason, because it may hold money. */
+export function readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine {
+  const cell = (column: Column) => clean(cells[head[column] ?? -1] ?? '');
+  const receipt = referenceKey(cell('receipt'));
+  const completedAt = readTime(cell('completedAt')) ?? null;
+  const status = cell('status');
+  const paidIn = readMoney(cell('paidIn'), rules);
+  const withdrawn = readMoney(cell('withdrawn'), rules);
+  const facts = {
+    receipt: receipt.slice(0, MAX_RECEIPT_LENGTH) || null,
+    completedAt,
+    status: status || null,
+  };
+
+  if (status !== '' && status.toLowerCase() !== 'completed') {
+    const amountMinor = paidIn ? paidIn : negative(withdrawn ?? null);
+    return { ...NO_LINE, ...facts, ...textsOf(cell), result: 'other', amountMinor };
+  }
+  const problem =
+    (status === '' && 'Transaction Status is empty') ||
+    (paidIn === undefined && 'Paid In is not an amount') ||
+    (withdrawn === undefined && 'Withdrawn is not an amount') ||
+    (paidIn !== undefined && paidIn !== null && paidIn < 0n && 'Paid In is below 0') ||
+    (paidIn && withdrawn && 'Paid In and Withdrawn both hold an amount') ||
+    (paidIn === null && withdrawn === null && 'neither Paid In nor Withdrawn holds an amount') ||
+    (paidIn && problemOfPayment(receipt, completedAt, rules)) ||
+    null;
+  if (problem !== null) return { ...NO_LINE, ...facts, ...rawOf(cells), result: 'unreadable', problem };
+  const texts = textsOf(cell);
+  const isLinked = texts.linkedReceipt !== null && texts.linkedReceipt !== facts.receipt;
+  if (!paidIn) {
+    const amountMinor = negative(withdrawn ?? null) ?? 0n;
+    const isReversal = isLinked && amountMinor < 0n && !isCharge(texts.details);
+    return { ...NO_LINE, ...facts, ...texts, isReversal, result: 'other', amountMinor };
+  }
+  // It reverses an earlier withdrawal: the money is the organisation's, and no customer sent it.
+  if (isLinked) return { ...NO_LINE, ...facts, ...texts, result: 'other', amountMinor: paidIn };
+  return { ...NO_LINE, ...facts, ...texts, isPayment: true, amountMinor: paidIn };
+}
+
+const NO_LINE: StatementLine = {
+  isPayment: false,
+  isReversal: false,
+  result: null,
+  problem: null,
+  receipt: null,
+  completedAt: null,
+  amountMinor: null,
+  reference: null,
+  payer: null,
+  payerName: null,
+  status: null,
+  details: null,
+  linkedReceipt: null,
+};
+
+function problemOfPayment(receipt: string, completedAt: Date | null, rules: LineRules): string | false {
+  if (receipt === '' || receipt.length > MAX_RECEIPT_LENGTH) {
+    return `Receipt No. must have 1 to ${MAX_RECEIPT_LENGTH} characters`;
+  }
+  if (completedAt === null || completedAt < OLDEST_TIME) return 'Completion Time is not a time';
+  const isLater = compareDates(businessDay(completedAt, rules.timeZone), rules.today) > 0;
+  return isLater && 'Completion Time is later than today';
+}
+
+function textsOf(cell: (column: Column) => string) {
+  return {
+    ...readOtherParty(cell('otherParty')),
+    reference: cell('reference') || null,
+    details: cell('details') || null,
+    linkedReceipt: readLinkedReceipt(cell('linkedReceipt')),
+  };
+}
+
+/** The portal writes a dash where there is none. */
+function readLinkedReceipt(text: string): string | null {
+  return /[a-z0-9]/i.test(text) ? referenceKey(text).slice(0, MAX_RECEIPT_LENGTH) : null;
+}
+
+/** A fee of the provider may name the payment that it is for. It reverses nothing. */
+function isCharge(details: string | null): boolean {
+  return details !== null && /\bcharges?\b/i.test(details) && !/revers/i.test(details);
+}
+
+function rawOf(cells: readonly string[]) {
+  return { details: cells.map(clean).join(', ').slice(0, MAX_UNREADABLE_LENGTH) };
+}
+
+/** Reads `254712345678 - WANJIRU KAMAU`. The number may be masked or hashed, and either part may be missing. */
+function readOtherParty(text: string): { payer: string | null; payerName: string | null } {
+  const [, payer = '', name = ''] =
+    /^((?:\+?[\d*][\d*\s]{4,30}|[0-9a-f]{64})?)\s*(?:-\s*)?(.*)$/i.exec(text) ?? [];
+  return { payer: payer.replace(/\s/g, '') || null, payerName: name.trim() || null };
+}
+
+/**
+ * Reads `02-11-2026 10:15:30`, `02/11/2026`, or ISO 8601; seconds and the time of day may be missing. A time without a
+ * zone is East Africa Time. @returns undefined for anything else.
+ */
+function readTime(text: string): Date | undefined {
+  const withZone = parseTimestamp(text.replace(' ', 'T'));
+  if (withZone) return withZone;
+  const [, date = '', hours = '00', minutes = '00', seconds = '00'] =
+    /^([\d/-]{10})(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?)?$/.exec(text) ?? [];
+  const [, day, month, year] = /^(\d{2})[-/](\d{2})[-/](\d{4})$/.exec(date) ?? [];
+  const digits = year
+    ? `${year}${month}${day}`
+    : /^\d{4}-\d{2}-\d{2}$/.test(date)
+      ? date.replaceAll('-', '')
+      : '';
+  return parseCompactTime(`${digits}${hours.padStart(2, '0')}${minutes}${seconds}`, 3);
+}
+
+/**
+ * Reads `1,500.00` or `1500`; where commas do not separate the columns also `1.500,00` and `1 500,0`.
+ * @returns null for an empty cell, undefined for anything that is not an amount within the limits.
+ */
+function readMoney(text: string, { currency, delimiter }: LineRules): Minor | null | undefined {
+  if (text === '') return null;
+  const plain = plainAmount(text, delimiter, currency);
+  const minor = plain === undefined ? undefined : parseMinor(plain, currency.decimals);
+  if (minor === undefined) return undefined;
+  const most = maxAmountMinor(currency.decimals);
+  return minor <= most && minor >= -most ? minor : undefined;
+}
+
+/** @returns undefined where a separator may mean thousands or decimals. */
+function plainAmount(text: string, delimiter: Delimiter, { decimals }: Currency): string | undefined {
+  const isFromDecimalComma = delimiter !== ',';
+  if (isFromDecimalComma && /^-?(\d+|\d{1,3}([.\s]\d{3})+),\d{1,2}$/.test(text)) {
+    return text.replace(/[.\s]/g, '').replace(',', '.');
+  }
+  if (isFromDecimalComma && /^-?\d{1,3}\.\d{3}$/.test(text)) return undefined;
+  if (!/^-?\d{1,3}(,\d{3})+(\.\d+)?$/.test(text)) return text;
+  const isUnclear = isFromDecimalComma && decimals === 3 && /^-?\d{1,3},\d{3}$/.test(text);
+  return isUnclear ? undefined : text.replaceAll(',', '');
+}
+
+/** Portals print a withdrawal with or without a minus. */
+function negative(amount: Minor | null): Minor | null {
+  return amount === null ? null : amount < 0n ? amount : -amount;
+}
+
+function normalized(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
+/** Visible text in one line, of bounded length. */
+function clean(text: string): string {
+  const plain = VISIBLE_ASCII.test(text)
+    ? text
+    : text
+        .toWellFormed()
+        .replace(/[\r\n\t]+/g, ' ')
+        .replace(/[\p{Cc}\p{Cf}]/gu, '');
+  return plain.trim().slice(0, MAX_TEXT_LENGTH).toWellFormed();
+}
+
+const VISIBLE_ASCII = /^[ -~]*$/;

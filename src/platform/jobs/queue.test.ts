@@ -1,0 +1,183 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { useService } from '../../../test/harness.ts';
+import { addJob, type JobQueue, startJobQueue, type Task } from './queue.ts';
+
+const service = useService();
+const TASK = 'test';
+const started: JobQueue[] = [];
+
+function start(task: Task, options: { everyMinute?: string[] } = {}): JobQueue {
+  const { connection, context, parts } = service;
+  const queue = startJobQueue({
+    connection,
+    db: context.db,
+    log: parts.log,
+    tasks: { [TASK]: task },
+    ...options,
+  });
+  started.push(queue);
+  return queue;
+}
+
+const add = (key: string, onlyIfMissing = false) =>
+  addJob(service.context.db, { task: TASK, key, payload: { key }, onlyIfMissing });
+
+async function waiting(): Promise<number> {
+  const { rows } = await sql<{ jobs: number }>`
+    select count(*) as jobs from graphile_worker.jobs`.execute(service.context.db);
+  return rows[0]?.jobs ?? 0;
+}
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((queue) => queue.stop()));
+  await sql`truncate graphile_worker._private_jobs, graphile_worker._private_job_queues`.execute(
+    service.context.db,
+  );
+});
+
+describe('a job', () => {
+  it('starts at once when its transaction commits, and not before', async () => {
+    const run = vi.fn(async () => {});
+    start(run);
+    await sleep(200); // It listens now.
+    await service.context.db.transaction().execute(async (tx) => {
+      await addJob(tx, { task: TASK, key: 'a' });
+      await sleep(300);
+      expect(run).not.toHaveBeenCalled();
+    });
+    await expect.poll(() => run.mock.calls.length, { timeout: 1_000, interval: 10 }).toBe(1);
+  });
+
+  it('replaces a job with its key that has not started', async () => {
+    expect([await add('a'), await add('a'), await add('b')]).toEqual([true, false, true]);
+    const run = vi.fn(async (_payload: unknown) => {});
+    start(run);
+    await expect.poll(waiting, { timeout: 5_000 }).toBe(0);
+    expect(run.mock.calls.map(([payload]) => payload)).toEqual([{ key: 'a' }, { key: 'b' }]);
+  });
+
+  it('is not added beside another with its key when only a missing one is wanted', async () => {
+    expect([await add('a', true), await add('a', true)]).toEqual([true, false]);
+    expect(await waiting()).toBe(1);
+  });
+
+  it('runs on one instance at a time, and again when it was added while it ran', async () => {
+    let running = 0;
+    let most = 0;
+    let runs = 0;
+    const run: Task = async () => {
+      running += 1;
+      most = Math.max(most, running);
+      if (runs === 0) await add('a');
+      runs += 1;
+      await sleep(100);
+      running -= 1;
+    };
+    start(run);
+    start(run);
+    await add('a');
+    await expect.poll(() => runs, { timeout: 10_000 }).toBe(2);
+    expect(most).toBe(1);
+  });
+
+  it('is retried when it fails, while others have their turn', { timeout: 20_000 }, async () => {
+    const runs: string[] = [];
+    const run: Task = async (payload) => {
+      const { key } = payload as { key: string };
+      runs.push(key);
+      if (key === 'fails' && runs.length === 1) throw new Error('not yet');
+    };
+    const logged = vi.spyOn(service.parts.log, 'error');
+    await add('fails');
+    start(run);
+    await expect.poll(() => runs.length, { timeout: 5_000 }).toBe(1);
+    await add('other');
+    await expect.poll(() => runs, { timeout: 15_000 }).toEqual(['fails', 'other', 'fails']);
+    expect(logged.mock.calls[0]?.[1]).toContain("attempt 1 of 5) with error 'not yet'");
+    logged.mockRestore();
+  });
+
+  it('knows its last attempt, after which it is not run again', async () => {
+    const attempts: boolean[] = [];
+    start(async (_payload, { isLast }) => {
+      attempts.push(isLast);
+      throw new Error('never');
+    });
+    await add('a');
+    for (let attempt = 1; attempt <= 5; attempt++) {
+      await expect.poll(() => attempts.length, { timeout: 5_000 }).toBe(attempt);
+      await sleep(50); // The failure is recorded.
+      await sql`update graphile_worker._private_jobs set run_at = now()`.execute(service.context.db);
+    }
+    expect(attempts).toEqual([false, false, false, false, true]);
+  });
+
+  it('of an instance that died is run by another one', { timeout: 15_000 }, async () => {
+    await add('a');
+    await sql`update graphile_worker._private_job_queues
+      set locked_by = 'pool-dead', locked_at = now() - interval '1 minute'`.execute(service.context.db);
+    await sql`update graphile_worker._private_jobs
+      set locked_by = 'pool-dead', locked_at = now() - interval '1 minute'`.execute(service.context.db);
+    const run = vi.fn(async () => {});
+    start(run);
+    await expect.poll(() => run.mock.calls.length, { timeout: 10_000 }).toBe(1);
+  });
+
+  it('of an instance that is alive is left to it, however long it takes', { timeout: 30_000 }, async () => {
+    const release = new AbortController();
+    start(async () => void (await once(release.signal, 'abort')));
+    await add('a');
+    const busy = async () => {
+      const { rows } = await sql`select from graphile_worker.jobs where locked_by is not null`.execute(
+        service.context.db,
+      );
+      return rows.length;
+    };
+    await expect.poll(busy).toBe(1);
+    await sleep(6_000); // longer than a heartbeat
+    await sql`update graphile_worker._private_jobs set locked_at = now() - interval '1 hour'`.execute(
+      service.context.db,
+    );
+    const other = vi.fn(async () => {});
+    start(other);
+    await sleep(6_000);
+    expect(other).not.toHaveBeenCalled();
+    expect(await busy()).toBe(1);
+    release.abort();
+  });
+});
+
+describe('a queue', () => {
+  it('tells a running job to end when it stops, and waits for it', async () => {
+    let batches = 0;
+    const queue = start(async (_payload, { signal }) => {
+      while (!signal.aborted) {
+        await sleep(20);
+        batches += 1;
+      }
+    });
+    await add('a');
+    await expect.poll(() => batches, { timeout: 5_000 }).toBeGreaterThan(0);
+    const stopped = queue.stop();
+    const atStop = batches;
+    await stopped;
+    started.splice(0);
+    expect(batches).toBeLessThanOrEqual(atStop + 1);
+    expect(await waiting()).toBe(0);
+  });
+
+  it('goes on after its connections were lost', { timeout: 30_000 }, async () => {
+    const run = vi.fn(async () => {});
+    start(run, { everyMinute: [TASK] });
+    await expect.poll(() => run.mock.calls.length, { timeout: 5_000 }).toBe(1);
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'account-management-service jobs'`.execute(
+      service.context.db,
+    );
+    await add('after');
+    await expect.poll(() => run.mock.calls.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(2);
+  });
+});

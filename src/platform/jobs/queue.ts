@@ -1,0 +1,207 @@
+import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Logger, parseCronItems, type Runner, run, runMigrations, type WorkerEvents } from 'graphile-worker';
+import { sql } from 'kysely';
+import pg from 'pg';
+import type { Connection, Db } from '../../core/database/db.ts';
+import type { Log } from '../../core/log.ts';
+
+/**
+ * Background jobs in PostgreSQL, run by graphile-worker. A failed job is retried after 3, 7, 20 and 55 seconds.
+ * See docs/decisions/0018-job-queue.md.
+ */
+
+const MOST_ATTEMPTS = 5;
+/** A new job is announced by NOTIFY. This is for retries, and for jobs whose queue was busy. */
+const POLL_INTERVAL_MS = 2_000;
+const RESTART_DELAY_MS = 5_000;
+/** Each instance shows this often that it is alive. */
+const HEARTBEAT_MS = 5_000;
+/** After this PostgreSQL ends the session of an instance that is frozen or out of reach. */
+const LONGEST_SILENCE_SECONDS = 15;
+/** The first key of the advisory locks that stand for live instances. */
+const ALIVE_LOCK = 720_316_041;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+export interface Attempt {
+  /** Whether a failure ends the job. */
+  isLast: boolean;
+  /** Aborted when the instance stops: end after the batch at hand. */
+  signal: AbortSignal;
+}
+
+/** Must be safe to run again at any time, since an instance can die before its job is recorded as completed. */
+export type Task = (payload: unknown, attempt: Attempt) => Promise<void>;
+
+export interface JobQueueOptions {
+  /** Of PostgreSQL itself: a pooler in transaction mode does not pass on NOTIFY. */
+  connection: Connection;
+  db: Db;
+  log: Log;
+  /** By the name that addJob takes. */
+  tasks: Readonly<Record<string, Task>>;
+  /** Names of the tasks that run at the start and at every full minute. */
+  everyMinute?: readonly string[];
+}
+
+export interface JobQueue {
+  /** Waits for the batches at hand. */
+  stop(): Promise<void>;
+}
+
+/** Creates the tables of the queue, or brings them to the version of the library. One instance at a time. */
+export async function installJobQueue(pool: pg.Pool): Promise<void> {
+  await runMigrations({ pgPool: pool });
+  // The library enables row-level security without policies, which shuts out any role but the owner.
+  await pool.query(`do $$ declare name regclass; begin
+    for name in select oid from pg_class where relnamespace = 'graphile_worker'::regnamespace and relrowsecurity loop
+      execute format('alter table %s disable row level security', name);
+    end loop; end $$`);
+}
+
+export interface Job {
+  task: string;
+  /** Replaces a job with the same key that has not started. If one is running, the new job runs after it. */
+  key: string;
+  payload?: object;
+  /** Adds nothing if there is a job with the key, even if it failed or is running. */
+  onlyIfMissing?: boolean;
+}
+
+/**
+ * Adds a job, which starts when the transaction has committed. The jobs of a task run one at a time.
+ * @returns whether the job is new, not a replacement.
+ */
+export async function addJob(db: Db, { task, key, payload = {}, onlyIfMissing }: Job): Promise<boolean> {
+  const { rows } = await sql<{ isNew: boolean }>`
+    select revision = 0 as "isNew" from graphile_worker.add_job(${task}, payload := ${JSON.stringify(payload)}::json,
+      queue_name := ${task}, max_attempts := ${MOST_ATTEMPTS}, job_key := ${key},
+      job_key_mode := ${onlyIfMissing ? 'unsafe_dedupe' : 'replace'})`.execute(db);
+  return rows[0]?.isNew === true;
+}
+
+/** Runs jobs until stopped. A worker that ends, as in an outage of the database, is started again. */
+export function startJobQueue(options: JobQueueOptions): JobQueue {
+  const { log } = options;
+  const pool = openPool(options);
+  const stopping = new AbortController();
+  let runner: Runner | undefined;
+
+  async function runUntilStopped(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        runner = await startRunner(pool, options, stopping.signal);
+        if (stopping.signal.aborted) await runner.stop();
+        await runner.promise;
+      } catch (error) {
+        log.error({ err: error }, 'the job queue ended; it is started again');
+      }
+      await sleep(RESTART_DELAY_MS, undefined, { signal: stopping.signal }).catch(() => {});
+    }
+  }
+
+  const running = runUntilStopped();
+  return {
+    async stop() {
+      stopping.abort();
+      await runner?.stop().catch(() => {}); // It may have ended by itself.
+      await running;
+      await pool.end();
+    },
+  };
+}
+
+function openPool({ connection, log }: JobQueueOptions): pg.Pool {
+  const target = typeof connection === 'string' ? { connectionString: connection } : connection;
+  const pool = new pg.Pool({
+    ...target,
+    application_name: 'account-management-service jobs',
+    max: 2, // One listens; the other takes and completes jobs, in this order.
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  const warn = (error: Error) => log.warn(`A connection of the job queue was lost: ${error.message}`);
+  pool.on('error', warn);
+  pool.on('connect', (client) => client.on('error', warn));
+  return pool;
+}
+
+async function startRunner(
+  pool: pg.Pool,
+  { db, log, tasks, everyMinute = [] }: JobQueueOptions,
+  signal: AbortSignal,
+): Promise<Runner> {
+  for (const task of everyMinute) await addJob(db, { task, key: task });
+  const events: WorkerEvents = new EventEmitter();
+  releaseJobsOfDeadInstances(events, log);
+  return run({
+    pgPool: pool,
+    events,
+    logger: loggerOf(log),
+    noHandleSignals: true,
+    concurrency: Math.max(Object.keys(tasks).length, 1), // As each task runs one job at a time, none waits for another task.
+    pollInterval: POLL_INTERVAL_MS,
+    // Without a batch, version 0.17 leaves the rejection of a completion that fails unhandled, which ends the process.
+    preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+    taskList: Object.fromEntries(
+      Object.entries(tasks).map(([name, task]) => [
+        name,
+        (payload, { job }) => task(payload, { isLast: job.attempts >= job.max_attempts, signal }),
+      ]),
+    ),
+    parsedCronItems: parseCronItems(
+      everyMinute.map((task) => ({
+        task,
+        match: '* * * * *',
+        options: { queueName: task, jobKey: task, maxAttempts: MOST_ATTEMPTS, backfillPeriod: 0 },
+      })),
+    ),
+  });
+}
+
+/**
+ * The library keeps the jobs of a process that died locked for four hours. So the connection that listens for jobs holds
+ * an advisory lock in the name of its worker. PostgreSQL releases it when the session ends, and ends a session that is
+ * silent. Every instance looks for jobs whose worker has no lock, and releases them.
+ */
+function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void {
+  let timer: NodeJS.Timeout | undefined;
+  events.on('pool:listen:success', ({ workerPool, client }) => {
+    let isHeld = false;
+    const beat = async () => {
+      if (!isHeld) {
+        // Shared, as a connection that was lost may still hold it.
+        await client.query(
+          `select set_config('idle_session_timeout', $1, false), pg_advisory_lock_shared($2, hashtext($3))`,
+          [`${LONGEST_SILENCE_SECONDS}s`, ALIVE_LOCK, workerPool.id],
+        );
+        isHeld = true;
+      }
+      // A worker has no lock before its first heartbeat, and while it connects again.
+      await client.query(
+        `select graphile_worker.force_unlock_workers(array_agg(worker)) from (
+           select distinct locked_by as worker from graphile_worker.jobs
+           where locked_by <> $1 and locked_at < now() - $2 * interval '1 second') locked
+         where pg_try_advisory_xact_lock($3, hashtext(worker)) having count(*) > 0`,
+        [workerPool.id, LONGEST_SILENCE_SECONDS, ALIVE_LOCK],
+      );
+    };
+    const warn = (error: Error) => log.warn({ err: error }, 'the heartbeat of the job queue failed');
+    clearInterval(timer);
+    timer = setInterval(() => beat().catch(warn), HEARTBEAT_MS);
+  });
+  events.on('pool:listen:release', () => clearInterval(timer));
+}
+
+/** The library reports each completed job, which happens every minute: that is for debugging. */
+function loggerOf(log: Log): Logger {
+  const levels = { error: 'error', warning: 'warn', info: 'debug', debug: 'trace' } as const;
+  return new Logger(
+    ({ taskIdentifier }) =>
+      (level, message, meta) =>
+        log[levels[level]](
+          { ...(taskIdentifier !== undefined && { task: taskIdentifier }), err: meta?.error },
+          message.split('\n', 1)[0],
+        ),
+  );
+}
