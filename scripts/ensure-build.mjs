@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 
 /**
- * Runs before every command of package.json that needs dist/. With the compiler installed, it builds what has changed.
- * Without, it uses the existing build, and fails if that is missing or older than the sources. It is plain JavaScript
- * without packages, because it runs in both kinds of installation.
+ * Runs before every command of package.json that needs dist/. With the development packages installed, it builds what has
+ * changed. Without them, it uses the existing build, and fails if that is missing or older than the sources. It is plain
+ * JavaScript without packages, because it runs in both kinds of installation.
  */
 const ROOT = join(import.meta.dirname, '..');
 /** The compiler writes the build file of a project last. */
@@ -13,7 +13,11 @@ const PROJECTS = [
   { config: 'tsconfig.build.json', sources: join(ROOT, 'src'), build: join(ROOT, 'dist', '.tsbuildinfo') },
   { config: 'tools', sources: join(ROOT, 'tools'), build: join(ROOT, 'dist', 'tools', '.tsbuildinfo') },
 ];
-const COMPILER = join(ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+const PACKAGES = join(ROOT, 'node_modules');
+const COMPILER = join(PACKAGES, 'typescript', 'bin', 'tsc');
+const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+/** The compiler alone is not enough: it is an optional peer of other packages, and needs the type packages. */
+const canBuild = Object.keys(devDependencies).every((name) => existsSync(join(PACKAGES, name)));
 const HOW_TO_BUILD =
   'Run "npm ci && npm run build" with the development packages; "npm prune --omit=dev" removes them afterwards.';
 
@@ -23,7 +27,7 @@ const outdated = present.find(
   ({ sources, build }) => !missing && newestChangeMs(sources) > statSync(build).mtimeMs,
 );
 
-if (existsSync(COMPILER) && present.length > 0) {
+if (canBuild && present.length > 0) {
   const configs = present.map(({ config }) => config);
   const { status } = spawnSync(process.execPath, [COMPILER, '-b', ...configs], {
     cwd: ROOT,

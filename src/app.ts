@@ -141,7 +141,7 @@ export function buildApp({
   app.register(async (root) => healthRoutes(root, { check, probe, accepting }));
   startPageRoute(app, { check, version, registration: config.registration.open });
   docsRoutes(app);
-  // A second version is one more line here: its list of features under its prefix.
+  // To add an API version, add a line here with its features and prefix.
   app.register(async (api) => v1(api), { prefix: '/api' });
   app.register(async (api) => v1(undocumented(api)), { prefix: '/api/v1' });
   return app;

@@ -19,12 +19,12 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   ledger: ['account-status'],
   // A payment is posted to an account, which may be found by the national id of a customer.
   payments: ['account-status', 'accounts', 'customers', 'ledger'],
-  // The proof reads the status table of accounts.
-  proof: ['account-status'],
+  // The proof reads the status table of accounts, and names payment methods.
+  proof: ['account-status', 'payment-methods'],
   // A statement imports lost notifications, and reconciles payments for the user who asks.
   'provider-statements': ['payment-methods', 'payments', 'reconciliations', 'users'],
-  // Reports print account numbers and statuses.
-  reports: ['account-status', 'accounts'],
+  // Reports print account numbers, statuses and the names of payment methods.
+  reports: ['account-status', 'accounts', 'payment-methods'],
   // A statement lists the terms and the money of an account.
   statements: ['account-status', 'accounts', 'ledger', 'pay-plans'],
 };

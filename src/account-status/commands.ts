@@ -51,7 +51,7 @@ export async function changeStatus(
 }
 
 /**
- * Changes the status of an account to the one that its paid amount asks for: it completes, is no longer complete, or leaves
+ * Changes the status of an account to the one that its paid amount requires: it completes, is no longer complete, or leaves
  * a suspension for non-payment. Reads and writes nothing if the status stays.
  *
  * @param event the money event that changed the paid amount, for the reason of a change.

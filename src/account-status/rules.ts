@@ -3,7 +3,7 @@ import { illegalMove, invalidField } from '../core/http/errors.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
 
-// The state machine of an account. All TypeScript and SQL that asks for more than one particular status reads this table.
+// The state machine of an account. All TypeScript and SQL that tests for a group of statuses reads this table.
 
 type StatusSet =
   /** The system activates the account on its activation date. Until then nothing is due. */
@@ -24,7 +24,7 @@ type StatusSet =
   | 'suspendedWhenLate';
 
 interface StatusRow {
-  /** The statuses that staff may move the account to. Only the system completes an account and undoes that. */
+  /** The statuses that staff may move the account to. Only the system completes an account or undoes a completion. */
   moves: readonly AccountStatus[];
   /** Whether staff must give a reason for a move to this status. */
   needsReason: boolean;

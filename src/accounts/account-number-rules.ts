@@ -63,7 +63,7 @@ const MIN_NEAR_LENGTH = 7;
  * The accounts whose number is one edit away from the reference: one character wrong, missing or added, or two
  * neighbours swapped. Of about 500 possible texts, the check digit leaves a few.
  *
- * @returns ascending ids of accounts that may not exist, without the account whose number the reference is.
+ * @returns ascending ids of accounts that may not exist, without the account that the reference itself names.
  */
 export function nearAccountNumbers(reference: string): number[] {
   if (reference.length > MAX_REFERENCE_LENGTH) return [];

@@ -235,8 +235,8 @@ export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): A
 function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysPastDue: number): PaymentState {
   if (daysPastDue > terms.graceDays) return 'late';
   if (daysPastDue > 0) return 'in_grace';
-  // The first due date after today belongs to the instalment after the due ones. If there is none, next is dated today
-  // at the latest, and its index is not higher.
+  // The first due date after today belongs to the instalment after the due ones. If all instalments are due, `next` is dated today
+  // at the latest, and its index is at most instalmentCount.
   return next.index > instalmentsBy(terms, today) + 1 ? 'paid_ahead' : 'current';
 }
 

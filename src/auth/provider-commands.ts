@@ -173,7 +173,7 @@ export function getIdentityProvider({ config }: Pick<Context, 'config'>, text: s
   if (provider) return provider;
   const details = { resource: 'identity_provider', field: 'provider', id: text } as const;
   if (!canNameProvider(name)) {
-    const message = 'There is no GET at this address, and this is no possible name of an identity provider.';
+    const message = 'There is no GET at this address, and this cannot be the name of an identity provider.';
     throw new AppError('NOT_FOUND', message, { details });
   }
   const missing = PROVIDER_PARTS.map((part) => providerVariable(name, part));

@@ -103,7 +103,7 @@ async function signUp(
   registrant: Registrant,
   requestId: string,
 ): Promise<UserRow> {
-  if (role === null) throw new Error('A sign_up invitation has a role.');
+  if (role === null) throw new Error('The sign_up invitation has no role.');
   const actor = { ...SYSTEM, requestId };
   const user = await addUser(tx, actor, { ...registrant, role, employeeId });
   await acceptInvitation(tx, actor, id, user.id);

@@ -244,6 +244,6 @@ function cookieName(isSecure: boolean): string {
 
 function userOf(request: FastifyRequest): Actor & { userId: number } {
   const { userId, ...actor } = actorOf(request);
-  if (userId === null) throw new Error('A signed-in actor has a user id.');
+  if (userId === null) throw new Error('The signed-in actor has no user id.');
   return { ...actor, userId };
 }

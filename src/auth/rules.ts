@@ -63,7 +63,7 @@ function emailOf({ email }: Claims): string | undefined {
   return typeof email === 'string' && isEmail(email) ? email : undefined;
 }
 
-/** Some providers send the flag as text. A missing flag does not mean unverified. */
+/** Some providers send the flag as text. Unlike in isOfDomain, a missing flag is accepted. */
 function isUnverified(flag: unknown): boolean {
   return flag !== undefined && flag !== null && flag !== true && flag !== 'true';
 }

@@ -9,7 +9,7 @@ import { runCommand, UsageError, withDatabase } from './connect.ts';
 
 const USAGE =
   'Usage: npm run apply-policy [-- --dry-run]\n' +
-  'Suspends the accounts beyond their days of grace whose pay plan says autoSuspend, as the service does every minute.\n' +
+  'Suspends the accounts beyond their days of grace whose pay plan has autoSuspend, as the service does every minute.\n' +
   'With --dry-run it lists them and changes nothing.';
 const PAGE_SIZE = 1_000;
 
@@ -39,7 +39,7 @@ async function list(context: Context): Promise<void> {
 /** Ctrl-C stops after the current batch. Completed batches stay, and the next run continues. */
 async function apply(context: Context): Promise<void> {
   const stop = new AbortController();
-  process.on('SIGINT', () => stop.abort()); // Not once: npm repeats what the terminal has already sent.
+  process.on('SIGINT', () => stop.abort()); // `on`, not `once`: npm sends the signal a second time.
   const count = await suspendLateAccounts(context, stop.signal, (suspended) =>
     console.log(`${suspended} accounts suspended …`),
   );

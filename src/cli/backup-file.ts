@@ -85,7 +85,7 @@ export async function* readDatabase(
     yield END_OF_TABLE;
     tables.push({ rows: copy.rowCount, sha256: hash.digest('hex') });
   }
-  // Sequences ignore the snapshot. Read last, they are beyond every id in it.
+  // Sequences ignore the snapshot. They are read last, so they are not behind any id in it.
   const { rows: sequences } = await client.query<Foot['sequences'][number]>(
     `select sequencename as name, last_value::text as "lastValue" from pg_sequences
      where schemaname = 'public' order by sequencename`,
@@ -108,7 +108,7 @@ export interface OpenBackup {
 /** @param file the bytes of the gzip file. @throws BackupError for anything else. */
 export async function openBackup(file: AsyncIterable<Buffer>): Promise<OpenBackup> {
   const source = createReader(gunzip(file));
-  if ((await source.line()) !== FORMAT) throw new BackupError('This file is no backup of this service.');
+  if ((await source.line()) !== FORMAT) throw new BackupError('This file is not a backup of this service.');
   const head = readJson<Head>(await source.line());
   return { head, load: (client) => load(client, head, source) };
 }
@@ -143,7 +143,7 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
         throw new BackupError(`The rows of ${table.name} were changed.`);
       const loaded = await contentsOf(client, table);
       if (loaded.rows !== said.rows || loaded.sha256 !== said.sha256) {
-        throw new BackupError(`The rows of ${table.name} are not those of the backup once they are loaded.`);
+        throw new BackupError(`The rows of ${table.name} differ from the backup after loading.`);
       }
     }
     for (const { name, lastValue } of foot.sequences) {
@@ -158,7 +158,7 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
     await client.query('analyze');
     return sumOfRows(foot.tables);
   } catch (error) {
-    await client.query('rollback').catch(() => {}); // Where the connection is lost, so is the transaction.
+    await client.query('rollback').catch(() => {}); // If the connection is lost, the server rolls back.
     if (error instanceof pg.DatabaseError) {
       throw new BackupError(`The rows cannot be loaded: ${error.message}.`, { cause: error });
     }
@@ -248,7 +248,7 @@ function createReader(source: AsyncIterator<Buffer>): Reader {
     },
     async end() {
       if (held.length > 0 || !(await source.next()).done)
-        throw new BackupError('The file goes on after its end.');
+        throw new BackupError('The file has extra data after the backup.');
     },
   };
 }
@@ -263,13 +263,13 @@ function findEndOfTable(lines: Buffer): number | undefined {
 async function* gunzip(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const unpacked = createGunzip();
   const packing = pipeline(file, unpacked);
-  packing.catch(() => {}); // Told by the stream, too.
+  packing.catch(() => {}); // The stream reports this error too.
   try {
     yield* unpacked as AsyncIterable<Buffer>;
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? '';
     if (!code.startsWith('Z_')) throw cause;
-    throw new BackupError('The file is damaged, or no backup of this service.', { cause });
+    throw new BackupError('The file is damaged, or is not a backup of this service.', { cause });
   }
 }
 

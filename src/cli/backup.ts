@@ -9,12 +9,12 @@ import { connectDirectly } from '../database.ts';
 import { BackupError, readDatabase } from './backup-file.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 
-const USAGE = 'Usage: npm run backup -- <file>\nThe file must not be there yet.';
+const USAGE = 'Usage: npm run backup -- <file>\nThe file must not exist yet.';
 
 await runCommand(async (config) => {
   const [file, ...rest] = process.argv.slice(2);
   if (!file || rest.length > 0) throw new UsageError(USAGE);
-  if (await exists(file)) throw new UsageError(`${file} is there already.`);
+  if (await exists(file)) throw new UsageError(`${file} already exists.`);
   const rows = await withConnection(config, (connection) => takeBackup(connection, config, file));
   const { size } = await stat(file);
   console.log(`${rows} rows are in ${file} (${Math.ceil(size / 1024)} KB). Keep it as safe as the database.`);
@@ -36,7 +36,7 @@ async function takeBackup(connection: Connection, config: Config, file: string):
     await sync(dirname(file));
     return rows;
   } catch (error) {
-    if (isTaken(error)) throw new UsageError(`${unfinished} is there already: is a backup under way?`);
+    if (isTaken(error)) throw new UsageError(`${unfinished} already exists: is another backup running?`);
     await rm(unfinished, { force: true });
     throw error instanceof BackupError ? new UsageError(error.message, { cause: error }) : error;
   } finally {

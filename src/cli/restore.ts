@@ -28,9 +28,7 @@ async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup
   const { migrations } = backup.head;
   const known = await readMigrationNames();
   if (migrations.some((name, index) => name !== known[index])) {
-    throw new BackupError(
-      'The backup was taken by another version of this service than this one or an older.',
-    );
+    throw new BackupError('The backup was taken by a newer or different version of this service.');
   }
   await refuseWhereInUse(client);
   await migrate(db, migrations.at(-1));
@@ -39,7 +37,7 @@ async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup
   return rows;
 }
 
-/** A service or command that used the database has left a setting there; a failed restore has not. */
+/** A used database has rows in `settings`; a failed restore leaves none. */
 async function refuseWhereInUse(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,

@@ -26,7 +26,7 @@ await runCommand(async (config) => {
       );
     } catch (error) {
       throw NOT_THERE.has(sqlState(error) ?? '')
-        ? new UsageError('This database is not of this version: run "npm run migrate" first.', {
+        ? new UsageError('The database schema does not match this version: run "npm run migrate" first.', {
             cause: error,
           })
         : error;

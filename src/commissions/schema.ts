@@ -16,7 +16,7 @@ import { COMMISSION_STATUSES } from './status-rules.ts';
 const MAX_SALES = 1_000;
 /** The whole commission of a sale, in basis points. */
 export const WHOLE_SALE = 10_000;
-/** For one commission, because it is calculated, stored and answered in one piece. */
+/** The most lines of one commission, which is calculated, stored and returned as a whole. */
 export const MAX_LINES = 10_000;
 
 const Period = Type.String({ format: 'calendar-month', description: 'YYYY-MM' });

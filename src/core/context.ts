@@ -55,7 +55,7 @@ export function amountOf(minor: number | Minor, currency: Currency): number {
 export function totalOf(minor: Minor, currency: Currency, remedy: { path: string; advice: string }): number {
   const total = exactNumber(minor, currency.decimals);
   if (total !== undefined) return total;
-  throw invalidField(remedy.path, `makes a total too large for an exact number; ${remedy.advice}`);
+  throw invalidField(remedy.path, `gives a total too large for an exact number; ${remedy.advice}`);
 }
 
 /**

@@ -69,3 +69,7 @@ export async function getMethodId(db: Db, code: string): Promise<number> {
   if (!method) throw new Error(`The catalogue has no payment method ${code}.`);
   return method.id;
 }
+
+export function findMethodNames(db: Db) {
+  return db.selectFrom('payment_methods').select(['id', 'name']).execute();
+}

@@ -163,7 +163,7 @@ async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
   if (reference !== null) await lockReference(tx, reference);
   const further = reference === null ? [] : await findAccountsToReprocess(tx, context, reference, id);
   const [locked] = await lockPayments(tx, [seen], further);
-  if (!locked) throw new Error('A payment is never deleted.');
+  if (!locked) throw new Error('The payment was deleted, although payments never are.');
   return locked;
 }
 

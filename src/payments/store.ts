@@ -13,10 +13,6 @@ export async function findPaymentRow(db: Db, id: number): Promise<PaymentRow | u
   return row;
 }
 
-export function getPaymentRow(tx: Tx, id: number): Promise<PaymentRow> {
-  return tx.selectFrom('payments').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-}
-
 /** Locks payments in the order of their ids. Lock their accounts before. */
 export async function lockPaymentRows(tx: Tx, ids: readonly number[]): Promise<Map<number, PaymentRow>> {
   const { rows } = await sql<PaymentRow>`

@@ -137,10 +137,6 @@ export async function findDay(tx: Tx, day: PlainDate) {
   return rows;
 }
 
-export function findMethodNames(tx: Tx) {
-  return tx.selectFrom('payment_methods').select(['id', 'name']).execute();
-}
-
 export async function readClock(tx: Tx): Promise<string> {
   const { rows } = await sql<{ at: string }>`select business_now() as at`.execute(tx);
   if (!rows[0]) throw new Error('A select without a table must return a row.');

@@ -1,11 +1,12 @@
 import { amountOf, type Currency } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { PlainDate } from '../core/values/dates.ts';
+import { findMethodNames } from '../payment-methods/store.ts';
 import { ACCOUNT_CHECKS } from './account-checks-store.ts';
 import { DOCUMENT_CHECKS } from './document-checks-store.ts';
 import { LEDGER_CHECKS } from './ledger-checks-store.ts';
 import { PAYMENT_CHECKS } from './payment-checks-store.ts';
-import { type DayRow, type Finding, findDay, findMethodNames, readClock, runCheck } from './store.ts';
+import { type DayRow, type Finding, findDay, readClock, runCheck } from './store.ts';
 
 /** Every check, in the order in which they run. */
 export const CHECKS = [...LEDGER_CHECKS, ...ACCOUNT_CHECKS, ...PAYMENT_CHECKS, ...DOCUMENT_CHECKS];

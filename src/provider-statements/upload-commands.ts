@@ -34,7 +34,7 @@ import {
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_LINES = 1_000_000;
 const MAX_PREAMBLE_LINES = 100;
-/** The most text that is buffered to find the head. */
+/** The most text that is buffered to find the header. */
 const MAX_PREAMBLE_CHARACTERS = 1024 * 1024;
 const MAX_LINE_BYTES = 16 * 1024;
 /** An upload that sends nothing for this long is ended. */
@@ -148,7 +148,7 @@ async function* refuseSpreadsheets(bytes: AsyncIterable<Buffer>): AsyncGenerator
   }
 }
 
-/** Finds the delimiter by the head of the file. Returns all texts, including those read for that. */
+/** Finds the delimiter by the header of the file. Returns all texts, including those read for that. */
 async function readStart(
   texts: AsyncGenerator<string>,
 ): Promise<{ texts: AsyncIterable<string>; delimiter: Delimiter }> {
@@ -234,7 +234,7 @@ async function* rowsOf(
     }
   }
   if (!head) throw noHead();
-  if (statement.lineCount === 0) throw refused('The statement has no lines after its head.');
+  if (statement.lineCount === 0) throw refused('The statement has no lines after its header.');
   yield chunk;
 }
 
@@ -310,7 +310,7 @@ function asRefusal(error: unknown): unknown {
 
 function noHead(): AppError {
   return refused(
-    `None of the first ${MAX_PREAMBLE_LINES} lines is the head of a statement, which has the columns ${REQUIRED_COLUMNS.join(', ')}.`,
+    `None of the first ${MAX_PREAMBLE_LINES} lines is the header of a statement, which has the columns ${REQUIRED_COLUMNS.join(', ')}.`,
   );
 }
 

@@ -94,7 +94,3 @@ export function paymentsCsv({ startDate, endDate }: Period, { code, decimals }: 
     where p.payment_date between ${dateLiteral(startDate)} and ${dateLiteral(endDate)}
     order by p.payment_date, p.id`;
 }
-
-export function findMethodNames(tx: Tx) {
-  return tx.selectFrom('payment_methods').select(['id', 'name']).execute();
-}

@@ -3,7 +3,8 @@ import { amountOf, type Currency, totalOf } from '../core/context.ts';
 import type { Db } from '../core/database/db.ts';
 import { inSnapshot } from '../core/database/transactions.ts';
 import { invalidField } from '../core/http/errors.ts';
-import { findMethodNames, type PageOf, paymentRows, paymentSums, type Sums } from './payments-store.ts';
+import { findMethodNames } from '../payment-methods/store.ts';
+import { type PageOf, paymentRows, paymentSums, type Sums } from './payments-store.ts';
 import type { Period } from './rules.ts';
 
 /** Ten years of days. Each day is a row of the answer. */

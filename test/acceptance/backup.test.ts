@@ -139,7 +139,7 @@ describe('a backup', () => {
 
   test('is not taken over a file that is there, nor of a database without the service', async () => {
     const again = await cli('backup', [file], { DATABASE_URL: url });
-    expect(again).toMatchObject({ status: 1, stderr: `${file} is there already.\n` });
+    expect(again).toMatchObject({ status: 1, stderr: `${file} already exists.\n` });
     const nothing = await cli('backup', [`${file}.nothing`], { DATABASE_URL: await newDatabase() });
     expect(nothing).toMatchObject({
       status: 1,

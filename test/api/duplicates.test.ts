@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { type Answer, newAccount, newCustomer, notify, pay, useService } from '../harness.ts';
 
-/** DUPLICATE_ENTRY names the row that is there already, so that a caller need not search for it. */
+/** DUPLICATE_ENTRY names the row that already exists, so that a caller need not search for it. */
 const service = useService();
 
 function detailsOf(answer: Answer) {

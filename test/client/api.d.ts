@@ -4227,7 +4227,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description AUTH_FAILED: Who signs in could not be verified. */
+        /** @description AUTH_FAILED: The user’s identity could not be verified. */
         AuthFailed: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4237,7 +4237,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description VALIDATION_ERROR: The body is larger than 1 MiB; a statement of the provider, than 64 MiB. */
+        /** @description VALIDATION_ERROR: The body is larger than 1 MiB (provider statement: 64 MiB). */
         BodyTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4340,7 +4340,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description UNAUTHORIZED: The token is missing or not valid. AUTH_FAILED: Who signs in could not be verified. */
+        /** @description UNAUTHORIZED: The token is missing or not valid. AUTH_FAILED: The user’s identity could not be verified. */
         UnauthorizedOrAuthFailed: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];

@@ -3,9 +3,9 @@ import { formatAmount, type Transaction } from './traffic.ts';
 /** A transaction and how its delivery went. */
 export interface Sent {
   transaction: Transaction;
-  /** Whether the service said that it has it; without that, one payment or none is right. */
+  /** Whether the service acknowledged it; if not, one payment or none is correct. */
   acknowledged: boolean;
-  /** Whether the service said that the money is to be given back. */
+  /** Whether the service refused it, so that the payer gets the money back. */
   givenBack: boolean;
 }
 
@@ -34,11 +34,11 @@ export interface Line {
 
 export interface Comparison {
   lines: Line[];
-  /** Each names the transaction or the account; empty when all is as it was sent. */
+  /** Each names the transaction or the account; empty if nothing differs. */
   differences: string[];
 }
 
-/** Holds what the service shows against what was sent. */
+/** Compares what the service shows with what was sent. */
 export function compare(
   sent: readonly Sent[],
   payments: readonly ShownPayment[],

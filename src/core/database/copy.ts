@@ -101,7 +101,7 @@ export function openCopyPool({
 
   function start(client: pg.PoolClient, statement: string, leave: () => void): Readable {
     const copy = client.query(copyTo(statement));
-    // The end of a connection that was given up is told to the stream after the pipeline has let go of it.
+    // A closed connection may emit `error` after the pipeline has removed its listeners.
     copy.on('error', () => {});
     const lines = crlfLines();
     running.add(lines);
@@ -135,7 +135,7 @@ async function giveBack(client: pg.PoolClient, failure: Error | null | undefined
   }
 }
 
-/** Ends the connection, also in the middle of a statement, whose end on the server nobody waits for. */
+/** Ends the connection, even during a statement, without waiting for the server to end it. */
 function breakOff(client: pg.PoolClient): void {
   if (client instanceof pg.Client) void client.end();
 }
@@ -147,7 +147,7 @@ function copyStatement(query: string, quoted: readonly string[]): string {
 
 /**
  * Puts the byte order mark in front. COPY ends lines with LF. No cell holds one, so each LF is the end of a line. In Latin-1 every byte is a
- * character, which leaves all others as they are, and the two conversions and the search are native.
+ * character, so all other bytes stay unchanged. Conversion and search are fast native code.
  */
 function crlfLines(): Transform {
   const begin = Buffer.from(BYTE_ORDER_MARK);
@@ -167,12 +167,12 @@ function crlfLines(): Transform {
  * @throws RangeError for text that is no date, whatever its type says.
  */
 export function dateLiteral(day: PlainDate): string {
-  if (parsePlainDate(day) === undefined) throw new RangeError('Only a calendar date can be written as one.');
+  if (parsePlainDate(day) === undefined) throw new RangeError('The value is not a calendar date.');
   return `date '${day}'`;
 }
 
 /** The currency's code as SQL text. @throws RangeError for other text. */
 export function currencyLiteral(code: string): string {
-  if (!/^[A-Z]{3}$/.test(code)) throw new RangeError('Only a currency code can be written as one.');
+  if (!/^[A-Z]{3}$/.test(code)) throw new RangeError('The value is not a currency code.');
   return `'${code}'`;
 }

@@ -62,7 +62,7 @@ export function openLongReads({ what, connections, timeoutMs, ...options }: Long
     try {
       return await onConnection(client, async (tx) => {
         await sql`set transaction isolation level repeatable read, read only`.execute(tx);
-        // Sums over all rows may sort and hash in memory. Compiling them takes longer than it saves.
+        // Sums over all rows may sort and hash in memory. JIT compilation costs more time than it saves.
         await sql`set local work_mem = '64MB'`.execute(tx);
         await sql`set local jit = off`.execute(tx);
         return work(tx);

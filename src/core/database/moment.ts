@@ -8,7 +8,7 @@ const toDate: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.
 
 /**
  * Reads PostgreSQL's text of a timestamptz, from a column or from JSON. In a UTC session it only slices the text: parsing each
- * timestamp of a list as a `Date` would be slower than all its amounts.
+ * timestamp of a list as a `Date` would take longer than converting all its amounts.
  */
 export function parseMoment(text: string): string {
   const isPlain = text[4] === '-' && (text[10] === ' ' || text[10] === 'T');

@@ -37,7 +37,7 @@ export async function repeatable<Answer>(
       return answer;
     }
     const [stored] = await findAnswers(tx, [key]);
-    if (!stored) throw new Error('A committed key has an answer.');
+    if (!stored) throw new Error('A committed idempotency key has no answer.');
     const kept = readAnswer(stored, key);
     if (kept instanceof AppError) throw kept;
     return replay<Answer>(reply, kept);
@@ -115,7 +115,7 @@ export function readAnswer(
       details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },
     });
   }
-  if (status === null || answer === null) throw new Error('A committed key has an answer.');
+  if (status === null || answer === null) throw new Error('A committed idempotency key has no answer.');
   return { status, answer };
 }
 

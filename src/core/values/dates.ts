@@ -99,7 +99,7 @@ export function startOfDayUtc(date: PlainDate, timeZone: string): Date {
 export function addDays(date: PlainDate, n: number): PlainDate {
   const epochDay = epochDayOf(date) + n;
   if (!(epochDay >= EPOCH_DAY_OF_0000_01_01 && epochDay <= EPOCH_DAY_OF_9999_12_31) || !Number.isInteger(n)) {
-    throw new RangeError(`${date} plus ${n} days is no date of the years 0000..9999.`);
+    throw new RangeError(`${date} plus ${n} days is not a date in the years 0000..9999.`);
   }
   return textOf(civilFromDays(epochDay));
 }
@@ -120,7 +120,7 @@ export function addMonthsKeepingDay(start: PlainDate, n: number): PlainDate {
   const { year, month, day } = civilOf(start);
   const months = year * 12 + (month - 1) + n;
   if (!(months >= 0 && months < 120_000) || !Number.isInteger(n)) {
-    throw new RangeError(`${start} plus ${n} months is no date of the years 0000..9999.`);
+    throw new RangeError(`${start} plus ${n} months is not a date in the years 0000..9999.`);
   }
   const toYear = Math.floor(months / 12);
   const toMonth = (months % 12) + 1;

@@ -72,7 +72,7 @@ export async function recordPayment(
   };
   const recorded = await queue.submit(incomingManual(manual, keep));
   if ('payment' in recorded || 'replay' in recorded) return recorded;
-  throw new Error('A manual payment results in a payment.');
+  throw new Error('Posting a manual payment returned no payment.');
 }
 
 /**
@@ -97,7 +97,7 @@ export async function receiveNotification(
       return { reason: recorded.refusal };
     }
     if ('outcome' in recorded) return recorded;
-    throw new Error('A notification results in an outcome.');
+    throw new Error('Posting a notification returned no outcome.');
   } catch (error) {
     // Accepting or refusing could be wrong: another instance may be posting the same notification.
     if (notification.mustMatch) throw unavailable(error);
@@ -166,14 +166,14 @@ export async function postIncoming(
   const facts = await lockAndRead(tx, batch);
   const decisions = batch.map((incoming, at): Decision => {
     const known = facts[at];
-    if (!known) throw new Error('Each incoming payment has its facts.');
+    if (!known) throw new Error('An incoming payment has no facts.');
     return 'busy' in known ? { result: known } : decide(incoming, known, settings);
   });
   const ids = await nextPaymentIds(tx, decisions.filter((decision) => typeof decision === 'function').length);
   const plans = decisions.map((decision) => {
     if (typeof decision !== 'function') return decision;
     const id = ids.shift();
-    if (id === undefined) throw new Error('There is an id for each payment.');
+    if (id === undefined) throw new Error('There are fewer ids than payments.');
     return decision(id);
   });
   const accounts = facts.flatMap((known) => ('account' in known && known.account ? [known.account] : []));
@@ -324,7 +324,7 @@ async function writeRefused(
   if (unlinkPaymentId) throw new Error('The account of a payment filled up within its batch.');
   if (!ifFull) return { error: refusal };
   const [result] = await write(tx, context, new Map(), [ifFull()]);
-  if (!result) throw new Error('Each plan has a result.');
+  if (!result) throw new Error('A plan has no result.');
   return result;
 }
 

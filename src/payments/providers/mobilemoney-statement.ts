@@ -11,7 +11,7 @@ import { referenceKey } from '../../core/values/reference.ts';
 
 /**
  * The statement that the portal of the mobile-money provider exports as CSV: some lines about the organisation, the line of
- * column names (the head), then one line for each transaction.
+ * column names (the header), then one line for each transaction.
  */
 
 /** The columns that are read, by their names in the portal. Their order is free, and other columns are ignored. */
@@ -40,7 +40,7 @@ const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
 /** The position of each column that the file has. */
 export type Head = Partial<Record<Column, number>>;
 
-/** @returns undefined for a record that lacks a required column, and so is not the head. */
+/** @returns undefined for a record that lacks a required column, and so is not the header. */
 export function readHead(cells: readonly string[]): Head | undefined {
   const names = cells.map(normalized);
   const head: Head = {};
@@ -55,12 +55,12 @@ export function readHead(cells: readonly string[]): Head | undefined {
 const DELIMITERS = [',', ';', '\t'] as const;
 export type Delimiter = (typeof DELIMITERS)[number];
 
-/** @returns undefined for a line that is not the head with any delimiter. */
+/** @returns undefined for a line that is not the header with any delimiter. */
 export function findDelimiter(line: string): Delimiter | undefined {
   return DELIMITERS.find((delimiter) => readHead(line.split(delimiter)) !== undefined);
 }
 
-/** Reads a line before the head. A label and its value share a cell or are in two cells. */
+/** Reads a line before the header. A label and its value share a cell or are in two cells. */
 export function readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string } {
   const text = cells.map(clean).filter((cell) => cell !== '');
   const [, label = '', value = ''] = /^([^:]{1,40}):?(.*)$/.exec(text.join(' ').replace(/:\s*/, ':')) ?? [];
@@ -97,7 +97,7 @@ export interface LineRules {
   today: PlainDate;
 }
 
-/** Reads one record after the head. A record that cannot be read is kept with the reason, because it may hold money. */
+/** Reads one record after the header. A record that cannot be read is kept with the reason, because it may hold money. */
 export function readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine {
   const cell = (column: Column) => clean(cells[head[column] ?? -1] ?? '');
   const receipt = referenceKey(cell('receipt'));

@@ -20,7 +20,7 @@ const ERRORS = {
   ],
   AuthFailed: [
     new AppError('AUTH_FAILED', 'The e-mail or the password is wrong.'),
-    'Who signs in could not be verified.',
+    'The user’s identity could not be verified.',
   ],
   Forbidden: [
     new AppError('FORBIDDEN', 'Your role (viewer) may not do this.', {
@@ -45,7 +45,7 @@ const ERRORS = {
   ],
   BodyTooLarge: [
     new AppError('VALIDATION_ERROR', 'Request body is too large', { status: 413 }),
-    'The body is larger than 1 MiB; a statement of the provider, than 64 MiB.',
+    'The body is larger than 1 MiB (provider statement: 64 MiB).',
   ],
   UnsupportedType: [
     new AppError('VALIDATION_ERROR', 'Send the body with Content-Type: application/json.', { status: 415 }),

@@ -10,10 +10,10 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** A starting server turns the waiting service away with a FATAL; a failed one may fail to clean up, too. */
+/** A starting server refuses connections with FATAL; a server whose start failed may also fail to clean up. */
 const noReason = /is starting up|cannot abort transaction/;
 
-/** The last grave message, with its hint, in what PostgreSQL's programs wrote; undefined where there is none. */
+/** The last serious message, with its hint, in what PostgreSQL's programs wrote; undefined where there is none. */
 export function lastWords(output: string): string | undefined {
   const lines = output.split('\n');
   const last = lines.findLastIndex((line) => /FATAL|PANIC/.test(line) && !noReason.test(line));

@@ -52,12 +52,12 @@ export function spawnGuarded(
           detached: true,
         });
   child.stdin?.on('error', () => {
-    // The pipe says nothing; that its reader is gone is heard as the child's exit.
+    // Ignored: the child's `exit` event reports that the reader is gone.
   });
   return child;
 }
 
-/** Lets the guardian end its program, and is less polite when that takes too long. Resolves when both are gone. */
+/** Lets the guardian end its program, and sends SIGQUIT, then SIGKILL, if that takes too long. Resolves when both are gone. */
 export async function endGuarded(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));

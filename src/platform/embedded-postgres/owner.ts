@@ -76,7 +76,7 @@ export async function makeWay(cluster: string, signal: AbortSignal): Promise<voi
     }
     if (Date.now() - began > makeWayTimeoutMs) {
       throw new EmbeddedPostgresError(
-        `A PostgreSQL server (pid ${server.pid}) holds the data folder ${dirname(cluster)} and neither answers nor ends: ` +
+        `A PostgreSQL server (pid ${server.pid}) holds the data folder ${dirname(cluster)} but does not answer or stop: ` +
           'wait until it has recovered or end it, then start again.',
       );
     }
