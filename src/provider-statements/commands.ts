@@ -10,7 +10,7 @@ import { importNotifications } from '../payments/notifications/commands.ts';
 import type { Notification } from '../payments/posting/rules.ts';
 import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
 import { notificationFields } from '../payments/providers/rules.ts';
-import { type Attempt, addJob } from '../platform/jobs/queue.ts';
+import { type Attempt, addJob, isGivenUp } from '../platform/jobs/queue.ts';
 import { createBatch } from '../reconciliations/commands.ts';
 import { resultOf } from '../reconciliations/rules.ts';
 import { lockPayments } from '../reconciliations/store.ts';
@@ -99,14 +99,17 @@ export async function queueStatement(db: Db, id: number): Promise<void> {
 }
 
 /**
- * Queues statements that have no job, as after a restore of a backup, which holds no jobs.
+ * Queues statements that have no job, as after a restore of a backup, which holds no jobs. A statement whose job was given
+ * up has failed: its processes died, or could not record the failure.
  * @returns how many were queued.
  */
 export async function queueUnfinishedStatements(db: Db): Promise<number> {
   let queued = 0;
   for (const id of await findIdsAtWork(db)) {
     const job = { task: STATEMENT_TASK, key: keyOf(id), payload: { id }, onlyIfMissing: true };
-    if (await addJob(db, job)) queued += 1;
+    if (await isGivenUp(db, job.key))
+      await recordFailure(db, id, 'The work on it ended several times without a result.');
+    else if (await addJob(db, job)) queued += 1;
   }
   return queued;
 }

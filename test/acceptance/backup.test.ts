@@ -197,7 +197,7 @@ describe('a backup', () => {
     );
     const { status, stderr } = await cli('restore', [path], { DATABASE_URL: await newDatabase() });
     expect(status).toBe(1);
-    expect(stderr).toContain('another version');
+    expect(stderr).toContain('newer or different version');
   });
 });
 

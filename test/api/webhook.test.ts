@@ -1247,4 +1247,25 @@ describe('with own short codes', () => {
     expect((await send(undefined)).outcome).toBe('unmatched');
     await expectBooksToBalance(guarded.context);
   });
+
+  it('links a transaction of another short code to its manual payment, whatever its reference resembles', async () => {
+    const recorded = await newAccount(guarded);
+    const { accountNumber } = await newAccount(guarded);
+    const last = accountNumber.slice(-1);
+    const mistyped = `${accountNumber.slice(0, -1)}${last === '9' ? '8' : Number(last) + 1}`;
+    const token = await guarded.signInAs('agent');
+    const manual = await guarded.call(
+      'POST',
+      '/payments',
+      { accountId: recorded.id, amount: 400, paymentMethodId: 1, transactionRef: 'OTHERCODE1' },
+      { token },
+    );
+    expect(manual.status).toBe(201);
+    const notified = await notify(guarded, {
+      TransID: 'OTHERCODE1',
+      BillRefNumber: mistyped,
+      BusinessShortCode: '174379',
+    });
+    expect(accepted(notified)).toMatchObject({ outcome: 'linked', paymentId: manual.body.data.id });
+  });
 });

@@ -264,9 +264,9 @@ async function findSuggestedCustomers(
   match: Match,
   { payments }: KnownTransaction,
 ): Promise<number[]> {
-  if (!('notification' in incoming) || match.accountId !== null) return [];
+  if (!('notification' in incoming) || !incoming.readings || match.accountId !== null) return [];
   if (!payments.some(({ provider, account_id: id }) => provider === null && id !== null)) return [];
-  const [related = []] = incoming.readings ? await findRelatedAssignments(tx, [incoming.readings]) : [];
+  const [related = []] = await findRelatedAssignments(tx, [incoming.readings]);
   const accountIds = suggestedAccountIds(match.candidates, related, incoming.notification.billRef);
   return accountIds.length > 0 ? findCustomersOf(tx, accountIds) : [];
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { useService } from '../../../test/harness.ts';
-import { addJob, type JobQueue, startJobQueue, type Task } from './queue.ts';
+import { addJob, isGivenUp, type JobQueue, startJobQueue, type Task } from './queue.ts';
 
 const service = useService();
 const TASK = 'test';
@@ -113,6 +113,7 @@ describe('a job', () => {
       await sql`update graphile_worker._private_jobs set run_at = now()`.execute(service.context.db);
     }
     expect(attempts).toEqual([false, false, false, false, true]);
+    await expect.poll(() => isGivenUp(service.context.db, 'a')).toBe(true);
   });
 
   it('of an instance that died is run by another one', { timeout: 15_000 }, async () => {
@@ -151,6 +152,20 @@ describe('a job', () => {
 });
 
 describe('a queue', () => {
+  it('that a live instance left locked after its job was completed elsewhere is freed', {
+    timeout: 15_000,
+  }, async () => {
+    const run = vi.fn(async () => {});
+    start(run);
+    await add('first');
+    await expect.poll(waiting, { timeout: 5_000 }).toBe(0);
+    await sql`update graphile_worker._private_job_queues
+      set locked_by = 'pool-live', locked_at = now() - interval '1 minute'`.execute(service.context.db);
+    await add('second');
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(0);
+    expect(run).toHaveBeenCalledTimes(2);
+  });
+
   it('tells a running job to end when it stops, and waits for it', async () => {
     let batches = 0;
     const queue = start(async (_payload, { signal }) => {

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Logger, parseCronItems, type Runner, run, runMigrations, type WorkerEvents } from 'graphile-worker';
+import { Logger, type Runner, run, runMigrations, type WorkerEvents } from 'graphile-worker';
 import { sql } from 'kysely';
 import pg from 'pg';
 import type { Connection, Db } from '../../core/database/db.ts';
@@ -15,8 +15,11 @@ const MOST_ATTEMPTS = 5;
 /** A new job is announced by NOTIFY. This is for retries, and for jobs whose queue was busy. */
 const POLL_INTERVAL_MS = 2_000;
 const RESTART_DELAY_MS = 5_000;
+const MINUTE_MS = 60_000;
 /** Each instance shows this often that it is alive. */
 const HEARTBEAT_MS = 5_000;
+/** The first heartbeat follows the library's own LISTEN on the same connection. */
+const FIRST_HEARTBEAT_MS = 500;
 /** After this PostgreSQL ends the session of an instance that is frozen or out of reach. */
 const LONGEST_SILENCE_SECONDS = 15;
 /** The first key of the advisory locks that stand for live instances. */
@@ -68,27 +71,46 @@ export interface Job {
   onlyIfMissing?: boolean;
 }
 
+const ADD_JOB = sql`select revision = 0 as "isNew" from graphile_worker.add_job`;
+
 /**
  * Adds a job, which starts when the transaction has committed. The jobs of a task run one at a time.
  * @returns whether the job is new, not a replacement.
  */
 export async function addJob(db: Db, { task, key, payload = {}, onlyIfMissing }: Job): Promise<boolean> {
   const { rows } = await sql<{ isNew: boolean }>`
-    select revision = 0 as "isNew" from graphile_worker.add_job(${task}, payload := ${JSON.stringify(payload)}::json,
+    ${ADD_JOB}(${task}, payload := ${JSON.stringify(payload)}::json,
       queue_name := ${task}, max_attempts := ${MOST_ATTEMPTS}, job_key := ${key},
       job_key_mode := ${onlyIfMissing ? 'unsafe_dedupe' : 'replace'})`.execute(db);
   return rows[0]?.isNew === true;
 }
 
+/** Adds a job for the next full minute by the clock of PostgreSQL, unless one waits. So it runs once over all instances. */
+async function addForNextMinute(db: Db, task: string): Promise<void> {
+  await sql`${ADD_JOB}(${task}, queue_name := ${task}, max_attempts := ${MOST_ATTEMPTS}, job_key := ${task},
+    run_at := date_trunc('minute', clock_timestamp()) + interval '1 minute', job_key_mode := 'preserve_run_at')`.execute(
+    db,
+  );
+}
+
+/** Whether the job with the key has failed for the last time, or its processes have died each time. */
+export async function isGivenUp(db: Db, key: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from graphile_worker.jobs
+    where key = ${key} and locked_at is null and attempts >= max_attempts`.execute(db);
+  return rows.length > 0;
+}
+
 /** Runs jobs until stopped. A worker that ends, as in an outage of the database, is started again. */
 export function startJobQueue(options: JobQueueOptions): JobQueue {
-  const { log } = options;
-  const pool = openPool(options);
+  const { db, log, everyMinute = [] } = options;
   const stopping = new AbortController();
   let runner: Runner | undefined;
 
   async function runUntilStopped(): Promise<void> {
     while (!stopping.signal.aborted) {
+      // A pool for each runner: closing it releases the lock of a runner that ended.
+      const pool = openPool(options);
       try {
         runner = await startRunner(pool, options, stopping.signal);
         if (stopping.signal.aborted) await runner.stop();
@@ -96,17 +118,23 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
       } catch (error) {
         log.error({ err: error }, 'the job queue ended; it is started again');
       }
+      await Promise.race([pool.end(), sleep(RESTART_DELAY_MS)]); // A connection may be out of reach.
       await sleep(RESTART_DELAY_MS, undefined, { signal: stopping.signal }).catch(() => {});
     }
   }
 
   const running = runUntilStopped();
+  const warn = (error: Error) =>
+    log.warn({ err: error }, 'the next minute job was not added; retried in a minute');
+  const everyMinuteTimer = setInterval(() => {
+    for (const task of everyMinute) addForNextMinute(db, task).catch(warn);
+  }, MINUTE_MS);
   return {
     async stop() {
       stopping.abort();
+      clearInterval(everyMinuteTimer);
       await runner?.stop().catch(() => {}); // It may have ended by itself.
       await running;
-      await pool.end();
     },
   };
 }
@@ -149,13 +177,6 @@ async function startRunner(
         (payload, { job }) => task(payload, { isLast: job.attempts >= job.max_attempts, signal }),
       ]),
     ),
-    parsedCronItems: parseCronItems(
-      everyMinute.map((task) => ({
-        task,
-        match: '* * * * *',
-        options: { queueName: task, jobKey: task, maxAttempts: MOST_ATTEMPTS, backfillPeriod: 0 },
-      })),
-    ),
   });
 }
 
@@ -165,7 +186,9 @@ async function startRunner(
  * silent. Every instance looks for jobs whose worker has no lock, and releases them.
  */
 function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void {
-  let timer: NodeJS.Timeout | undefined;
+  const timers: NodeJS.Timeout[] = [];
+  const stopTimers = () => timers.splice(0).forEach(clearInterval);
+  let lockless = new Set<string>();
   events.on('pool:listen:success', ({ workerPool, client }) => {
     let isHeld = false;
     const beat = async () => {
@@ -177,20 +200,31 @@ function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void {
         );
         isHeld = true;
       }
-      // A worker has no lock before its first heartbeat, and while it connects again.
-      await client.query(
-        `select graphile_worker.force_unlock_workers(array_agg(worker)) from (
+      const { rows } = await client.query<{ worker: string }>(
+        `select worker from (
            select distinct locked_by as worker from graphile_worker.jobs
            where locked_by <> $1 and locked_at < now() - $2 * interval '1 second') locked
-         where pg_try_advisory_xact_lock($3, hashtext(worker)) having count(*) > 0`,
+         where pg_try_advisory_xact_lock($3, hashtext(worker))`,
         [workerPool.id, LONGEST_SILENCE_SECONDS, ALIVE_LOCK],
+      );
+      // A live worker has no lock while it connects again. It is dead if the next heartbeat finds none either.
+      const dead = rows.map(({ worker }) => worker).filter((worker) => lockless.has(worker));
+      lockless = new Set(rows.map(({ worker }) => worker));
+      if (dead.length > 0) await client.query('select graphile_worker.force_unlock_workers($1)', [dead]);
+      // A frozen worker that wakes up deletes its job, which another worker may have taken over with the queue.
+      await client.query(
+        `update graphile_worker._private_job_queues q set locked_by = null, locked_at = null
+         where locked_at < now() - $1 * interval '1 second' and not exists (
+           select from graphile_worker._private_jobs j where j.job_queue_id = q.id and j.locked_by = q.locked_by)`,
+        [LONGEST_SILENCE_SECONDS],
       );
     };
     const warn = (error: Error) => log.warn({ err: error }, 'the heartbeat of the job queue failed');
-    clearInterval(timer);
-    timer = setInterval(() => beat().catch(warn), HEARTBEAT_MS);
+    const beatAndWarn = () => beat().catch(warn);
+    stopTimers();
+    timers.push(setTimeout(beatAndWarn, FIRST_HEARTBEAT_MS), setInterval(beatAndWarn, HEARTBEAT_MS));
   });
-  events.on('pool:listen:release', () => clearInterval(timer));
+  events.on('pool:listen:release', stopTimers);
 }
 
 /** The library reports each completed job, which happens every minute: that is for debugging. */
