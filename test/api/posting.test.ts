@@ -243,20 +243,27 @@ describe('an account that another transaction has locked', () => {
       expect((await record(id)).status).toBe(201);
       return performance.now() - began;
     };
-    const usual = await Promise.all(others.map(({ id }) => timed(id)));
+    const timedForTwoSeconds = async () => {
+      const times: number[] = [];
+      const began = performance.now();
+      while (performance.now() - began < 2_000) {
+        times.push(...(await Promise.all(others.slice(0, 10).map(({ id }) => timed(id)))));
+      }
+      return times.sort((a, b) => a - b);
+    };
+    const usual = await timedForTwoSeconds();
     let meanwhile: number[] = [];
     let late: Promise<number> | undefined;
     await holding(`select from accounts where id = ${held.id} for update`, async () => {
       late = timed(held.id);
-      const began = performance.now();
-      while (performance.now() - began < 2_000) {
-        meanwhile = [...meanwhile, ...(await Promise.all(others.slice(0, 10).map(({ id }) => timed(id))))];
-      }
+      meanwhile = await timedForTwoSeconds();
     });
     expect(await late).toBeGreaterThan(1_900);
     expect(await late).toBeLessThan(3_000);
-    const delayed = Math.max(...meanwhile) - Math.max(...usual);
-    expect(delayed).toBeLessThan(100);
+    // A busy machine pauses single payments. A batch that waits for the lock would hold ten payments for two seconds.
+    const percentile95 = (times: number[]) => times[Math.floor(times.length * 0.95)] ?? Number.NaN;
+    expect(percentile95(meanwhile) - percentile95(usual)).toBeLessThan(100);
+    expect(meanwhile.at(-1)).toBeLessThan(1_000);
   });
 
   it('for too long is answered with 503, and nothing is posted', async () => {
