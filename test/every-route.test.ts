@@ -339,7 +339,7 @@ describe('without a token', () => {
     }
   });
 
-  // What a provider's gateway is told, it reads of the body.
+  // A provider's gateway reads the outcome from the body.
   const refusesBy200 = ['POST /webhooks/payments/mobilemoney/validation', 'POST /webhooks/payments/tigopesa'];
 
   it.each(routes.filter(({ who }) => who === PUBLIC))(

@@ -1,11 +1,13 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
-import type { AccountStatus, LedgerEvent, StatusCause } from '../core/database/tables.ts';
+import type { AccountStatus, LedgerEvent, Row, StatusCause } from '../core/database/tables.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { describeLateness, isBeyondGrace } from './lateness-rules.ts';
 import { isStatusIn, isToComplete, moneyEventOf } from './rules.ts';
-import { type Account, findCause, findCompletion, insertStatusChange, updateStatus } from './store.ts';
+import { findCause, findCompletion, insertStatusChange, updateStatus } from './store.ts';
+
+type AccountRow = Row<'accounts'>;
 
 export interface StatusChange {
   to: AccountStatus;
@@ -20,9 +22,9 @@ export async function changeStatus(
   tx: Tx,
   context: Context,
   actor: Actor,
-  account: Account,
+  account: AccountRow,
   { to, reason, cause = null, date = today(context) }: StatusChange,
-): Promise<Account> {
+): Promise<AccountRow> {
   const { id, status: from, status_reason } = account;
   const changed = await updateStatus(tx, id, {
     status: to,
@@ -60,9 +62,9 @@ export async function changeStatus(
 export async function followPayment(
   tx: Tx,
   context: Context,
-  account: Account,
+  account: AccountRow,
   { event, date }: { event?: LedgerEvent | undefined; date?: PlainDate } = {},
-): Promise<Account> {
+): Promise<AccountRow> {
   const change = await statusAfterPayment(tx, account, event);
   if (!change) return reactivateIfPaid(tx, context, account);
   const changed = await changeStatus(tx, context, SYSTEM, account, { ...change, ...(date && { date }) });
@@ -72,7 +74,7 @@ export async function followPayment(
 /** Completed, or the status before the completion. @returns undefined when the status stays. */
 async function statusAfterPayment(
   tx: Tx,
-  { id, status, paid_minor, total_minor }: Account,
+  { id, status, paid_minor, total_minor }: AccountRow,
   event: LedgerEvent | undefined,
 ): Promise<StatusChange | undefined> {
   const [paidMinor, totalMinor] = [BigInt(paid_minor), BigInt(total_minor)];
@@ -84,7 +86,7 @@ async function statusAfterPayment(
 }
 
 /** Ends a suspension by the lateness policy once the account is within its days of grace again. */
-async function reactivateIfPaid(tx: Tx, context: Context, account: Account): Promise<Account> {
+async function reactivateIfPaid(tx: Tx, context: Context, account: AccountRow): Promise<AccountRow> {
   if (account.status !== 'suspended') return account;
   const day = today(context);
   if (isBeyondGrace(account, day)) return account;

@@ -5,13 +5,13 @@ import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 
-export type Account = Row<'accounts'>;
+type AccountRow = Row<'accounts'>;
 
-type StatusColumns = Pick<Account, 'status' | 'status_reason'> &
-  Partial<Pick<Account, 'reprieved_on' | 'written_off_on'>>;
+type StatusColumns = Pick<AccountRow, 'status' | 'status_reason'> &
+  Partial<Pick<AccountRow, 'reprieved_on' | 'written_off_on'>>;
 
 /** Updates an account that the transaction has locked. */
-export function updateStatus(tx: Tx, id: number, changes: StatusColumns): Promise<Account> {
+export function updateStatus(tx: Tx, id: number, changes: StatusColumns): Promise<AccountRow> {
   return tx
     .updateTable('accounts')
     .set({ ...changes, updated_at: sql`business_now()` })

@@ -118,7 +118,7 @@ export function listAccounts(db: Db, query: ListPlan & AccountFilters, day: Plai
 
 const AWAITING = literalList(statusesIn('awaitingActivation'));
 
-export function accountColumns(day: PlainDate): ListColumns {
+function accountColumns(day: PlainDate): ListColumns {
   return {
     computed: {
       // The formula of balanceOf in ledger/rules.ts.

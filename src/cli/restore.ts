@@ -15,10 +15,10 @@ await runCommand(async (config) => {
   await access(file).catch((error: NodeJS.ErrnoException) => {
     throw new UsageError(`${file} cannot be read (${error.code}).`);
   });
-  const backup = await openBackup(createReadStream(file)).catch(tell);
+  const backup = await openBackup(createReadStream(file)).catch(rethrowAsUsageError);
   const rows = await withConnection(config, (connection) =>
     whileNobodyPrepares(connection, config, (db, client) => restore(db, client, backup)),
-  ).catch(tell);
+  ).catch(rethrowAsUsageError);
   console.log(`${rows} rows of ${backup.head.takenAt} are restored; each table was read back and is equal.`);
   console.log('Nobody is signed in: users sign in again.');
 });
@@ -49,6 +49,6 @@ async function refuseWhereInUse(client: pg.PoolClient): Promise<void> {
   if (used) throw new BackupError('The database is in use already: a backup is restored into an empty one.');
 }
 
-function tell(error: unknown): never {
+function rethrowAsUsageError(error: unknown): never {
   throw error instanceof BackupError ? new UsageError(error.message, { cause: error }) : error;
 }

@@ -21,6 +21,6 @@ export function createLog({ LOG_LEVEL, production }: Pick<Config, 'LOG_LEVEL' | 
 /** PostgreSQL quotes whole rows in `detail`, and values in `where`: people's data, which no log needs. */
 function withoutRows(error: Error): unknown {
   if (!(error instanceof Error)) return error;
-  const { detail: _row, where: _values, ...told } = pino.stdSerializers.err(error);
-  return told;
+  const { detail: _row, where: _values, ...shown } = pino.stdSerializers.err(error);
+  return shown;
 }

@@ -174,7 +174,7 @@ export async function markReversedElsewhere(tx: Tx, id: number, limit: number): 
 }
 
 /** Whether a withdrawal in any statement, earlier or later, reverses this receipt. */
-export function isReversedByProvider(receipt: 'b.receipt' | 'l.receipt') {
+function isReversedByProvider(receipt: 'b.receipt' | 'l.receipt') {
   return sql<boolean>`exists (
     select from provider_statement_lines r where r.is_reversal and r.linked_receipt = ${sql.ref(receipt)})`;
 }

@@ -269,7 +269,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     await sendAll(ENDINGS);
   });
 
-  it('nobody else was asked for anything, and the browser complained of nothing', () => {
+  it('no other host was requested, and the browser reported no error', () => {
     expect(requestsElsewhere).toEqual([]);
     expect(complaints).toEqual([]);
   });

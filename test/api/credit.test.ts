@@ -108,7 +108,7 @@ describe('a transfer of credit', () => {
     expect(await accountNow(service, lost.id)).toMatchObject({ paid: 800, balance: TOTAL - 800 });
   });
 
-  it('is refused beyond the credit, to itself, to nobody, and in amounts that are none', async () => {
+  it('is refused beyond the credit, to the same account, to an unknown account, and for invalid amounts', async () => {
     const [giver, receiver] = [await accountWithCredit(100), await newAccount(service)];
     expect(wrongFields(await transfer(giver.id, receiver.id, 100.01))).toEqual(['amount']);
     expect(wrongFields(await transfer(receiver.id, giver.id, 1))).toEqual(['amount']);
@@ -232,7 +232,7 @@ describe('the moves of an account', () => {
     expect((await service.call('GET', '/accounts/999999/credit/moves')).status).toBe(404);
   });
 
-  it('stand in one list over all accounts, which tells the refunds of a day by a method', async () => {
+  it('are in one list over all accounts, which filters the refunds of a day by method', async () => {
     await setToday(service, '2026-11-05');
     const [one, other] = [await accountWithCredit(500), await accountWithCredit(500)];
     await refund(one.id, 25, { paymentMethodId: CASH });

@@ -205,14 +205,14 @@ describe('as a measure of answers, the description', () => {
 
 it('every write is in the story', () => {
   const writes = description.operations.filter(({ method }) => method !== 'GET');
-  const told = [...STORY, ...ENDINGS].filter((name) => !name.startsWith('GET '));
-  expect(namesOf(writes).sort()).toEqual(told.sort());
+  const shown = [...STORY, ...ENDINGS].filter((name) => !name.startsWith('GET '));
+  expect(namesOf(writes).sort()).toEqual(shown.sort());
 });
 
 describe.each([DAY, LATER_DAY])('sent in their order on %s, the examples', (day) => {
   beginStory(day);
 
-  it('do what the story tells', async () => {
+  it('do what the story says', async () => {
     for (const name of STORY) {
       await replay(operationOf(name));
       if (name === 'PUT /api/test/clock') setToday(service, day);

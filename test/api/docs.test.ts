@@ -29,7 +29,7 @@ describe('GET /api-docs', () => {
     expect((await get('/api-docs/')).text).toBe(page.text);
   });
 
-  it('has the service in its title and header, and nobody else', async () => {
+  it('names only the service in its title and header', async () => {
     const { text } = await get('/api-docs');
     expect(text).toContain('<title>Account Management Service API</title>');
     expect(text).not.toMatch(/fastify|swagger ui/i);
@@ -99,7 +99,7 @@ describe('every file of the documentation', () => {
       await expect.poll(async () => (await ask(path)).status, { message: path }).toBe(200);
   });
 
-  it('is serialized once, however often it is asked for', async () => {
+  it('is serialized once for any number of requests', async () => {
     const instance = await startInstance(service);
     const stringify = vi.spyOn(JSON, 'stringify');
     const { length } = (await createCaller(instance.origin)('GET', '/api-docs/openapi.json')).text;
@@ -169,7 +169,7 @@ describe('GET /api-docs/openapi.json', () => {
     }
   });
 
-  it('asks for a token, and tells of 401, exactly where one is needed', () => {
+  it('requires a token and documents 401 exactly for the operations that need one', () => {
     for (const [name, { security, description, responses }] of operations) {
       const open = description?.includes('Needs no token') === true;
       // The webhook has keys of its own; no other public operation names any.

@@ -66,7 +66,7 @@ describe('DUPLICATE_ENTRY', () => {
     expect(detailsOf(renamed)).toMatchObject({ id: firstPlan });
   });
 
-  it('of a customer names the one with the e-mail or the national id, however they are spelt', async () => {
+  it('of a customer names the one with the e-mail or the national id, in every spelling', async () => {
     const first = await newCustomer(service, { email: 'one@example.com', nationalId: '12 34-56' });
     const second = { firstName: 'A', lastName: 'B', phone: '0712345678' };
     const sameMail = await service.call('POST', '/customers', { ...second, email: 'ONE@example.com' });
@@ -87,10 +87,10 @@ describe('DUPLICATE_ENTRY', () => {
       field: 'transactionRef',
       id: byHand.id,
     });
-    const told = await notify(service, { TransID: 'TOLD77' });
+    const reported = await notify(service, { TransID: 'TOLD77' });
     const repeated = { ...again, transactionRef: 'told 77' };
     expect(detailsOf(await service.call('POST', '/payments', repeated))).toMatchObject({
-      id: told.body.data.paymentId,
+      id: reported.body.data.paymentId,
     });
   });
 
@@ -106,7 +106,7 @@ describe('DUPLICATE_ENTRY', () => {
     expect(detailsOf(again)).toEqual({ resource: 'refund', field: 'transactionRef', id: first });
   });
 
-  it('of a registration names nobody, as those who register may read no users', async () => {
+  it('of a registration names no user, because unregistered callers may not read users', async () => {
     const newcomer = {
       email: 'me@example.com',
       password: 'a long enough password',

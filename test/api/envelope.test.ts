@@ -62,7 +62,7 @@ describe('an answer', () => {
     });
   });
 
-  it('is JSON in UTF-8 that nobody stores, with the headers that protect a browser', async () => {
+  it('is JSON in UTF-8 that must not be cached, with the headers that protect a browser', async () => {
     const { headers } = await service.call('GET', '/customers');
     expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
     expect(headers.get('cache-control')).toBe('no-store');
@@ -394,7 +394,7 @@ describe('a browser of an origin that may call', () => {
     );
   });
 
-  it('is nobody of another origin', async () => {
+  it('allows no other origin', async () => {
     const { headers } = await preflight('https://other.example', 'GET');
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });

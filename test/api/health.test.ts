@@ -11,7 +11,7 @@ const service = useService();
 const NOT_THERE = 'redis://127.0.0.1:1';
 
 describe('GET /health', () => {
-  it('tells of the service and its parts, at the root and outside the envelope', async () => {
+  it('returns the state of the service and its parts, at the root and without the envelope', async () => {
     const before = Date.now();
     const answer = await createCaller(service.origin)('GET', '/health');
     expect(answer.status).toBe(200);

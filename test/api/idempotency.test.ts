@@ -37,7 +37,7 @@ describe('Idempotency-Key', () => {
     return replies;
   }
 
-  it('is the same key however the address is spelled', async () => {
+  it('is the same key for every spelling of the path', async () => {
     const { id: accountId } = await newAccount(service);
     const spellings = [
       '/api/payments',
@@ -56,7 +56,7 @@ describe('Idempotency-Key', () => {
     expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(2);
   });
 
-  it('is the same key however an id in the address is spelled, and another key for another id', async () => {
+  it('is the same key for every spelling of an id in the path, and another key for another id', async () => {
     const { id: accountId } = await newAccount(service);
     const [first, second] = [await pay(service, accountId, 3), await pay(service, accountId, 4)];
     const encoded = [...String(first.id)].map((digit) => `%3${digit}`).join('');
@@ -95,7 +95,7 @@ describe('Idempotency-Key', () => {
     expect(other.body.error.code).toBe('VALIDATION_ERROR');
   });
 
-  it('refuses another password, and keeps nothing that tells which one it was', async () => {
+  it('refuses another password, and stores nothing that reveals the password', async () => {
     const user = { email: 'made@example.com', password: 'the first password', firstName: 'A', lastName: 'B' };
     const body = { ...user, role: 'viewer' };
     expect((await service.call('POST', '/users', body, withKey('user'))).status).toBe(201);

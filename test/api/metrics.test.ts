@@ -8,7 +8,7 @@ describe('GET /metrics', () => {
   const token = 'a token of the monitoring';
   const service = useService({ METRICS_TOKEN: token });
 
-  it('shows counters by route, never by address, to whoever has the token', async () => {
+  it('shows counters by route, never by path, to callers with the token', async () => {
     await service.call('GET', '/accounts/424242');
     const answer = await createCaller(service.origin)('GET', '/metrics', undefined, { token });
     expect(answer.status).toBe(200);
@@ -71,7 +71,7 @@ describe('the figures of the business', () => {
     expect(Number(/^ams_oldest_pending_notification_seconds (.*)$/m.exec(text)?.[1])).toBeCloseTo(600, -2);
   });
 
-  it('cost no more however much waits: counting ends at 10,000', async () => {
+  it('cost the same with any number of waiting rows, because counting ends at 10,000', async () => {
     await insertPending(10_050);
     expect(await scrape()).toContain('ams_waiting{what="pending_notifications"} 10000\n');
   });

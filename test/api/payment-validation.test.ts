@@ -55,10 +55,10 @@ describe('before the money moves, a payment', () => {
 
   it('is accepted by the very code that acknowledges its notification', async () => {
     const { accountNumber: BillRefNumber } = await newAccount(service);
-    const [asked, told] = [await ask({ BillRefNumber }), await notify(service, { BillRefNumber })];
+    const [asked, reported] = [await ask({ BillRefNumber }), await notify(service, { BillRefNumber })];
     const codeOf = ({ body }: Answer) => ({ ResultCode: body.ResultCode, ResultDesc: body.ResultDesc });
     expect(codeOf(asked)).toEqual({ ResultCode: 0, ResultDesc: 'Accepted' });
-    expect(codeOf(told)).toEqual(codeOf(asked));
+    expect(codeOf(reported)).toEqual(codeOf(asked));
   });
 
   it('is accepted for whatever the notification would be matched by', async () => {

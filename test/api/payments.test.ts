@@ -547,7 +547,7 @@ describe('POST /payments/:id/unassign', () => {
     });
   });
 
-  it('stands in the audit with the reason and the account that it was taken from', async () => {
+  it('is audited with the reason and the previous account', async () => {
     const { id } = await newAccount(service);
     const { accountNumber: BillRefNumber } = await accountNow(service, id);
     const { paymentId } = (await notify(service, { BillRefNumber })).body.data;
@@ -574,7 +574,7 @@ describe('POST /payments/:id/unassign', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('while the payment is reversed or assigned elsewhere leaves the books right, whoever is first', async () => {
+  it('while the payment is reversed or assigned elsewhere leaves the books right, in either order', async () => {
     for (let round = 0; round < 8; round++) {
       const [one, other] = [await newAccount(service), await newAccount(service)];
       const payment = await pay(service, one.id, 500);
@@ -598,7 +598,7 @@ describe('POST /payments/:id/unassign', () => {
 });
 
 describe('what was done', () => {
-  it('stands in the audit with who did it, and cannot be edited', async () => {
+  it('is audited with its actor, and cannot be edited', async () => {
     const { id } = await newAccount(service);
     const headers = { 'x-request-id': 'audit-me-1' };
     const payment = await service.call(

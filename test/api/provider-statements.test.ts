@@ -442,9 +442,9 @@ describe('a payment that the provider reversed', () => {
       ]),
     );
     expect(figures(later)).toEqual({ other: [3, -128] });
-    const told = await ended(first.id);
-    expect(figures(told)).toEqual({ matched: [1, 60], reversed_at_provider: [2, 68] });
-    expect(figures(await started(first.id, 'match'))).toEqual(figures(told));
+    const compared = await ended(first.id);
+    expect(figures(compared)).toEqual({ matched: [1, 60], reversed_at_provider: [2, 68] });
+    expect(figures(await started(first.id, 'match'))).toEqual(figures(compared));
 
     // As the lines are between the later one's coming in and its comparison.
     await sql`update provider_statement_lines set result = (
@@ -924,13 +924,13 @@ describe('a manual payment whose transaction a statement reports', () => {
 
 describe('the number of imported payments', () => {
   it('excludes payments that the books had already and lines that wait for staff', async () => {
-    const [fresh, told, entered, disputed] = [newReceipt(), newReceipt(), newReceipt(), newReceipt()];
+    const [fresh, reported, entered, disputed] = [newReceipt(), newReceipt(), newReceipt(), newReceipt()];
     const { id: accountId } = await newAccount(service);
     const statement = await uploaded(
-      file([line(fresh, '1'), line(told, '2'), line(entered, '3'), line(disputed, '4')]),
+      file([line(fresh, '1'), line(reported, '2'), line(entered, '3'), line(disputed, '4')]),
     );
     expect(figures(statement)).toMatchObject({ missing_in_books: [4, 10] });
-    await notified(service, { TransID: told, TransAmount: '2' });
+    await notified(service, { TransID: reported, TransAmount: '2' });
     await recordedBesideUpload({ accountId, amount: 3 }, entered);
     await recordedBesideUpload({ accountId, amount: 5 }, disputed);
     const after = await started(statement.id, 'import');

@@ -154,7 +154,7 @@ describe('without Redis', () => {
     );
   });
 
-  it('the webhook has a budget of its own, far above the others', async () => {
+  it('gives the webhook a separate, much higher limit', async () => {
     const { call } = await limited();
     const statuses = await Promise.all(
       Array.from({ length: 150 }, async () => (await notify({ call })).status),

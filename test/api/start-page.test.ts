@@ -56,7 +56,7 @@ describe('GET / in a browser', () => {
     expect(text).not.toMatch(/<script|style="| on\w+="/);
   });
 
-  it('tells whoever may not register how the first admin is made', async () => {
+  it('says how to create the first admin when registration is closed', async () => {
     const closed = await startInstance(service, { REGISTRATION: 'closed' });
     const page = await open('/', BROWSER, closed.origin);
     await closed.close();

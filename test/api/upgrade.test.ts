@@ -184,7 +184,7 @@ describe('0018_statement_reports', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('asks finance about a notification that is linked to a reversed manual payment, and posts it when told', async () => {
+  it('asks finance about a notification that is linked to a reversed manual payment, and posts it after their decision', async () => {
     const { id: accountId, accountNumber } = await newAccount(service);
     const { reference, reversedId } = await reversedLink(accountId, accountNumber);
     expect(await failedChecks()).toEqual(['notifications']);

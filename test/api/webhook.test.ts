@@ -78,7 +78,7 @@ const sha256 = (digits: string) => createHash('sha256').update(digits).digest('h
 const runJobs = () => runMinuteJobs(service.context, createLog(service.context.config));
 
 describe('a notification', () => {
-  it('becomes a payment on the account that it names, as of the time it tells', async () => {
+  it('becomes a payment on the account that it names, at the time that it states', async () => {
     const account = await newAccount(service);
     const sent = notification({
       BillRefNumber: account.accountNumber,
@@ -102,7 +102,7 @@ describe('a notification', () => {
     expect(JSON.parse(kept?.raw_body ?? '')).toEqual(sent);
   });
 
-  it('may hold numbers for texts, and keys that nobody promised, which are kept', async () => {
+  it('may contain numbers instead of texts, and undocumented keys, which are stored', async () => {
     const { accountNumber } = await newAccount(service);
     const sent = {
       TransID: 'NUMBERS1',
@@ -441,7 +441,7 @@ describe('a transaction that staff had entered by hand', () => {
       (ref: string) => ` ${ref.slice(0, 4).toLowerCase()} \u00a0${ref.slice(4)}`,
     ],
   ])(
-    'cannot be entered any more once the provider told of it, %s',
+    'cannot be recorded manually after the provider has reported it, %s',
     async (_how, paymentMethodId, spelling) => {
       const account = await newAccount(service);
       const sent = notification({ BillRefNumber: account.accountNumber });
@@ -492,7 +492,7 @@ describe('a transaction that staff had entered by hand', () => {
     expect(await paymentOf(notified.paymentId)).toMatchObject({ status: 'unmatched', amount: 400 });
   });
 
-  it('and told by the provider at the same moment is counted once, whoever was first', async () => {
+  it('and reported by the provider at the same moment is counted once, in either order', async () => {
     const account = await newAccount(service);
     const rounds = 15;
     for (let round = 0; round < rounds; round++) {
@@ -871,7 +871,7 @@ describe('the account is found', () => {
   const by = (matchMethod: string, accountId: number) => ({ outcome: 'matched', accountId, matchMethod });
   const UNMATCHED = { outcome: 'unmatched', accountId: null, matchMethod: null };
 
-  it('by its number, however it is typed', async () => {
+  it('by its number, in every spelling', async () => {
     const { account } = await person();
     const number: string = account.accountNumber;
     for (const typed of [
@@ -900,7 +900,7 @@ describe('the account is found', () => {
     expect((await accountNow(service, account.id)).credit).toBe(400);
   });
 
-  it('by the national id of its customer, however it is spelt', async () => {
+  it('by the national id of its customer, in every spelling', async () => {
     const { account, customer } = await person();
     const id: string = customer.nationalId;
     expect(await matchOf({ BillRefNumber: id.toLowerCase().replace('-', ' ') })).toEqual(
@@ -1219,7 +1219,7 @@ describe('with a list of networks', () => {
     expect(answer.body.error.code).toBe('FORBIDDEN');
   });
 
-  it('believes no address that an unknown proxy tells', async () => {
+  it('ignores the address that an unknown proxy sends', async () => {
     const answer = await notify(guarded, {}, { headers: { 'x-webhook-secret': 'sesame' } });
     expect(answer.status).toBe(403);
     const chain = await from(guarded, '196.201.214.7, 203.0.113.9');

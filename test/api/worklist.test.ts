@@ -231,12 +231,12 @@ describe('what staff assigned', () => {
     });
   });
 
-  it('and took off again stays in the worklist when the provider tells of it, with what the payer sent', async () => {
+  it('and unassigned stays in the worklist when the provider reports it, with the reference that the payer sent', async () => {
     const account = await newAccount(service);
     const entry = await pay(service, account.id, 250, { transactionRef: 'TAKENOFF1', paymentMethodId: 1 });
     await unassign(entry);
-    const told = { TransID: 'TAKENOFF1', TransAmount: '250.00', BillRefNumber: account.accountNumber };
-    expect(await post(told)).toBe(entry.id);
+    const reported = { TransID: 'TAKENOFF1', TransAmount: '250.00', BillRefNumber: account.accountNumber };
+    expect(await post(reported)).toBe(entry.id);
     expect((await service.call('GET', `/payments/${entry.id}`)).body.data).toMatchObject(UNMATCHED);
     expect((await suggestionsOf(entry))[0]).toMatchObject({ accountId: account.id, confidence: 'high' });
   });
@@ -399,7 +399,7 @@ describe('the suggestions', () => {
     expect(await suggestionsOf({ id: empty })).toHaveLength(1);
   });
 
-  it('tell what was learned of the reference or of the payer alone', async () => {
+  it('include accounts learned from the reference alone or the payer alone', async () => {
     const account = await newAccount(service);
     const payer = stranger();
     await assign(await send('duka la juma', payer), account);

@@ -109,7 +109,7 @@ interface Sold {
   terms: Terms;
 }
 
-/** Where each payment stands, known from what the commands were told and answered. */
+/** The expected state of each payment, from the arguments and results of the commands. */
 interface Standing {
   accountId: number | null;
   isReversed: boolean;
@@ -123,7 +123,7 @@ class Journal {
   readonly payments = new Map<number, Standing>();
   readonly moves: { from: number; to: number | null; amountMinor: bigint }[] = [];
   /** What the provider sent last. */
-  told: Notification | undefined;
+  reported: Notification | undefined;
   private lastPayment = 0;
 
   constructor(run: Case, accounts: Sold[]) {
@@ -216,8 +216,8 @@ const count = (what: string) => {
   counts[what] = (counts[what] ?? 0) + 1;
 };
 
-async function receive(context: Context, run: Case, told: Notification) {
-  const receipt = await receiveNotification(context, stage.log, run.queue, told);
+async function receive(context: Context, run: Case, reported: Notification) {
+  const receipt = await receiveNotification(context, stage.log, run.queue, reported);
   return 'outcome' in receipt ? receipt : expect.fail('This provider accepts all money.');
 }
 
@@ -256,7 +256,7 @@ async function take(journal: Journal, next: Step): Promise<void> {
         const { id: accountId } = at(next.account);
         const billRef = next.named ? formatAccountNumber(accountId) : `house ${next.account}`;
         const rawBody = JSON.stringify({ ...next, billRef, day: run.day });
-        const told: Notification = {
+        const reported: Notification = {
           provider: 'mobilemoney',
           methodCode: 'mobile_money',
           mustMatch: false,
@@ -276,8 +276,8 @@ async function take(journal: Journal, next: Step): Promise<void> {
           stored: null,
           acceptedPaymentId: null,
         };
-        journal.told = told;
-        const receipt = await run.attempt((context) => receive(context, run, told));
+        journal.reported = reported;
+        const receipt = await run.attempt((context) => receive(context, run, reported));
         expect(receipt?.outcome).not.toBe('pending');
         count(`notification ${receipt?.outcome}`);
         const booked = await journal.noteNew();
@@ -286,9 +286,9 @@ async function take(journal: Journal, next: Step): Promise<void> {
         return receipt;
       }
       case 'send again': {
-        const { told } = journal;
-        if (!told) return undefined;
-        const receipt = await run.attempt((context) => receive(context, run, told));
+        const { reported } = journal;
+        if (!reported) return undefined;
+        const receipt = await run.attempt((context) => receive(context, run, reported));
         expect(receipt?.outcome).toBe('repeated');
         expect(await journal.noteNew()).toEqual([]);
         return receipt;

@@ -139,7 +139,7 @@ type Lived = Awaited<ReturnType<typeof live>>;
 async function pictureOf(run: Case, lived: Lived, { asked, period: { from, days } }: Story) {
   const { context, tx, day } = run;
   const row = await rowOf(run, lived.id);
-  // Why it is active again is told with the days past due at the first part that was enough.
+  // The reason of the reactivation states the days past due at the first part that was enough.
   const { id: _, accountNumber: __, reason: ___, ...account } = toAccount(row, context.currency, day);
   const quoted = { terms: termsOf(row), status: row.status, paidMinor: BigInt(row.paid_minor) };
   const begin = addDays(START, from);
@@ -191,7 +191,7 @@ function withoutSuspensions({ byStatus, ...rest }: Summary) {
   };
 }
 
-/** A statement in which the parts of a payment are told together, and the balances at the end of each day. */
+/** A statement in which the parts of a payment are shown together, and the balances at the end of each day. */
 async function storyTold(
   run: Case,
   { id, payments, refunds }: Lived,
@@ -210,14 +210,14 @@ async function storyTold(
   const evenings = new Map<string, Pick<Row, 'dueSoFarMinor' | 'owedInTotalMinor'>>();
   for (const row of rows) {
     const { date, type, item, money, dueSoFarMinor, owedInTotalMinor } = row;
-    const told = `${date} ${type} ${item ?? (money ? nameOf(money) : '')}`;
+    const label = `${date} ${type} ${item ?? (money ? nameOf(money) : '')}`;
     evenings.set(date, { dueSoFarMinor, owedInTotalMinor });
     for (const of of ['amountMinor', 'dueMinor', 'chargedMinor', 'paidMinor', 'creditMinor'] as const) {
-      add(`${told} ${of}`, row[of]);
+      add(`${label} ${of}`, row[of]);
     }
     for (const cover of row.covers) {
       const { paymentDate, dueDate, amountMinor } = cover;
-      add(`${told}: ${nameOf(cover)} of ${paymentDate} covers ${cover.item} of ${dueDate}`, amountMinor);
+      add(`${label}: ${nameOf(cover)} of ${paymentDate} covers ${cover.item} of ${dueDate}`, amountMinor);
     }
   }
   return { ...rest, sums, evenings };
@@ -228,19 +228,19 @@ const seen = new Set<string>();
 describe('splitting a payment in two', () => {
   it(`changes nothing but the number of payments, ${RUNS} times`, async () => {
     await fc.assert(
-      fc.asyncProperty(story, (told) =>
+      fc.asyncProperty(story, (chosen) =>
         inCase(stage, async (run) => {
           await sql`savepoint beginning`.execute(run.tx);
-          const whole = await pictureOf(run, await live(run, told, (_, minor) => [minor]), told);
+          const whole = await pictureOf(run, await live(run, chosen, (_, minor) => [minor]), chosen);
           await sql`rollback to savepoint beginning`.execute(run.tx);
           run.day = START;
           const inTwo = (at: number, minor: number) => {
-            const part = Math.min(minor - 1, Math.max(1, Math.floor((minor * told.permille) / 1_000)));
-            return at === told.split ? [part, minor - part] : [minor];
+            const part = Math.min(minor - 1, Math.max(1, Math.floor((minor * chosen.permille) / 1_000)));
+            return at === chosen.split ? [part, minor - part] : [minor];
           };
-          const parts = await live(run, told, inTwo);
-          expect(parts.payments[told.split]).toHaveLength(2);
-          expect(await pictureOf(run, parts, told)).toEqual(whole);
+          const parts = await live(run, chosen, inTwo);
+          expect(parts.payments[chosen.split]).toHaveLength(2);
+          expect(await pictureOf(run, parts, chosen)).toEqual(whole);
           await expectChecksToPass(run.tx);
           seen.add(whole.account.status);
           if (whole.statement.creditMinor > 0n) seen.add('credit');

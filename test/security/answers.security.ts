@@ -82,7 +82,7 @@ describe('every answer', () => {
     }
   });
 
-  it('tells browsers to come over TLS alone, in production as elsewhere, which they heed over TLS alone', async () => {
+  it('sends Strict-Transport-Security in every environment; browsers obey it over TLS', async () => {
     const { origin, close } = await startInstance(service, PRODUCTION);
     for (const path of ['/api/customers', '/health', '/', '/api-docs']) {
       const { headers } = await send(origin, { path, headers: { 'x-forwarded-proto': 'https' } });

@@ -356,7 +356,7 @@ describe('a body', () => {
     await attack(attacks);
   });
 
-  it.each(writes)('$name, with fields that nobody may set, at every depth', async (operation) => {
+  it.each(writes)('$name, with fields that callers must not set, at every depth', async (operation) => {
     const schema = operation.body?.schema as Schema;
     const right = rightBody(operation);
     const objects = [{ keys: [] as Place['keys'], schema: deref(schema) }, ...placesOf(schema)].filter(

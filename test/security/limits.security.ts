@@ -95,7 +95,7 @@ describe('a limit that is used up', () => {
     expect(passed).toEqual(expect.arrayContaining(['/api/v1/auth/login', '/api/auth/%6cogin']));
   });
 
-  it('is not passed by headers that tell another address', async () => {
+  it('is not bypassed by headers that state another address', async () => {
     const { origin } = await limited();
     const forged = (n: number) => ({
       'x-forwarded-for': `198.51.100.${n}, 127.0.0.1`,

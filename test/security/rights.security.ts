@@ -129,7 +129,7 @@ const FORBIDDEN: [what: string, roles: readonly Role[], make: () => [string, str
 ];
 
 describe('without the right', () => {
-  it.each(FORBIDDEN)('nobody %s, in whatever disguise', async (what, roles, make) => {
+  it.each(FORBIDDEN)('no caller %s, in any disguise', async (what, roles, make) => {
     const before = await state();
     let sent = 0;
     for (const role of roles) {

@@ -251,7 +251,7 @@ describe('secrets', () => {
     expect(service.output()).not.toMatch(/\$argon2/);
   });
 
-  it('stand in no line of the log and in no figure', async () => {
+  it('appear in no log line and in no metric', async () => {
     const metrics = await send(service.origin, { path: '/metrics', headers: { authorization: METRICS } });
     expect(metrics.status).toBe(200);
     const lines = service.output().trim().split('\n');
@@ -266,7 +266,7 @@ describe('secrets', () => {
     report(`${lines.length} lines of log, ${metrics.text.split('\n').length} of metrics: no secret in them`);
   });
 
-  it('stand in no message of a start that fails', async () => {
+  it('appear in no message of a failed start', async () => {
     const wrong = new URL('postgres://someone@127.0.0.1:1/none');
     wrong.password = SECRETS.database;
     const changes: Environment[] = [

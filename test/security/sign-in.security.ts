@@ -45,7 +45,7 @@ describe('whether an e-mail has a user', () => {
     );
   });
 
-  it('cannot be told from text, status, headers or time', async () => {
+  it('cannot be inferred from text, status, headers or time', async () => {
     const kinds = ['known', 'disabled', 'federated', 'unknown'] as const;
     const times = Object.fromEntries(kinds.map((kind) => [kind, [] as number[]]));
     const seen = new Set<string>();

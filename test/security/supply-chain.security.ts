@@ -76,7 +76,7 @@ describe('the lock file', () => {
 });
 
 describe('known weaknesses', () => {
-  it('that are high or critical: none, as far as the registry tells', ({ skip }) => {
+  it('that are high or critical: none, according to the registry', ({ skip }) => {
     const { stdout } = npm('audit', '--omit=dev', '--json');
     const told = JSON.parse(stdout || '{}') as {
       metadata?: { vulnerabilities: Record<string, number> };

@@ -54,8 +54,8 @@ describe('compare', () => {
       grownTo(10_091n),
       /^account ACC10000012: was sent 100\.50, and is paid 100\.51 more$/,
     ],
-  ])('tells of %s', (_, shown, growth, told) => {
-    expect(compare(SENT, shown, growth, 2).differences).toEqual([expect.stringMatching(told)]);
+  ])('reports %s', (_, shown, growth, reported) => {
+    expect(compare(SENT, shown, growth, 2).differences).toEqual([expect.stringMatching(reported)]);
   });
 });
 

@@ -101,7 +101,7 @@ interface Progress extends Sent {
   isPending: boolean;
 }
 
-/** Posts everything at its time, as far as the connections allow; tells every second how far it is. */
+/** Posts everything at its time, as far as the connections allow, and prints its progress every second. */
 async function deliver(plan: readonly Delivery[], { url, gateway, connections, seconds }: Options) {
   const secret = process.env.WEBHOOK_SECRET ?? '';
   const progress = new Map<Transaction, Progress>();
@@ -122,7 +122,7 @@ async function deliver(plan: readonly Delivery[], { url, gateway, connections, s
     };
     progress.set(transaction, state);
     if (type === 'altered') {
-      // What differs is told only once the service has the first: the first to come is the payment.
+      // A different report is sent only after the service has the first: the first one is the payment.
       await firsts.get(transaction);
       if (!state.acknowledged) return;
     }
@@ -152,19 +152,19 @@ async function deliver(plan: readonly Delivery[], { url, gateway, connections, s
       await work;
     }
   };
-  const tell = () => {
+  const printProgress = () => {
     const parts = [...outcomes].sort().map(([what, times]) => `${times} ${what}`);
     console.log(
       `${String(Math.round((Date.now() - began) / 1_000)).padStart(4)} s of ${seconds}: ${posted} posted; ${parts.join(', ')}`,
     );
   };
-  const timer = setInterval(tell, 1_000);
+  const timer = setInterval(printProgress, 1_000);
   try {
     await Promise.all(Array.from({ length: connections }, worker));
   } finally {
     clearInterval(timer);
   }
-  tell();
+  printProgress();
   return { sent: [...progress.values()], refusals };
 }
 

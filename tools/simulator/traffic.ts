@@ -148,7 +148,7 @@ interface Typed {
   isRight: boolean;
 }
 
-/** What a payer types, and what the provider tells of the number that paid. */
+/** What a payer types, and what the provider sends of the payer's number. */
 function typeReference(random: Random, account: PayingAccount): Typed {
   const number = account.accountNumber;
   const digits = number.replace(/\D/g, '');
@@ -198,7 +198,7 @@ function typeReference(random: Random, account: PayingAccount): Typed {
   return pick(random, choices)();
 }
 
-/** The same transaction, told differently. */
+/** The same transaction, reported with other fields. */
 function alter(random: Random, { body, amountMinor }: Transaction, decimals: number): Body {
   return random(2) === 0
     ? { ...body, TransAmount: formatAmount(amountMinor + 10n ** BigInt(decimals), decimals) }

@@ -107,7 +107,7 @@ function begin(socket: Socket): Activity {
 
 /**
  * Whether a client has left its answer unread for too long. The kernel accepts more of an answer only when a third of its buffer,
- * which may be megabytes, is free. To tell a slow client from one that does not read, this also counts what the kernel holds.
+ * which may be megabytes, is free. To distinguish a slow client from one that does not read, this also counts what the kernel holds.
  */
 function look(socket: Socket, { position, silentIntervals }: Activity, queues: SendQueues | undefined) {
   if (socket.writableLength === 0) return { position: undefined, silentIntervals: 0, isStalled: false };

@@ -19,7 +19,7 @@ describe('a limiter without Redis', () => {
     expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 0, resetSeconds: 40, exceeded: true });
   });
 
-  it('starts the window with the first call, and anew when it has passed', async () => {
+  it('starts the window with the first call, and a new one when it has passed', async () => {
     const limiter = createLimiter('test', 1, 60);
     vi.advanceTimersByTime(30_000);
     await limiter.count('a');
@@ -29,7 +29,7 @@ describe('a limiter without Redis', () => {
     expect(await limiter.count('a')).toMatchObject({ remaining: 0, exceeded: false });
   });
 
-  it('counts every key for itself, and forgets one when told', async () => {
+  it('counts every key separately, and resets one on request', async () => {
     const limiter = createLimiter('test', 1, 900);
     await limiter.count('a');
     await limiter.count('b');

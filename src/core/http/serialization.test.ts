@@ -22,7 +22,7 @@ describe('a serializer', () => {
     expect(write(Row, { ...none, inner: { day: null } })).toEqual({ ...none, inner: { day: null } });
   });
 
-  it('tells nothing from null', () => {
+  it('distinguishes a missing value from null', () => {
     const some = { text: '', amount: 0, inner: { day: '2026-11-02T08:15:30.000Z' }, list: [] };
     expect(write(Row, some)).toEqual(some);
   });

@@ -51,7 +51,7 @@ describe('shared slots', () => {
     await expect(entries[4]).resolves.toBeTypeOf('function');
   });
 
-  it('refuse as such who waits for nobody but itself', async () => {
+  it('refuse a caller who waits only for its own slots, with 429', async () => {
     const { entries } = enterAll(['a', 'a'], { waitMs: 50 });
     await expect(entries[1]).rejects.toMatchObject({
       status: 429,

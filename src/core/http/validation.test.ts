@@ -64,7 +64,7 @@ describe('a body', () => {
     expect(check(Body, body)).toHaveProperty(['__proto__']);
   });
 
-  it('names at most a hundred wrong fields, however many there are', () => {
+  it('names at most a hundred wrong fields', () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`x${i}`, 1]));
     expect(Object.keys(check(Type.Object({}), many) as object)).toHaveLength(100);
   });

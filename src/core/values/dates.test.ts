@@ -227,7 +227,7 @@ describe('the business day', () => {
     expect(() => businessDay(new Date(8.64e15), NAIROBI)).toThrow(RangeError);
   });
 
-  it('has a clock that tells the present', () => {
+  it('has a clock that returns the present', () => {
     const before = Date.now();
     const now = systemClock.now().getTime();
     expect(now).toBeGreaterThanOrEqual(before);

@@ -19,7 +19,7 @@ describe('readReference', () => {
   const read = (reference: string | null, payer: string | null = null) =>
     readReference(reference, payer, 'KE');
 
-  it('reads an account number however it is typed', () => {
+  it('reads an account number in every spelling', () => {
     const number = formatAccountNumber(7);
     for (const typed of [
       number,
@@ -210,7 +210,7 @@ describe('decideMatch', () => {
     expect(decideMatch(candidates, true)).toEqual({ accountId: null, candidates });
   });
 
-  it('is not shaken by another account of whoever paid', () => {
+  it('is not affected by another account of the payer', () => {
     const candidates = [found('national_id', 7), found('payer_phone', 8)];
     expect(decideMatch(candidates, false)).toEqual({ accountId: 7, method: 'national_id' });
   });

@@ -125,7 +125,7 @@ describe('a notification', () => {
     ]);
   });
 
-  it('names its payer by what the provider tells of the name', () => {
+  it('names its payer by the name that the provider sends', () => {
     const names = { FirstName: ' JOHN ', MiddleName: '', LastName: 'MWANGI' };
     expect(accepted({ ...SENT, ...names }).payerName).toBe('JOHN MWANGI');
     expect(accepted({ ...SENT, FirstName: 'JOHN' }).payerName).toBe('JOHN');

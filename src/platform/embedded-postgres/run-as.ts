@@ -61,7 +61,7 @@ export async function chooseAccount(program: Program, folder: string): Promise<A
   );
 }
 
-/** Makes the tree belong to the account; only root can and needs to. The top comes last: it tells that all is done. */
+/** Makes the tree belong to the account; only root can and needs to. The top folder comes last: its owner shows that the change is complete. */
 export async function giveTo(account: Account, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const uid = account.uid ?? 0;

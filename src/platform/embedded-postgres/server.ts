@@ -122,7 +122,7 @@ function settings(connection: ServerSettings, mark: string): string[] {
     full_page_writes: 'on',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // Failed statements are told to the service. Here they would only repeat what may be personal data.
+    // The service receives the errors of failed statements. Here they would only repeat what may be personal data.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
@@ -157,13 +157,13 @@ function holdLock(
         owner = await again();
         hold();
       } catch {
-        // The server has ended, which `ended` tells, so there is no lock to hold any more.
+        // The server has ended, which `ended` reports, so there is no lock to hold any more.
       }
     });
   }
 }
 
-/** The server writes the file itself, so it tells even what happens after this process's death. */
+/** The server writes the file itself, so it also covers what happens after this process has died. */
 async function openLog(path: string, { uid = 0, gid = 0 }: Account) {
   const handle = await openOwnFile(path, { uid, gid });
   await shorten(path, handle);

@@ -119,7 +119,7 @@ function createWaitingReader(db: Db): () => Promise<Waiting | undefined> {
   return () => {
     if (!reading || Date.now() - readAtMs > WAITING_MAX_AGE_MS) {
       readAtMs = Date.now();
-      const read = withTimeout(db, WAITING_TIMEOUT_MS, readWaiting).catch(() => undefined); // /health tells why.
+      const read = withTimeout(db, WAITING_TIMEOUT_MS, readWaiting).catch(() => undefined); // /health gives the reason.
       reading = Promise.race([read, sleep(WAITING_TIMEOUT_MS, undefined, { ref: false })]);
     }
     return reading;

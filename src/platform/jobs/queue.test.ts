@@ -127,7 +127,7 @@ describe('a job', () => {
     await expect.poll(() => run.mock.calls.length, { timeout: 10_000 }).toBe(1);
   });
 
-  it('of an instance that is alive is left to it, however long it takes', { timeout: 30_000 }, async () => {
+  it('of a live instance stays with it for any duration', { timeout: 30_000 }, async () => {
     const release = new AbortController();
     start(async () => void (await once(release.signal, 'abort')));
     await add('a');
@@ -166,7 +166,7 @@ describe('a queue', () => {
     expect(run).toHaveBeenCalledTimes(2);
   });
 
-  it('tells a running job to end when it stops, and waits for it', async () => {
+  it('aborts the signal of a running job when it stops, and waits for the job', async () => {
     let batches = 0;
     const queue = start(async (_payload, { signal }) => {
       while (!signal.aborted) {

@@ -59,7 +59,7 @@ describe('the print queue', () => {
     await expect(other).resolves.toBe('other');
   });
 
-  it('lets callers take turns, however many documents one of them has in it', async () => {
+  it('lets callers take turns, even if one of them has many documents in it', async () => {
     open();
     const done: string[] = [];
     const orders = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map(async (data) => {
@@ -82,7 +82,7 @@ describe('the print queue', () => {
     expect(next).toMatchObject({ value: 'next' });
   });
 
-  it('tells a document that cannot be printed from a process that cannot print', async () => {
+  it('distinguishes a document that cannot be printed from a process that cannot print', async () => {
     open();
     await expect(print('refuse')).rejects.toThrow(PrintError);
     await expect(print('next')).resolves.toBe('next');
