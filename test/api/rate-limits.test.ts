@@ -233,9 +233,8 @@ describe('without Redis', () => {
 });
 
 const redisUrl = inject('redisUrl');
-const title = redisUrl === '' ? 'with Redis (skipped: TEST_REDIS_URL is not set)' : 'with Redis';
 
-describe.skipIf(redisUrl === '')(title, () => {
+describe.skipIf(redisUrl === '')('with Redis', () => {
   const ready = async ({ redis }: { redis: { usable(): boolean } | undefined }) =>
     expect.poll(() => redis?.usable(), { timeout: 5_000 }).toBe(true);
 
