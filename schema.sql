@@ -46,8 +46,10 @@ create table account_status_changes (
   actor_user_id bigint,
   changed_on date not null,
   created_at timestamp(3) with time zone not null default business_now(),
+  api_key_id bigint,
   constraint account_status_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint account_status_changes_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
+  constraint account_status_changes_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
   constraint account_status_changes_pkey PRIMARY KEY (id)
 );
 CREATE INDEX account_status_changes_account ON public.account_status_changes USING btree (account_id, id);
@@ -83,6 +85,9 @@ CASE
     WHEN (status <> ALL (ARRAY['cancelled'::account_status, 'written_off'::account_status])) THEN next_due_date(frequency, activation_date, deposit_minor, instalment_minor, (deposit_minor + (instalment_minor * instalment_count)), paid_minor)
     ELSE NULL::date
 END) stored,
+  external_id text,
+  metadata jsonb not null default '{}'::jsonb,
+  event_count bigint not null default 0,
   constraint accounts_check CHECK (((paid_month IS NOT NULL) OR (paid_month_minor = 0))),
   constraint accounts_credit_minor_check CHECK ((credit_minor >= 0)),
   constraint accounts_deposit_minor_check CHECK ((deposit_minor >= 0)),
@@ -104,10 +109,47 @@ CREATE INDEX accounts_credit ON public.accounts USING btree (credit_minor, id) W
 CREATE INDEX accounts_customer ON public.accounts USING btree (customer_id, id);
 CREATE INDEX accounts_employee ON public.accounts USING btree (employee_id, activation_date) WHERE (employee_id IS NOT NULL);
 CREATE INDEX accounts_grace ON public.accounts USING btree (payplan_id, ((GREATEST(next_due_date, reprieved_on) + grace_days))) WHERE (status = 'active'::account_status);
+CREATE INDEX accounts_metadata ON public.accounts USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX accounts_next_due ON public.accounts USING btree (next_due_date, id);
 CREATE INDEX accounts_pending ON public.accounts USING btree (activation_date) WHERE (status = 'pending'::account_status);
 CREATE INDEX accounts_status_created ON public.accounts USING btree (status, created_at, id);
 CREATE INDEX accounts_written_off ON public.accounts USING btree (written_off_on) WHERE (written_off_on IS NOT NULL);
+CREATE UNIQUE INDEX accounts_external_id_unique ON public.accounts USING btree (external_id) WHERE (external_id IS NOT NULL);
+
+create table api_key_secrets (
+  secret_hash bytea not null,
+  api_key_id bigint not null,
+  hint text not null,
+  replaced_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null,
+  constraint api_key_secrets_sha256 CHECK ((octet_length(secret_hash) = 32)),
+  constraint api_key_secrets_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
+  constraint api_key_secrets_pkey PRIMARY KEY (secret_hash)
+);
+CREATE INDEX api_key_secrets_key ON public.api_key_secrets USING btree (api_key_id);
+CREATE UNIQUE INDEX api_key_secrets_newest ON public.api_key_secrets USING btree (api_key_id) WHERE (replaced_at IS NULL);
+
+create table api_keys (
+  id bigint not null generated always as identity,
+  name text not null,
+  role user_role,
+  permissions text[],
+  networks text[],
+  expires_at timestamp(3) with time zone,
+  revoked_at timestamp(3) with time zone,
+  last_used_at timestamp(3) with time zone,
+  last_used_address text,
+  created_by bigint,
+  created_at timestamp(3) with time zone not null,
+  updated_at timestamp(3) with time zone not null,
+  constraint api_keys_one_grant CHECK (((role IS NULL) <> (permissions IS NULL))),
+  constraint api_keys_some_network CHECK ((cardinality(networks) > 0)),
+  constraint api_keys_some_permission CHECK ((cardinality(permissions) > 0)),
+  constraint api_keys_used_wholly CHECK (((last_used_at IS NULL) = (last_used_address IS NULL))),
+  constraint api_keys_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint api_keys_pkey PRIMARY KEY (id)
+);
+CREATE INDEX api_keys_created ON public.api_keys USING btree (created_at, id);
 
 create table audit_entries (
   id bigint not null generated always as identity,
@@ -120,9 +162,13 @@ create table audit_entries (
   after jsonb,
   request_id text,
   created_at timestamp(3) with time zone not null default business_now(),
+  api_key_id bigint,
+  has_event boolean not null default false,
   constraint audit_entries_actor_user_id_fkey FOREIGN KEY (actor_user_id) REFERENCES users(id),
+  constraint audit_entries_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
   constraint audit_entries_pkey PRIMARY KEY (id)
 );
+CREATE INDEX audit_entries_api_key ON public.audit_entries USING btree (api_key_id, created_at, id) WHERE (api_key_id IS NOT NULL);
 CREATE INDEX audit_entries_created ON public.audit_entries USING btree (created_at, id);
 CREATE INDEX audit_entries_resource ON public.audit_entries USING btree (resource, resource_id, id);
 CREATE INDEX audit_entries_user ON public.audit_entries USING btree (actor_user_id, created_at, id) WHERE (actor_user_id IS NOT NULL);
@@ -231,16 +277,20 @@ create table customers (
   updated_at timestamp(3) with time zone not null default business_now(),
   kyc_status verification_status,
   kyc_review_pending boolean not null default false,
+  external_id text,
+  metadata jsonb not null default '{}'::jsonb,
   constraint customers_pkey PRIMARY KEY (id),
   constraint customers_email_unique UNIQUE (email_key),
   constraint customers_national_id_unique UNIQUE (national_id_key)
 );
 CREATE INDEX customers_created ON public.customers USING btree (created_at, id);
 CREATE INDEX customers_kyc_review ON public.customers USING btree (created_at, id) WHERE kyc_review_pending;
+CREATE INDEX customers_metadata ON public.customers USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX customers_phone ON public.customers USING btree (phone);
 CREATE INDEX customers_phone_end ON public.customers USING btree ("right"(phone, 3));
 CREATE INDEX customers_phone_sha256 ON public.customers USING btree (phone_sha256);
 CREATE INDEX customers_search ON public.customers USING gin (search_text gin_trgm_ops);
+CREATE UNIQUE INDEX customers_external_id_unique ON public.customers USING btree (external_id) WHERE (external_id IS NOT NULL);
 
 create table employees (
   id bigint not null generated always as identity,
@@ -249,19 +299,45 @@ create table employees (
   active boolean not null default true,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
+  external_id text,
+  metadata jsonb not null default '{}'::jsonb,
   constraint employees_pkey PRIMARY KEY (id)
+);
+CREATE UNIQUE INDEX employees_external_id_unique ON public.employees USING btree (external_id) WHERE (external_id IS NOT NULL);
+
+create table event_feed (
+  deleted_to_id bigint not null,
+  is_only_row boolean not null default true,
+  constraint event_feed_is_only_row_check CHECK (is_only_row),
+  constraint event_feed_pkey PRIMARY KEY (is_only_row)
+);
+
+create table events (
+  id bigint not null,
+  type text not null,
+  version smallint not null,
+  resource text not null,
+  resource_id bigint,
+  account_id bigint,
+  account_version bigint,
+  actor_user_id bigint,
+  actor text not null,
+  request_id text,
+  data json not null,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint events_account_version CHECK (((account_id IS NULL) = (account_version IS NULL))),
+  constraint events_pkey PRIMARY KEY (id)
 );
 
 create table idempotency_keys (
-  user_id bigint not null,
   path text not null,
   key text not null,
   body_hash bytea not null,
   status integer,
   answer text,
   created_at timestamp(3) with time zone not null default business_now(),
-  constraint idempotency_keys_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id),
-  constraint idempotency_keys_pkey PRIMARY KEY (user_id, path, key)
+  caller text not null,
+  constraint idempotency_keys_pkey PRIMARY KEY (caller, path, key)
 );
 CREATE INDEX idempotency_keys_created ON public.idempotency_keys USING btree (created_at);
 
@@ -528,6 +604,9 @@ create table payments (
   reconciliation_id bigint,
   reconciliation_date date,
   match_reason text,
+  api_key_id bigint,
+  external_id text,
+  metadata jsonb not null default '{}'::jsonb,
   constraint payments_amount_minor_check CHECK ((amount_minor > 0)),
   constraint payments_check CHECK (((status = 'reversed'::payment_status) = (reversed_at IS NOT NULL))),
   constraint payments_check1 CHECK (((status <> 'matched'::payment_status) OR (account_id IS NOT NULL))),
@@ -536,6 +615,7 @@ create table payments (
   constraint payments_check4 CHECK (((transaction_ref IS NULL) = (reference_key IS NULL))),
   constraint payments_reconciled_wholly CHECK (((reconciliation_id IS NULL) = (reconciliation_date IS NULL))),
   constraint payments_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint payments_api_key_id_fkey FOREIGN KEY (api_key_id) REFERENCES api_keys(id),
   constraint payments_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
   constraint payments_payment_method_id_fkey FOREIGN KEY (payment_method_id) REFERENCES payment_methods(id),
   constraint payments_reconciliation_id_fkey FOREIGN KEY (reconciliation_id) REFERENCES reconciliations(id),
@@ -546,9 +626,11 @@ CREATE INDEX payments_account ON public.payments USING btree (account_id, paymen
 CREATE INDEX payments_created ON public.payments USING btree (created_at, id);
 CREATE INDEX payments_date ON public.payments USING btree (payment_date, id);
 CREATE INDEX payments_match_method ON public.payments USING btree (match_method, created_at, id) WHERE (match_method <> 'account_number'::match_method);
+CREATE INDEX payments_metadata ON public.payments USING gin (metadata jsonb_path_ops) WHERE (metadata <> '{}'::jsonb);
 CREATE INDEX payments_reversed ON public.payments USING btree (created_at, id) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_reversed_ids ON public.payments USING btree (id) INCLUDE (amount_minor) WHERE (status = 'reversed'::payment_status);
 CREATE INDEX payments_unmatched ON public.payments USING btree (created_at, id) WHERE (status = 'unmatched'::payment_status);
+CREATE UNIQUE INDEX payments_external_id_unique ON public.payments USING btree (external_id) WHERE (external_id IS NOT NULL);
 CREATE UNIQUE INDEX payments_transaction_ref_unique ON public.payments USING btree (reference_key, payment_method_id, COALESCE(provider, ''::text), (
 CASE
     WHEN (status = 'reversed'::payment_status) THEN id
@@ -581,10 +663,13 @@ create table products (
   active boolean not null default true,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
+  external_id text,
+  metadata jsonb not null default '{}'::jsonb,
   constraint products_price_minor_check CHECK ((price_minor >= 0)),
   constraint products_pkey PRIMARY KEY (id),
   constraint products_sku_unique UNIQUE (sku)
 );
+CREATE UNIQUE INDEX products_external_id_unique ON public.products USING btree (external_id) WHERE (external_id IS NOT NULL);
 
 create table provider_statement_lines (
   id bigint not null generated always as identity,
@@ -650,8 +735,10 @@ create table provider_statements (
   created_by bigint,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
+  reconciling_api_key_id bigint,
   constraint provider_statements_check CHECK (((status = 'failed'::provider_statement_status) = (failure IS NOT NULL))),
   constraint provider_statements_created_by_fkey FOREIGN KEY (created_by) REFERENCES users(id),
+  constraint provider_statements_reconciling_api_key_id_fkey FOREIGN KEY (reconciling_api_key_id) REFERENCES api_keys(id),
   constraint provider_statements_reconciling_by_fkey FOREIGN KEY (reconciling_by) REFERENCES users(id),
   constraint provider_statements_pkey PRIMARY KEY (id),
   constraint provider_statements_content_unique UNIQUE (content_sha256)
@@ -721,6 +808,70 @@ create table users (
   constraint users_pkey PRIMARY KEY (id),
   constraint users_email_unique UNIQUE (email_key)
 );
+
+create table webhook_deliveries (
+  id bigint not null generated always as identity,
+  endpoint_id bigint not null,
+  event_id bigint,
+  event_type text not null,
+  message_id text not null,
+  signature text not null,
+  attempt integer not null,
+  outcome text not null,
+  status integer,
+  answer text,
+  error text,
+  duration_ms integer not null,
+  next_attempt_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default business_now(),
+  constraint webhook_deliveries_answer CHECK (((status IS NULL) = (error IS NOT NULL))),
+  constraint webhook_deliveries_outcome CHECK ((outcome = ANY (ARRAY['delivered'::text, 'failed'::text, 'given_up'::text]))),
+  constraint webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id),
+  constraint webhook_deliveries_pkey PRIMARY KEY (id)
+);
+CREATE INDEX webhook_deliveries_created ON public.webhook_deliveries USING brin (created_at);
+CREATE INDEX webhook_deliveries_newest ON public.webhook_deliveries USING btree (endpoint_id, created_at, id);
+
+create table webhook_endpoints (
+  id bigint not null generated always as identity,
+  url text not null,
+  types text[] not null,
+  description text,
+  in_order boolean not null,
+  active boolean not null default true,
+  disabled_reason text,
+  disabled_at timestamp(3) with time zone,
+  secret bytea not null,
+  previous_secret bytea,
+  previous_secret_expires_at timestamp(3) with time zone,
+  cursor bigint not null,
+  cursor_moves integer not null default 0,
+  failures_in_a_row integer not null default 0,
+  failing_since timestamp(3) with time zone,
+  paused_until timestamp(3) with time zone,
+  lease_owner uuid,
+  lease_expires_at timestamp(3) with time zone,
+  deleted_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone not null default business_now(),
+  updated_at timestamp(3) with time zone not null default business_now(),
+  constraint webhook_endpoints_disabled CHECK (((active = (disabled_reason IS NULL)) AND (active = (disabled_at IS NULL)) AND (disabled_reason = ANY (ARRAY['user'::text, 'gone'::text, 'failing'::text])))),
+  constraint webhook_endpoints_failing CHECK (((failures_in_a_row = 0) = (failing_since IS NULL))),
+  constraint webhook_endpoints_secrets CHECK (((previous_secret IS NULL) = (previous_secret_expires_at IS NULL))),
+  constraint webhook_endpoints_pkey PRIMARY KEY (id)
+);
+
+create table webhook_retries (
+  endpoint_id bigint not null,
+  event_id bigint not null,
+  order_key text not null,
+  attempts integer not null,
+  first_attempt_at timestamp(3) with time zone,
+  next_attempt_at timestamp(3) with time zone not null,
+  constraint webhook_retries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES webhook_endpoints(id) ON DELETE CASCADE,
+  constraint webhook_retries_pkey PRIMARY KEY (endpoint_id, event_id)
+);
+CREATE INDEX webhook_retries_due ON public.webhook_retries USING btree (endpoint_id, next_attempt_at);
+CREATE INDEX webhook_retries_key ON public.webhook_retries USING btree (endpoint_id, order_key, event_id);
 
 CREATE OR REPLACE FUNCTION public.account_number(account_id bigint)
  RETURNS text

@@ -321,7 +321,7 @@ async function reportOf({ results, single, writes, memoryMb, readyMs, connection
       `${describeSize(size)}; ${connections} connections, ${rounds} rounds of ${seconds} s, medians.`,
     '## Reads',
     'a: the service; b: `pgbench -M prepared` with the statements that the service sends; c: a plain handler of Fastify and ' +
-      'pg with the same statements. Ratios carry over to other machines, requests a second do not.',
+      'pg with the same statements. Ratios are similar on other machines, but requests per second are not.',
     table(
       ['workload', 'a /s', 'b /s', 'c /s', 'a/b', 'a/c', 'p50 of a, ms', 'p99 of a, ms', 'p99 of c, ms'],
       results.map((r) => [
@@ -336,7 +336,7 @@ async function reportOf({ results, single, writes, memoryMb, readyMs, connection
         r.bareP99.toFixed(1),
       ]),
     ),
-    'What one request costs:',
+    'The cost of one request:',
     table(
       ['workload', 'statements', 'CPU of a, ms', 'CPU of c, ms', 'scripts run by Redis'],
       results.map((r) => [
@@ -349,7 +349,7 @@ async function reportOf({ results, single, writes, memoryMb, readyMs, connection
     ),
     ...describeWrites(writes),
     '## Single calls',
-    'One caller, one request at a time. b: the same work without the service. Calls under a second get five times as many ' +
+    'One caller sends one request at a time. b: the same work without the service. Calls under a second get five times the ' +
       'rounds.',
     table(
       ['workload', 'a, ms', 'b, ms', 'b/a'],

@@ -1,4 +1,6 @@
 import { accountRoutes } from './accounts/routes.ts';
+import { createUseRecorder } from './api-keys/commands.ts';
+import { apiKeyRoutes } from './api-keys/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { createAccessTokens, createSessionReader } from './auth/access.ts';
 import type { AuthParts } from './auth/commands.ts';
@@ -8,16 +10,19 @@ import { commissionRoutes } from './commissions/routes.ts';
 import type { Context } from './core/context.ts';
 import { guardRoutes } from './core/http/access.ts';
 import type { Api } from './core/http/api.ts';
+import { openBulkSlots } from './core/http/bulk.ts';
 import { AppError } from './core/http/errors.ts';
 import { shedLoad } from './core/http/load-shedding.ts';
 import { pathOf } from './core/http/path.ts';
-import { createLimiter } from './core/http/rate-limit.ts';
+import { createLimiter, GUESSES } from './core/http/rate-limit.ts';
 import type { SharedRedis } from './core/http/redis.ts';
 import { createHttpServer, type HttpServer } from './core/http/server.ts';
 import type { Log } from './core/log.ts';
 import { creditRoutes } from './credit/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { employeeRoutes } from './employees/routes.ts';
+import { createFeed } from './events/feed.ts';
+import { eventRoutes } from './events/routes.ts';
 import { invoiceRoutes } from './invoices/routes.ts';
 import { kycRoutes } from './kyc/routes.ts';
 import { payPlanRoutes } from './pay-plans/routes.ts';
@@ -40,33 +45,35 @@ import { proofRoutes } from './proof/routes.ts';
 import { providerStatementRoutes } from './provider-statements/routes.ts';
 import { reconciliationRoutes } from './reconciliations/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
-import { mayDo, rolesWith } from './rights.ts';
+import { refusalOf } from './rights.ts';
+import { searchRoutes } from './search/routes.ts';
 import { statementRoutes } from './statements/routes.ts';
 import { userRoutes } from './users/routes.ts';
+import { readDeliveryState } from './webhook-endpoints/delivery-store.ts';
+import { webhookEndpointRoutes } from './webhook-endpoints/routes.ts';
 
-const GUESSES_PER_EMAIL = 10;
-const GUESS_WINDOW_SECONDS = 15 * 60;
-
-export interface AppParts extends Pick<Pools, 'pool' | 'copies' | 'prover' | 'summaries' | 'probe'> {
+export interface AppParts extends Pick<Pools, 'pool' | 'copies' | 'verifier' | 'summaries' | 'probe'> {
   context: Context;
   log: Log;
   redis: SharedRedis | undefined;
   version: string;
-  /** Where the database is, for /metrics. */
+  /** The kind of database, for /metrics: embedded, PostgreSQL or behind a pooler. */
   databaseKind: string;
   /** When this instance last completed the minute jobs. */
   jobsCompletedAt(): Date | undefined;
+  /** Attempts of this instance to deliver events, by outcome. */
+  deliveryCounts(): Readonly<Record<string, number>>;
   /** False after the process has started to stop. */
   accepting(): boolean;
   /** Only with TEST_CLOCK=on. */
   testClock?: SettableClock;
 }
 
-/** Assembles the HTTP service in reading order. It opens no connection. */
+/** Assembles the HTTP service, and opens no connection. */
 export function buildApp({
   context,
   copies,
-  prover,
+  verifier,
   summaries,
   pool,
   probe,
@@ -75,30 +82,37 @@ export function buildApp({
   version,
   databaseKind,
   jobsCompletedAt,
+  deliveryCounts,
   accepting,
   testClock,
 }: AppParts): HttpServer {
   const { config } = context;
   const parts: AuthParts = {
     tokens: createAccessTokens(context.secret, config.ACCESS_TOKEN_TTL),
-    guesses: createLimiter('guesses', GUESSES_PER_EMAIL, GUESS_WINDOW_SECONDS, redis),
+    guesses: createLimiter('guesses', GUESSES.limit, GUESSES.windowSeconds, redis),
     providers: createIdentityProviders(log),
   };
-  const sessions = createSessionReader(context, parts.tokens);
+  const apiKeyUses = createUseRecorder(context, log);
+  const sessions = createSessionReader(context, parts.tokens, apiKeyUses);
 
   const printer = createPrinter(config);
 
   const postingQueue = openPostingQueue(context);
+  const feed = createFeed(context.db);
+  const bulkSlots = openBulkSlots(config.DATABASE_POOL_SIZE);
 
   const app = createHttpServer(context, log);
   shedLoad(app);
-  guardRoutes(app, { identify: sessions.identify, mayDo, rolesWith, config, redis });
-  describeApi(app, version);
+  guardRoutes(app, { identify: sessions.identify, refusalOf, config, redis });
+  describeApi(app, version, config.publicUrl ?? `http://localhost:${config.PORT}`);
   app.addHook('onReady', async () => {
     if (config.companyLogo) await printer.checkLogo();
   });
   app.addHook('onClose', async () => printer.close());
+  app.addHook('preClose', async () => bulkSlots.close());
   app.addHook('onClose', () => postingQueue.close());
+  app.addHook('onClose', () => apiKeyUses.close());
+  app.addHook('preClose', async () => feed.close());
   app.setNotFoundHandler((request) => {
     throw unknownAddress(request.method, request.url);
   });
@@ -110,16 +124,18 @@ export function buildApp({
       version,
       databaseKind,
       jobsCompletedAt,
+      webhooks: { counts: deliveryCounts, readState: readDeliveryState },
     });
 
   function v1(api: Api): void {
     authRoutes(api, context, { parts, sessions });
     userRoutes(api, context);
-    customerRoutes(api, context);
+    apiKeyRoutes(api, context);
+    customerRoutes(api, context, bulkSlots);
     kycRoutes(api, context);
-    accountRoutes(api, context);
+    accountRoutes(api, context, bulkSlots);
     statementRoutes(api, context, printer);
-    paymentRoutes(api, context, postingQueue);
+    paymentRoutes(api, context, postingQueue, bulkSlots);
     notificationRoutes(api, context);
     creditRoutes(api, context);
     reconciliationRoutes(api, context);
@@ -130,9 +146,12 @@ export function buildApp({
     paymentMethodRoutes(api, context);
     employeeRoutes(api, context);
     commissionRoutes(api, context);
+    searchRoutes(api, context);
     reportRoutes(api, context, { copies, summaries });
-    proofRoutes(api, context, prover);
+    proofRoutes(api, context, verifier);
     auditRoutes(api, context);
+    eventRoutes(api, context, { feed, sessions });
+    webhookEndpointRoutes(api, context);
     providerRoutes(api, context, postingQueue);
     if (testClock) testClockRoutes(api, testClock);
   }
@@ -147,7 +166,7 @@ export function buildApp({
   return app;
 }
 
-/** Keeps a second address of the same routes out of the description. */
+/** Hides the second address of the same routes in the API description. */
 function undocumented(api: Api): Api {
   api.addHook('onRoute', (route) => {
     route.schema = { ...route.schema, hide: true };

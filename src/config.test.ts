@@ -56,6 +56,7 @@ describe('a value', () => {
       CORS_ORIGINS: 'https://a.example,https://b.example',
       TRUST_PROXY: '10.0.0.0/8, ::1',
       WEBHOOK_ALLOWED_IPS: '196.201.214.0/24,2001:db8::/32',
+      WEBHOOKS_OUT_ALLOW: 'ERP.internal, 10.1.0.0/16',
     });
     expect(config).toMatchObject({
       PORT: 0,
@@ -67,27 +68,40 @@ describe('a value', () => {
     expect(config.webhookNetworks?.has('::ffff:196.201.214.7')).toBe(true);
     expect(config.webhookNetworks?.has('196.201.215.7')).toBe(false);
     expect(config.webhookNetworks?.has('2001:db8::7')).toBe(true);
+    expect([...config.webhookDestinations.hosts]).toEqual(['erp.internal']);
+    expect(config.webhookDestinations.networks?.has('10.1.2.3')).toBe(true);
+    expect(config.webhookDestinations.networks?.has('10.2.2.3')).toBe(false);
   });
 
   it.each([
     ['PORT', '65536'],
+    ['PORT', '70000'],
+    ['PORT', 'abc'],
     ['PORT', 'http'],
     ['NODE_ENV', 'staging'],
+    ['NODE_ENV', 'prodution'],
     ['CURRENCY', 'kes'],
     ['CURRENCY', 'ABQ'],
+    ['CURRENCY', 'XXZ'],
     ['BUSINESS_TIMEZONE', 'Africa/Atlantis'],
+    ['BUSINESS_TIMEZONE', 'Africa/Nowhere'],
     ['BUSINESS_TIMEZONE', 'EAT'],
     ['BUSINESS_TIMEZONE', 'CET'],
     ['BUSINESS_TIMEZONE', '+03:00'],
     ['PHONE_REGION', 'Kenya'],
     ['PHONE_REGION', 'ZZ'],
     ['DATABASE_URL', 'mysql://localhost/db'],
+    ['DATABASE_URL', 'mysql://user:hunter2@db.example/ams'],
+    ['DATABASE_URL', 'hunter2'],
     ['DATABASE_URL', 'localhost'],
     ['DATABASE_DIRECT_URL', 'postgres://localhost/db'],
     ['REDIS_URL', 'http://localhost'],
+    ['REDIS_URL', 'http://:hunter2@redis.example'],
     ['REDIS_URL', 'redis://localhost/limits'],
     ['JWT_SECRET', 'too short'],
+    ['JWT_SECRET', 'too-short-a-secret'],
     ['ACCESS_TOKEN_TTL', '59'],
+    ['ACCESS_TOKEN_TTL', '1h'],
     ['RATE_LIMIT_AUTH', '-1'],
     ['RATE_LIMIT_GENERAL', '1.5'],
     ['TRUST_PROXY', 'true'],
@@ -107,6 +121,7 @@ describe('a value', () => {
     ['WEBHOOK_ALLOWED_IPS', '8000::/1'],
     ['WEBHOOK_ALLOWED_IPS', '10.0.0.0/8/8'],
     ['WEBHOOK_ALLOWED_IPS', '0.0.0.0/0'],
+    ['WEBHOOK_ALLOWED_IPS', '10.0.0.0/8,garbage'],
     ['CORS_ORIGINS', '*'],
     ['CORS_ORIGINS', 'https://a.example,*'],
     ['CORS_ORIGINS', 'https://*.example'],
@@ -115,6 +130,7 @@ describe('a value', () => {
     ['CORS_ORIGINS', 'a.example'],
     ['CORS_ORIGINS', 'null'],
     ['PAYBILL_NUMBERS', 'six'],
+    ['PAYBILL_NUMBERS', '600638;600639'],
     ['PAYBILL_NUMBERS', ', '],
     ['TRUST_PROXY', ','],
     ['WEBHOOK_ALLOWED_IPS', ' , '],
@@ -122,13 +138,26 @@ describe('a value', () => {
     ['CORS_ORIGINS', 'https://a.example, https://b.example/'],
     ['CORS_ORIGINS', 'a.example'],
     ['CORS_ORIGINS', '*'],
+    ['WEBHOOKS_OUT_ALLOW', ','],
+    ['WEBHOOKS_OUT_ALLOW', '0.0.0.0/0'],
+    ['WEBHOOKS_OUT_ALLOW', '::/0'],
+    ['WEBHOOKS_OUT_ALLOW', '10.0.0.0/7'],
+    ['WEBHOOKS_OUT_ALLOW', '0.0.0.0/1,128.0.0.0/1'],
+    ['WEBHOOKS_OUT_ALLOW', 'http://erp.internal'],
+    ['WEBHOOKS_OUT_ALLOW', '*.internal'],
     ['WEBHOOK_SECRET', 'clé'],
     ['WEBHOOK_SECRET', 'a secret '],
     ['METRICS_TOKEN', 'two\nlines'],
     ['REGISTRATION', 'maybe'],
     ['REGISTRATION_ROLE', 'owner'],
+    ['REGISTRATION_ROLE', 'boss'],
+    ['DEMO_DATA', 'yes'],
+    ['COMPANY_LOGO', '/no/such/logo.png'],
+    ['PUBLIC_URL', 'pay.example'],
   ])('of %s that is "%s" is refused by the name of the variable', (name, value) => {
-    expect(problems({ [name]: value })).toEqual([expect.stringMatching(new RegExp(`^${name} `))]);
+    const found = problems({ [name]: value });
+    expect(found).toEqual([expect.stringMatching(new RegExp(`^${name} `))]);
+    expect(found.join()).not.toContain('hunter2');
   });
 
   it.each([
@@ -236,8 +265,8 @@ describe('production', () => {
     (name) => {
       for (const secret of ['x'.repeat(40), '01'.repeat(20)]) {
         expect(problems({ ...PRODUCTION, [name]: secret })).toEqual([
-          `${name} must have at least 3 different characters in production, because fewer are soon guessed; ` +
-            'make one with openssl rand -hex 32',
+          `${name} must have at least 3 different characters in production, because a simpler secret can be guessed; ` +
+            'create one with openssl rand -hex 32',
         ]);
       }
       expect(problems({ ...PRODUCTION, [name]: '012'.repeat(15) })).toEqual([]);

@@ -1,11 +1,6 @@
 import { readFileSync } from 'node:fs';
 import envSchema from 'env-schema';
 import { type Static, type TSchema, Type } from 'typebox';
-import type { UserRole } from './core/database/tables.ts';
-import { createNetworks, type Networks, sizeOf } from './core/http/addresses.ts';
-import { isTimeZone } from './core/values/dates.ts';
-import { domainKey } from './core/values/email.ts';
-import { callingCode } from './core/values/phone.ts';
 import {
   canNameProvider,
   PROVIDER_DOMAIN_PARTS,
@@ -14,13 +9,20 @@ import {
   type ProviderPart,
   providerVariable,
   RESERVED_PROVIDER_NAMES,
-} from './core/values/provider-variables.ts';
+} from './auth/provider-variable-rules.ts';
+import type { Config } from './core/context.ts';
+import type { UserRole } from './core/database/tables.ts';
+import { createNetworks, type Networks, sizeOf } from './core/http/addresses.ts';
+import type { AllowedDestinations } from './core/http/destinations.ts';
+import { isTimeZone } from './core/values/dates.ts';
+import { domainKey } from './core/values/email.ts';
+import { callingCode } from './core/values/phone.ts';
 import { rolesWith, USER_ROLES } from './rights.ts';
 
 const MAX_LOGO_BYTES = 1024 * 1024;
-/** For secrets that only machines enter. */
+/** The minimum for secrets that only machines enter. */
 const MIN_SECRET_LENGTH = 16;
-/** Different characters: repetition makes a secret long, not strong. */
+/** The minimum of different characters, because repeated characters make a secret long but not strong. */
 const MIN_SECRET_CHARACTERS = 3;
 
 /**
@@ -47,7 +49,7 @@ export const settingsSchema = Type.Object({
   TRUST_PROXY: setting(
     Type.String(),
     '',
-    'Networks of your proxies (CIDR, separated by commas), whose X-Forwarded-For is trusted. At most /8, or /16 in IPv6.',
+    'Networks of your proxies (CIDR, separated by commas). X-Forwarded-For is trusted only from them. At most /8, or /16 in IPv6.',
   ),
 
   DATABASE_URL: setting(
@@ -95,13 +97,13 @@ export const settingsSchema = Type.Object({
   DEMO_DATA: setting(
     Type.Enum(['on', 'off']),
     'on',
-    'Whether a new database gets a small demo catalogue. Never in production.',
+    'Whether a new database gets a small demo catalogue. Has no effect in production.',
   ),
 
   JWT_SECRET: setting(
     Type.String(),
     '',
-    'Key that signs access tokens, at least 32 bytes. Required in production. Elsewhere, empty: generated once and stored in the database.',
+    'Key that signs access tokens, at least 32 bytes. Required in production. Empty: outside production, a key is generated once and stored in the database.',
   ),
   ACCESS_TOKEN_TTL: setting(
     Type.Integer({ minimum: 60, maximum: 86_400 }),
@@ -144,12 +146,17 @@ export const settingsSchema = Type.Object({
   WEBHOOK_ALLOWED_IPS: setting(
     Type.String(),
     '',
-    'Networks (CIDR, separated by commas) that may post notifications. At most /8, or /16 in IPv6, without WEBHOOK_SECRET. Empty: any.',
+    'Networks (CIDR, separated by commas) that may post notifications. At most /8, or /16 in IPv6, without WEBHOOK_SECRET. Empty: all networks.',
   ),
   PAYBILL_NUMBERS: setting(
     Type.String({ pattern: '^[0-9, ]*$' }),
     '',
-    'Your business short codes, separated by commas. Empty: any.',
+    'Your business short codes, separated by commas. Empty: all codes.',
+  ),
+  WEBHOOKS_OUT_ALLOW: setting(
+    Type.String(),
+    '',
+    'Private hosts and networks (names or CIDR, separated by commas) that webhook endpoints may use, also by http://. Empty: only https:// to the public internet.',
   ),
 
   COMPANY_NAME: setting(
@@ -175,6 +182,11 @@ export const settingsSchema = Type.Object({
   ),
   RATE_LIMIT_BULK: setting(Type.Integer({ minimum: 0 }), 10, 'Bulk operations per minute. 0: no limit.'),
   RATE_LIMIT_GENERAL: setting(Type.Integer({ minimum: 0 }), 100, 'All other calls per minute. 0: no limit.'),
+  RATE_LIMIT_API_KEY: setting(
+    Type.Integer({ minimum: 0 }),
+    1000,
+    'Calls per minute of each API key, in place of RATE_LIMIT_GENERAL. 0: no limit.',
+  ),
   RATE_LIMIT_PAGES: setting(
     Type.Integer({ minimum: 0 }),
     300,
@@ -206,8 +218,8 @@ export const PROVIDER_SETTINGS: Readonly<Record<ProviderPart, string>> = {
   CLIENT_ID: 'Client id of this service at the provider.',
   CLIENT_SECRET: 'Client secret of this service at the provider.',
   DOMAINS:
-    'E-mail domains, separated by commas, whose people become users even if registration is closed. The provider must report email_verified. Empty: none.',
-  ROLE: 'Role of users from DOMAINS. Required with it.',
+    'E-mail domains, separated by commas. People with an e-mail in one of them become users even if registration is closed. The provider must report email_verified. Empty: none.',
+  ROLE: 'Role of users from DOMAINS. Required if DOMAINS is set.',
 };
 
 export type Settings = Readonly<Static<typeof settingsSchema>>;
@@ -218,29 +230,32 @@ export interface IdentityProvider {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** People with a verified e-mail of these domains (by `domainKey`) become users with the role. */
+  /** People with a verified e-mail in one of these domains (compared by `domainKey`) become users with the role. */
   readonly newcomers: { readonly domains: ReadonlySet<string>; readonly role: UserRole } | undefined;
 }
 
-export interface Config extends Settings {
-  /** By name. */
-  readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
-  /** Without a slash at its end; undefined: use the host of the request. */
-  readonly publicUrl: string | undefined;
-  readonly production: boolean;
-  /** Whether DATABASE_URL is a pooler in transaction mode. Statements then share their sessions. */
-  readonly pooled: boolean;
-  /** The address for work that needs a session; empty: the embedded PostgreSQL. */
-  readonly directUrl: string;
-  /** Off behind a pooler: names of statements belong to a session, which callers share there. */
-  readonly namedStatements: boolean;
-  readonly registration: { readonly open: boolean; readonly role: UserRole };
-  /** CIDR list; undefined: no proxy is trusted. */
-  readonly trustedProxies: string[] | undefined;
-  readonly webhookNetworks: Networks | undefined;
-  readonly paybillNumbers: readonly string[];
-  readonly corsOrigins: readonly string[];
-  readonly companyLogo: Logo | undefined;
+declare module './core/context.ts' {
+  interface Config extends Settings {
+    /** By name. */
+    readonly identityProviders: ReadonlyMap<string, IdentityProvider>;
+    /** Has no slash at its end. Undefined: the host of the request is used. */
+    readonly publicUrl: string | undefined;
+    readonly production: boolean;
+    /** Whether DATABASE_URL is a pooler in transaction mode. Callers then share database sessions. */
+    readonly pooled: boolean;
+    /** The address for work that needs a database session. Empty: the embedded PostgreSQL. */
+    readonly directUrl: string;
+    /** False with a pooler, because names of statements belong to a session, which callers share. */
+    readonly namedStatements: boolean;
+    readonly registration: { readonly open: boolean; readonly role: UserRole };
+    /** A list of CIDR networks. Undefined: no proxy is trusted. */
+    readonly trustedProxies: string[] | undefined;
+    readonly webhookNetworks: Networks | undefined;
+    readonly paybillNumbers: readonly string[];
+    readonly webhookDestinations: AllowedDestinations;
+    readonly corsOrigins: readonly string[];
+    readonly companyLogo: Logo | undefined;
+  }
 }
 
 interface Logo {
@@ -248,7 +263,7 @@ interface Logo {
   readonly bytes: Buffer;
 }
 
-/** Names each wrong variable and what is allowed, never its value. */
+/** The message names each wrong variable and the allowed values, but never the value that was set. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -285,6 +300,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     problems,
   );
   const paybillNumbers = commaList('PAYBILL_NUMBERS', settings.PAYBILL_NUMBERS, problems);
+  const webhookDestinations = destinations('WEBHOOKS_OUT_ALLOW', settings, problems);
   const corsOrigins = origins('CORS_ORIGINS', settings.CORS_ORIGINS, problems);
   checkUrl('DATABASE_URL', settings.DATABASE_URL, ['postgres:', 'postgresql:'], problems);
   checkUrl('DATABASE_DIRECT_URL', settings.DATABASE_DIRECT_URL, ['postgres:', 'postgresql:'], problems);
@@ -293,7 +309,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     problems.push('DATABASE_DIRECT_URL requires DATABASE_URL, the address of the pooler');
   if (pooled && settings.TEST_CLOCK === 'on')
     problems.push(
-      'TEST_CLOCK must be off behind a pooler, whose shared connections would move the clock of others',
+      'TEST_CLOCK must be off behind a pooler, because its shared connections would also move the clock of other callers',
     );
   checkUrl('REDIS_URL', settings.REDIS_URL, ['redis:', 'rediss:'], problems);
   checkRedisDatabase(settings.REDIS_URL, problems);
@@ -310,7 +326,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
   if (settings.JWT_SECRET !== '' && Buffer.byteLength(settings.JWT_SECRET) < 32)
     problems.push('JWT_SECRET must have at least 32 bytes');
   for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
-    // HTTP headers change other characters.
+    // HTTP headers cannot transmit other characters unchanged.
     if (!/^([!-~]([ -~]*[!-~])?)?$/.test(settings[name]))
       problems.push(`${name} must consist of printable ASCII characters, without spaces around them`);
   }
@@ -333,6 +349,7 @@ export function readConfig(environment: Record<string, string | undefined>, useD
     trustedProxies: proxies.length > 0 ? proxies : undefined,
     webhookNetworks: webhook.length > 0 ? createNetworks(webhook) : undefined,
     paybillNumbers,
+    webhookDestinations,
     corsOrigins,
     companyLogo,
   });
@@ -366,7 +383,7 @@ function productionProblems(settings: Settings): string[] {
     const characters = new Set(settings[name]).size;
     if (settings[name] !== '' && characters < MIN_SECRET_CHARACTERS)
       problems.push(
-        `${name} must have at least ${MIN_SECRET_CHARACTERS} different characters in production, because fewer are soon guessed; make one with openssl rand -hex 32`,
+        `${name} must have at least ${MIN_SECRET_CHARACTERS} different characters in production, because a simpler secret can be guessed; create one with openssl rand -hex 32`,
       );
   }
   return problems;
@@ -380,12 +397,12 @@ interface EnvironmentError {
 
 interface GivenSettings {
   settings: Settings;
-  /** The OAUTH_<NAME>_… variables, whose names are not fixed. */
+  /** The variables OAUTH_<NAME>_…, which have no fixed names. */
   providerValues: Record<string, string>;
 }
 
 function readSettings(environment: Record<string, string | undefined>, useDotenv: boolean): GivenSettings {
-  // Compose files and shells often set empty variables. Treat them as not set.
+  // Compose files and shells often set empty variables, which count as not set.
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const schema = { ...settingsSchema, patternProperties: { [PROVIDER_VARIABLE]: { type: 'string' } } };
   try {
@@ -405,7 +422,7 @@ function readSettings(environment: Record<string, string | undefined>, useDotenv
   }
 }
 
-/** Groups the variables by the provider's name. Each provider needs the first three. */
+/** Groups the variables by the provider's name. Each provider needs the variables of PROVIDER_PARTS. */
 function readProviders(
   values: Record<string, string>,
   production: boolean,
@@ -429,7 +446,7 @@ function readProviders(
       );
     }
     checkWebAddress(issuerVariable, issuer, production, problems);
-    // For the address of the document itself, the library would not verify the issuer.
+    // If the address of the metadata document were given, the library would not verify the issuer.
     if (issuer.includes('/.well-known/')) problems.push(`${issuerVariable} must end before /.well-known/`);
     return {
       name: capitals.toLowerCase(),
@@ -471,7 +488,7 @@ function setting<S extends TSchema>(schema: S, defaultValue: string | number, de
   return { ...schema, default: defaultValue, description } as S;
 }
 
-/** Refuses a list that is set but has no items, because an empty list often means "any". */
+/** Refuses a value without items, such as a comma, because an empty list often means "any". */
 function commaList(name: string, text: string, problems: string[]): string[] {
   const list = text
     .split(',')
@@ -493,30 +510,62 @@ function origins(name: string, text: string, problems: string[]): string[] {
 }
 
 interface NetworkRule {
-  name: 'TRUST_PROXY' | 'WEBHOOK_ALLOWED_IPS';
-  /** Why a wide network is dangerous, and what to do instead. */
+  name: 'TRUST_PROXY' | 'WEBHOOK_ALLOWED_IPS' | 'WEBHOOKS_OUT_ALLOW';
+  /** The danger of a wide network. */
   danger: string;
   remedy: string;
   refusesWide: boolean;
 }
 
-function networks(
-  { name, danger, remedy, refusesWide }: NetworkRule,
-  settings: Settings,
-  problems: string[],
-): string[] {
+function networks(rule: NetworkRule, settings: Settings, problems: string[]): string[] {
+  const { name } = rule;
   const list = commaList(name, settings[name], problems);
   const sizes = list.map((network) => sizeOf(network, WIDEST));
   if (sizes.includes('invalid')) {
     problems.push(`${name} must be a list of networks such as 10.0.0.0/8, separated by commas`);
     return [];
   }
+  checkWidths(rule, sizes, problems);
+  return list;
+}
+
+function checkWidths(
+  { name, danger, remedy, refusesWide }: NetworkRule,
+  sizes: readonly ReturnType<typeof sizeOf>[],
+  problems: string[],
+): void {
   if (sizes.includes('every address')) problems.push(`${name} must not contain every address; ${remedy}`);
   else if (refusesWide && sizes.includes('too wide'))
     problems.push(
       `${name} must not contain a network wider than /${WIDEST.ipv4} (IPv4) or /${WIDEST.ipv6} (IPv6), because ${danger}; ${remedy}`,
     );
-  return list;
+}
+
+/** Each item is a network, or the name of a host. */
+function destinations(
+  name: 'WEBHOOKS_OUT_ALLOW',
+  settings: Settings,
+  problems: string[],
+): AllowedDestinations {
+  const list = commaList(name, settings[name], problems);
+  const isNetwork = (item: string) => sizeOf(item, WIDEST) !== 'invalid';
+  const hosts = list.filter((item) => !isNetwork(item)).map((host) => host.toLowerCase());
+  checkWidths(
+    {
+      name,
+      danger: 'webhooks could reach every host in it',
+      remedy: 'list only the hosts that receive webhooks',
+      refusesWide: true,
+    },
+    list.map((item) => sizeOf(item, WIDEST)),
+    problems,
+  );
+  if (!hosts.every((host) => /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(host)))
+    problems.push(
+      `${name} must be a list of host names such as erp.internal and networks such as 10.0.0.0/8, separated by commas`,
+    );
+  const networks = list.filter(isNetwork);
+  return { hosts: new Set(hosts), networks: networks.length > 0 ? createNetworks(networks) : undefined };
 }
 
 /** The largest private network is 10.0.0.0/8. */
@@ -551,7 +600,7 @@ function checkUrl(name: string, text: string, protocols: string[], problems: str
     problems.push(`${name} must start with ${protocols.map((p) => `${p}//`).join(' or ')}`);
 }
 
-/** ioredis would select the database NaN, and only Redis would refuse it. */
+/** Without this check, ioredis would select the database NaN, and only Redis would refuse it. */
 function checkRedisDatabase(text: string, problems: string[]): void {
   if (URL.canParse(text) && !/^(\/\d*)?$/.test(new URL(text).pathname))
     problems.push('REDIS_URL must end with a database number, such as /0, or without a path');

@@ -3,8 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Kysely, type Migration, Migrator, PostgresDialect, sql } from 'kysely';
 import pg from 'pg';
-import type { Config } from './config.ts';
-import type { Currency } from './core/context.ts';
+import type { Config, Currency } from './core/context.ts';
 import { type Connection, type Db, SESSION_TIMEOUTS_MS, type Tx } from './core/database/db.ts';
 import { sqlState } from './core/database/postgres-errors.ts';
 import type { DB } from './core/database/tables.ts';
@@ -14,9 +13,12 @@ import { installJobQueue } from './platform/jobs/queue.ts';
 
 const MIGRATIONS = join(import.meta.dirname, '..', 'migrations');
 const OLDEST_SERVER_VERSION = 150_000;
-/** Chosen at random, so that no other program uses it on the same database. */
+/** A random number, so that no other program uses the same lock in this database. */
 const PREPARATION_LOCK = 7_203_160_418;
-/** Longer than any migration and any wait for one. The time-outs of the role may be short, for requests. */
+/**
+ * Longer than any migration and any wait for a migration. The time-outs of the role may be too short, because they are meant for
+ * requests.
+ */
 const PREPARATION_TIMEOUT_MS = 24 * 3_600_000;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** The SQLSTATE of an argument that a function cannot use, such as the name of a time zone. */
@@ -24,7 +26,7 @@ const INVALID_PARAMETER_VALUE = '22023';
 
 export interface Preparation {
   migrations: string[];
-  /** Whether the database had no books, and this call created them. */
+  /** Whether this call set up the books in a new database. */
   isNew: boolean;
 }
 
@@ -32,10 +34,10 @@ export interface Preparation {
 export class PreparationError extends Error {}
 
 /**
- * Brings the database to the state that this version needs: migrations, the job queue, the currency and, in a new one
- * outside production, the demo catalogue. Instances that start at once do this one by one.
+ * Prepares the database for this version: migrations, the job queue, the currency and, for a new database outside production, the
+ * demo catalogue. Instances that start at the same time do this one after another.
  *
- * @param pooler the address that requests will use for the same database; checked first.
+ * @param pooler the address that requests will use for the same database. It is checked first.
  */
 export async function prepareDatabase(
   connection: Connection,
@@ -43,7 +45,7 @@ export async function prepareDatabase(
   currency: Currency,
   pooler?: string,
 ): Promise<Preparation> {
-  return whileNobodyPrepares(connection, config, async (db, _client, pool) => {
+  return withPreparationLock(connection, config, async (db, _client, pool) => {
     if (pooler !== undefined) await checkPooler(pooler);
     await checkTimeZone(db, config.BUSINESS_TIMEZONE);
     const migrations = await migrate(db);
@@ -53,7 +55,7 @@ export async function prepareDatabase(
   });
 }
 
-/** Node.js and PostgreSQL have different lists of time zones, and the service uses both. */
+/** The service uses the time zones of Node.js and of PostgreSQL, whose lists differ. */
 async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
   try {
     await sql`select timestamptz 'epoch' at time zone ${name}`.execute(db);
@@ -67,7 +69,7 @@ async function checkTimeZone(db: Kysely<DB>, name: string): Promise<void> {
 }
 
 /** Runs the work while other instances that start wait. Instances that serve requests continue. */
-export async function whileNobodyPrepares<T>(
+export async function withPreparationLock<T>(
   connection: Connection,
   config: Config,
   work: (db: Kysely<DB>, client: pg.PoolClient, pool: pg.Pool) => Promise<T>,
@@ -83,7 +85,7 @@ export async function whileNobodyPrepares<T>(
 }
 
 /**
- * Opens a connection with a session, and a pool that has room for one more.
+ * Opens a connection that has its own session, in a pool of two connections.
  * @throws PreparationError for the address of a pooler, and for a server that is too old.
  */
 export async function connectDirectly(connection: Connection, config: Config) {
@@ -96,7 +98,7 @@ export async function connectDirectly(connection: Connection, config: Config) {
     lock_timeout: PREPARATION_TIMEOUT_MS,
     idle_in_transaction_session_timeout: PREPARATION_TIMEOUT_MS,
   });
-  // The query on a broken connection, or the next one, reports the error.
+  // The error is reported by the current or next query on the broken connection.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   const variable = config.pooled ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL';
@@ -116,7 +118,7 @@ export async function connectDirectly(connection: Connection, config: Config) {
   }
 }
 
-/** The secret that signs access tokens: from the configuration, or created once for this database. */
+/** The secret that signs access tokens, from the configuration or generated once for this database. */
 export async function getJwtSecret(db: Db, config: Config): Promise<string> {
   if (config.JWT_SECRET !== '') return config.JWT_SECRET;
   await db
@@ -134,7 +136,7 @@ export async function getJwtSecret(db: Db, config: Config): Promise<string> {
 
 type AddressVariable = 'DATABASE_URL' | 'DATABASE_DIRECT_URL';
 
-/** Server, database, user and password are all in the address, so the operator corrects them there. */
+/** Names the variable, because the operator can correct server, database, user and password there. */
 function cannotConnect(cause: unknown, variable: AddressVariable): PreparationError {
   const causes = cause instanceof AggregateError ? cause.errors : [cause];
   const reasons = causes.map((each) => (each instanceof Error ? each.message : String(each)));
@@ -167,8 +169,8 @@ async function checkServer(client: pg.PoolClient, variable: AddressVariable): Pr
 }
 
 /**
- * Checks that requests through the pooler have time-outs and reach the database that is being prepared, where the
- * preparation lock is held now.
+ * Checks that requests through the pooler have time-outs and reach the database that is being prepared, which now holds the
+ * preparation lock.
  */
 async function checkPooler(url: string): Promise<void> {
   const client = new pg.Client({
@@ -176,7 +178,7 @@ async function checkPooler(url: string): Promise<void> {
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: CONNECT_TIMEOUT_MS,
   });
-  client.on('error', () => {}); // The query reports it.
+  client.on('error', () => {}); // The query reports the error.
   try {
     await client.connect();
     const { rows } = await client.query<{ isFree: boolean; role: string; timeouts: Record<string, number> }>(
@@ -201,7 +203,7 @@ async function checkPooler(url: string): Promise<void> {
   }
 }
 
-/** The statements that set the missing time-outs of the role. A shorter one is allowed; 0 means none. */
+/** The statements that set the missing time-outs of the role. Shorter time-outs are allowed; 0 means no time-out. */
 function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>>): string[] {
   return Object.entries(SESSION_TIMEOUTS_MS).flatMap(([name, longestMs]) => {
     const { [name]: foundMs = 0 } = timeouts;
@@ -210,7 +212,7 @@ function missingTimeouts(role: string, timeouts: Readonly<Record<string, number>
   });
 }
 
-/** @param last the migration to stop after; default: all are applied. @returns the names of those applied. */
+/** @param last the last migration to apply. Default: all. @returns the names of the applied migrations. */
 export async function migrate(db: Kysely<DB>, last?: string): Promise<string[]> {
   const migrator = new Migrator({ db, provider: { getMigrations: readMigrations } });
   const { error, results } = await (last === undefined
@@ -254,7 +256,7 @@ async function openBooks(tx: Tx, config: Config, { code, decimals }: Currency): 
     .executeTakeFirstOrThrow();
   if (kept.value !== value) {
     throw new PreparationError(
-      `CURRENCY does not fit this database: its books are in ${kept.value}, not in ${value}.`,
+      `CURRENCY does not match this database: its books are in ${kept.value}, not in ${value}.`,
     );
   }
   return false;

@@ -2,7 +2,7 @@ import type { Tx } from './core/database/db.ts';
 import type { Frequency } from './core/database/tables.ts';
 
 /**
- * Adds a small catalogue to a new database, so that an account can be opened immediately. Prices are in whole units.
+ * Adds a small catalogue to a new database, so that accounts can be opened immediately. Prices are in whole units.
  * @param decimals of the currency.
  */
 export async function addDemoCatalogue(tx: Tx, decimals: number): Promise<void> {
@@ -89,7 +89,7 @@ interface DemoConfiguration {
   price?: number;
 }
 
-/** By the product's sku. The first configuration is the default. The lamps have none. */
+/** The configurations by the product's sku. The first configuration is the default. The lamps have no configuration. */
 const CONFIGURATIONS: Record<string, DemoConfiguration[]> = {
   'SHS-40': [
     { name: 'Three lamps', attributes: { panelWatts: 40, batteryWattHours: 150, lamps: 3, usbPorts: 2 } },

@@ -8,6 +8,7 @@ import type { Context } from './core/context.ts';
 import type { Connection } from './core/database/db.ts';
 import { deleteOldAnswers } from './core/http/idempotency.ts';
 import type { Log } from './core/log.ts';
+import { deleteOldEvents } from './events/commands.ts';
 import { retryPendingNotifications } from './payments/notifications/commands.ts';
 import { type JobQueue, startJobQueue, type Task } from './platform/jobs/queue.ts';
 import {
@@ -15,16 +16,17 @@ import {
   STATEMENT_TASK,
   workOnStatement,
 } from './provider-statements/commands.ts';
+import { deleteOldDeliveries } from './webhook-endpoints/delivery-store.ts';
 
 const MINUTE_TASK = 'minute-jobs';
-/** After this a step starts no further batch, so that the steps after it have their turn. */
+/** After this time a step starts no further batch, so that the next steps can run. */
 const LONGEST_STEP_MS = 60_000;
 
-/** One kind of work that is due every minute. It works in batches and starts none once the signal is aborted. */
+/** Work that runs every minute. It works in batches, and starts no further batch after the signal is aborted. */
 export interface Step {
-  /** What it does, for the log. */
+  /** The name for the log. */
   name: string;
-  /** Returns how much was done. Safe to run again at any time, also on two instances at once. */
+  /** Returns the number of processed rows. Must be safe to run again at any time, also on two instances at once. */
   run(context: Context, log: Log, signal: AbortSignal): Promise<number>;
 }
 
@@ -50,10 +52,15 @@ const STEPS: readonly Step[] = [
     name: 'delete old answers',
     run: ({ db, clock }, _log, signal) => deleteOldAnswers(db, clock.now(), signal),
   },
+  {
+    name: 'delete old webhook deliveries',
+    run: ({ db, clock }, _log, signal) => deleteOldDeliveries(db, clock.now(), signal),
+  },
+  { name: 'delete old events', run: (context, _log, signal) => deleteOldEvents(context, signal) },
 ];
 
 /**
- * Runs each step in turn. A step that fails is logged, does not keep the others from running, and runs again next minute.
+ * Runs the steps one after another. A failed step is logged and runs again in the next minute. The other steps still run.
  * @returns whether every step ran and none failed.
  */
 export async function runMinuteJobs(
@@ -87,11 +94,14 @@ export function requestTasks(context: Context, log: Log): Record<string, Task> {
 }
 
 export interface Jobs extends JobQueue {
-  /** When this instance last completed the minute jobs; undefined before. Another instance may have done so since. */
+  /**
+   * When this instance last completed the minute jobs. Undefined if it has not yet. Another instance may have completed them
+   * later.
+   */
   lastCompletedAt(): Date | undefined;
 }
 
-/** Runs the jobs that requests add, and the minute jobs at once and every minute, until stopped. */
+/** Until stopped, runs the jobs that requests add, and the minute jobs: immediately and then every minute. */
 export function startJobs(context: Context, connection: Connection, log: Log): Jobs {
   let lastCompletedAt: Date | undefined;
   const queue = startJobQueue({

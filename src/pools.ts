@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import type { Config } from './config.ts';
+import type { Config } from './core/context.ts';
 import { type CopyPool, openCopyPool } from './core/database/copy.ts';
 import { type Connection, type Database, openDatabase } from './core/database/db.ts';
 import { type LongReads, openLongReads } from './core/database/long-reads.ts';
@@ -9,13 +9,13 @@ import { type DatabaseProbe, openDatabaseProbe } from './platform/health/probe.t
 import { PROOF_READS } from './proof/store.ts';
 import { SUMMARY_READS } from './reports/summary-store.ts';
 
-/** All database connections of an instance. Slow work has its own, so that requests never wait for it. */
+/** All database connections of an instance. Slow work has separate connections, so that requests never wait for it. */
 export interface Pools {
   db: Database;
-  /** The pool of `db`, for its metrics. */
+  /** The pool of `db`, for the metrics. */
   pool: Pool;
   copies: CopyPool;
-  prover: LongReads;
+  verifier: LongReads;
   summaries: LongReads;
   probe: DatabaseProbe;
   /** Cancels exports, uploads and long reads, while other requests may still run. */
@@ -25,7 +25,7 @@ export interface Pools {
 
 interface PoolOptions {
   connection: Connection;
-  /** The address of PostgreSQL, if `connection` is a pooler's. */
+  /** The address of PostgreSQL, if `connection` leads to a pooler. */
   direct?: Connection;
   pooler?: string | undefined;
   testClock?: TestClock | undefined;
@@ -50,7 +50,7 @@ export async function openPools(
     pooled: config.pooled,
   });
   const copies = openCopyPool(directly('copy'));
-  const prover = openLongReads({ ...directly('proof'), ...PROOF_READS });
+  const verifier = openLongReads({ ...directly('proof'), ...PROOF_READS });
   const summaries = openLongReads({ ...directly('summary'), ...SUMMARY_READS });
   const probe = openDatabaseProbe({
     connection: direct,
@@ -59,9 +59,9 @@ export async function openPools(
     onConnectionLost: () => {}, // The request pool reports the same failure.
   });
   return {
-    ...{ db, pool, copies, prover, summaries, probe },
+    ...{ db, pool, copies, verifier, summaries, probe },
     async cancelLongWork() {
-      await Promise.all([copies.close(), prover.close(), summaries.close()]);
+      await Promise.all([copies.close(), verifier.close(), summaries.close()]);
     },
     async close() {
       await probe.close();

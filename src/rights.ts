@@ -1,10 +1,11 @@
 import type {} from 'fastify';
 import type { UserRole } from './core/database/tables.ts';
+import { AppError } from './core/http/errors.ts';
 
 export const USER_ROLES = ['admin', 'manager', 'finance', 'agent', 'viewer'] as const satisfies UserRole[];
 
 /**
- * The permissions and the roles that have them. Every route declares one of these permissions, `signed-in` (any role)
+ * The permissions and the roles that have them. Every route declares one of these permissions, `signed-in` (any user)
  * or `public` (no token); the service does not start with a route that declares none.
  */
 export const RIGHTS = {
@@ -20,7 +21,7 @@ export const RIGHTS = {
   'payments:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'payments:record': ['admin', 'manager', 'finance', 'agent'],
   'payments:reverse': ['admin', 'manager', 'finance'],
-  // A payer may not be a customer. Only roles that trace payments see the payer's number and name.
+  // A payer may not be a customer. Only roles that find out whose payment it is see the payer's number and name.
   'payers:read': ['admin', 'manager', 'finance'],
   'payments:assign': ['admin', 'manager', 'finance'],
   'credit:transfer': ['admin', 'manager', 'finance'],
@@ -35,7 +36,10 @@ export const RIGHTS = {
   'commission-rules:write': ['admin', 'manager'],
   'reports:read': ['admin', 'manager', 'finance', 'viewer'],
   'audit:read': ['admin'],
+  'events:read': ['admin', 'manager', 'finance'],
   'users:administer': ['admin'],
+  'api-keys:administer': ['admin'],
+  'webhook-endpoints:administer': ['admin'],
   'catalogue:write': ['admin', 'manager'],
   'invoices:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
   'invoices:create': ['admin', 'manager', 'finance', 'agent'],
@@ -43,7 +47,7 @@ export const RIGHTS = {
   'catalogue:read': ['admin', 'manager', 'finance', 'agent', 'viewer'],
 } as const satisfies Record<string, readonly UserRole[]>;
 
-type Permission = keyof typeof RIGHTS;
+export type Permission = keyof typeof RIGHTS;
 export type Access = Permission | 'signed-in' | 'public';
 
 declare module 'fastify' {
@@ -52,12 +56,84 @@ declare module 'fastify' {
   }
 }
 
+/** The rights of an actor. */
+export interface Rights {
+  role: UserRole | 'api_key' | 'system';
+  /** Set if the actor is an API key. */
+  apiKey?: { permissions: readonly string[] };
+}
+
+/** The permission that an API key needs instead of this one. Null: no API key may do it. */
+const API_KEYS_NEED: Readonly<Partial<Record<Permission, Permission | null>>> = {
+  // These permissions would let a key act as another user or key.
+  'users:administer': null,
+  'api-keys:administer': null,
+  // A leaked key could send every event to an address of its thief.
+  'webhook-endpoints:administer': null,
+  // An API key is not an employee and has no commissions of its own.
+  'commissions:read-own': 'commissions:read',
+};
+
+/** The permissions that an API key can have. */
+export const API_KEY_PERMISSIONS = (Object.keys(RIGHTS) as Permission[]).filter(
+  (permission) => !(permission in API_KEYS_NEED),
+);
+
+/** The permissions of API keys with a role, for every role. Requests of keys read it. */
+const API_KEY_PERMISSIONS_OF = Object.fromEntries(
+  USER_ROLES.map((role) => [
+    role,
+    API_KEY_PERMISSIONS.filter((permission) => rolesWith(permission).includes(role)),
+  ]),
+) as Record<UserRole, Permission[]>;
+
+/** The permissions of an API key with a role. */
+export function apiKeyPermissionsOf(role: UserRole): readonly Permission[] {
+  return API_KEY_PERMISSIONS_OF[role];
+}
+
 /** @returns no role for a route that requires no permission. */
 export function rolesWith(access: Access): readonly UserRole[] {
   return access === 'public' || access === 'signed-in' ? [] : RIGHTS[access];
 }
 
-export function mayDo(role: UserRole | 'system', access: Access): boolean {
-  if (access === 'public' || access === 'signed-in') return true;
-  return role === 'system' || rolesWith(access).includes(role);
+/** The permission with which an API key may call a route; null: none, because the route needs a person. */
+export function neededByApiKeys(access: Exclude<Access, 'public'>): Permission | null {
+  if (access === 'signed-in') return null;
+  const needed = API_KEYS_NEED[access];
+  return needed === undefined ? access : needed;
+}
+
+export function mayDo({ role, apiKey }: Rights, access: Access): boolean {
+  if (access === 'public' || role === 'system') return true;
+  if (role === 'api_key') {
+    const needed = neededByApiKeys(access);
+    return needed !== null && apiKey?.permissions.includes(needed) === true;
+  }
+  return access === 'signed-in' || rolesWith(access).includes(role);
+}
+
+/** The error if the actor may not call a route. Undefined if it may. */
+export function refusalOf(actor: Rights, access: Access): AppError | undefined {
+  if (access === 'public' || mayDo(actor, access)) return undefined;
+  if (actor.role !== 'api_key') {
+    return new AppError('FORBIDDEN', `Your role (${actor.role}) may not do this.`, {
+      details: { permission: access, roles: [...rolesWith(access)] },
+    });
+  }
+  const needed = neededByApiKeys(access);
+  if (needed === null) {
+    return new AppError('FORBIDDEN', 'No API key may do this. Send the access token of a signed-in user.');
+  }
+  return new AppError('FORBIDDEN', `This API key lacks the permission ${needed}.`, {
+    details: { permission: needed },
+  });
+}
+
+/** Checks permissions beyond that of the route. @throws AppError FORBIDDEN if the actor lacks one of them. */
+export function requireAll(actor: Rights, permissions: Iterable<Permission>): void {
+  for (const permission of permissions) {
+    const refusal = refusalOf(actor, permission);
+    if (refusal) throw refusal;
+  }
 }

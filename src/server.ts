@@ -6,16 +6,19 @@ import { EmbeddedPostgresError } from './platform/embedded-postgres/error.ts';
 import { startService } from './service.ts';
 
 const LONGEST_CLOSE_MS = 10_000;
-/** How far the heap may grow before a collection. V8's default is fourfold with much memory, without a measurable gain. */
+/**
+ * How far the heap may grow before a garbage collection. V8's default is four times the size if memory is plentiful, without a
+ * measurable gain.
+ */
 const HEAP_GROWTH = '--heap-growing-percent=100';
 
-/** A second one has no effect. Other signals of close-with-grace end the process the second time. */
+/** After one of these signals, a second one has no effect. With other signals, close-with-grace ends the process at the second one. */
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 const PARENT_CHECK_MS = 500;
 /** Argument of `npm start`: stop the service when its parent process, npm, ends. */
 const STOP_WITH_PARENT = '--stop-with-parent';
 
-/** The process: reads the configuration, starts the service and stops it on a signal. */
+/** Reads the configuration, starts the service and stops it on a signal. */
 async function main(): Promise<void> {
   const parent = process.ppid;
   setFlagsFromString(HEAP_GROWTH);
@@ -35,7 +38,7 @@ async function main(): Promise<void> {
       await service.stop(reason);
     },
   );
-  /** Only once: npm repeats a Ctrl-C that the terminal has also sent to the service. */
+  /** Stops only once, because npm repeats a Ctrl-C that the terminal has also sent to the service. */
   function stop(why: string): void {
     if (reason !== undefined) return;
     reason = why;
@@ -53,7 +56,7 @@ main().catch((error: unknown) => {
   process.exit(1);
 });
 
-/** Prints one line for what the operator can correct, and the stack trace of a defect. */
+/** One line for an error that the operator can correct, or the stack trace of any other error. */
 function explain(error: unknown): string {
   if (error instanceof ConfigError)
     return ['The configuration is wrong:', ...error.problems.map((p) => `  ${p}`)].join('\n');

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildApp } from './app.ts';
-import type { Config } from './config.ts';
-import type { Context } from './core/context.ts';
+import type { Config, Context } from './core/context.ts';
 import type { Connection } from './core/database/db.ts';
 import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
@@ -14,8 +13,9 @@ import { DOCS_PATH } from './platform/api-docs/pages.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
 import { createSettableClock } from './platform/test-clock/routes.ts';
 import { openPools } from './pools.ts';
+import { type Dispatcher, startDispatcher } from './webhook-endpoints/dispatch-commands.ts';
 
-/** Between "not ready" and closing, so that load balancers stop sending requests. */
+/** The time between "not ready" and closing, in which load balancers stop sending requests. */
 const READINESS_DRAIN_MS = 1_500;
 
 export interface Service {
@@ -25,7 +25,7 @@ export interface Service {
   stop(reason: string): Promise<void>;
 }
 
-/** Starts everything in order: database, migrations, connections, HTTP, jobs; stops it in reverse. */
+/** Starts database, migrations, connections, HTTP and jobs in this order, and stops them in reverse order. */
 export async function startService(config: Config): Promise<Service> {
   const log = createLog(config);
   const version = packageVersion();
@@ -48,6 +48,7 @@ export async function startService(config: Config): Promise<Service> {
   const redis = config.REDIS_URL === '' ? undefined : openRedis(config.REDIS_URL, log);
   let accepting = true;
   let jobs: Jobs | undefined;
+  let dispatcher: Dispatcher | undefined;
   const context: Context = {
     db: pools.db,
     clock: testClock ?? systemClock,
@@ -63,11 +64,13 @@ export async function startService(config: Config): Promise<Service> {
     version,
     databaseKind: databaseKind(config),
     jobsCompletedAt: () => jobs?.lastCompletedAt(),
+    deliveryCounts: () => dispatcher?.counts ?? {},
     accepting: () => accepting,
     ...(testClock && { testClock }),
   });
   const address = await app.listen({ host: config.HOST, port: config.PORT });
   jobs = startJobs(context, direct, log);
+  dispatcher = startDispatcher(context, log);
   log.info({ version, node: process.version, database: databaseKind(config), address }, 'Started');
   for (const line of welcome(address, config, { migrations, isNew })) log.info(line);
 
@@ -77,12 +80,13 @@ export async function startService(config: Config): Promise<Service> {
     async stop(reason) {
       log.info({ reason }, 'Stopping');
       accepting = false;
-      const jobsStopped = jobs?.stop(); // Their batches at hand end while the requests do.
-      // Load balancers ask every second or so. They must see it before the first request is refused.
+      // Their current batches end at the same time as the requests.
+      const workStopped = Promise.all([jobs?.stop(), dispatcher?.stop()]);
+      // Load balancers check readiness about every second. They must see "not ready" before the first request is refused.
       if (config.production) await sleep(READINESS_DRAIN_MS);
-      // Uploads and exports may take minutes: they are interrupted, which their client notices. Other requests end.
+      // Uploads and exports may take minutes. They are interrupted, which the client notices. Other requests are completed.
       await Promise.all([pools.cancelLongWork(), app.close()]);
-      await jobsStopped;
+      await workStopped;
       await pools.close();
       redis?.close();
       await embedded?.stop();
@@ -101,7 +105,7 @@ function databaseKind({ DATABASE_URL, pooled }: Config): string {
   return pooled ? 'PostgreSQL behind a pooler' : 'PostgreSQL';
 }
 
-/** What a newcomer wants to know after the first start, the addresses last. */
+/** The lines that are printed after a start. The addresses come last, so that they stay visible. */
 function welcome(address: string, config: Config, { migrations, isNew }: Preparation): string[] {
   const lines: string[] = [];
   if (migrations.length > 0) lines.push(`Migrated the database: ${migrations.join(', ')}.`);

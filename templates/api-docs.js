@@ -75,6 +75,11 @@ async function resolveSubtree(description, path) {
   return { spec: resolve(at(path)), errors: [] };
 }
 
+/** The description has the public address; the page may call only the host that sent it. */
+function callThisHost(original) {
+  return (description) => original({ ...description, servers: [{ url: '/' }] });
+}
+
 /** Whoever signs in by "Execute" has the token set without copying it. */
 function keepToken(response) {
   if (!response.ok || !TOKEN_ENDPOINT.test(response.url)) return;
@@ -107,6 +112,7 @@ const ui = SwaggerUIBundle({
   },
   plugins: [
     () => ({
+      statePlugins: { spec: { wrapActions: { updateJsonSpec: callThisHost } } },
       fn: { resolveSubtree },
       wrapComponents: {
         RequestBody: requestBodyWithExampleFile,

@@ -56,6 +56,7 @@ export function examplesOfMedia({ example, examples = {} }: Media): unknown[] {
 
 export function readDescription(document: OpenAPIV3_1.Document): Description {
   const ajv = newAjv();
+  ajv.addSchema({ components: document.components }, 'description');
   const compiled = new Map<object, ValidateFunction>();
   const operations = Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
     Object.entries(methods ?? {}).map(([method, operation]) =>
@@ -70,7 +71,9 @@ export function readDescription(document: OpenAPIV3_1.Document): Description {
   function problemOf(schema: object, value: unknown): string | undefined {
     let validate = compiled.get(schema);
     if (!validate) {
-      validate = ajv.compile({ ...schema, components: document.components });
+      // References lead to the components that were added once: Ajv reads them again for each schema that contains them.
+      const text = JSON.stringify(schema).replaceAll('"#/components/', '"description#/components/');
+      validate = ajv.compile(JSON.parse(text));
       compiled.set(schema, validate);
     }
     if (validate(value)) return undefined;

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 const ROOT = join(import.meta.dirname, '..');
 const DECISIONS = 'docs/decisions';
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
-const pages = ['.', 'bench', 'docs', 'src', 'test'].flatMap((folder) =>
+const pages = ['.', 'bench', 'docs', 'packages', 'src', 'test'].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: folder !== '.', encoding: 'utf8' })
     .filter((path) => path.endsWith('.md') && !path.includes('node_modules'))
     .map((path) => join(folder, path)),

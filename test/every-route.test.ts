@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, createCaller, useService, wrongFields } from './harness.ts';
+import { API_KEY_PERMISSIONS } from '../src/rights.ts';
+import { type Answer, createCaller, newApiKey, useService, wrongFields } from './harness.ts';
 
 /**
  * What holds on every route. The routes are those of the running application; the table says who may
@@ -32,15 +33,37 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /users/invitations/:id': ADMIN,
   'POST /users/invitations/:id/revoke': ADMIN,
   'POST /users/:id/invitations': ADMIN,
+  'GET /api-keys': ADMIN,
+  'POST /api-keys': ADMIN,
+  'GET /api-keys/:id': ADMIN,
+  'PUT /api-keys/:id': ADMIN,
+  'POST /api-keys/:id/rotate': ADMIN,
+  'POST /api-keys/:id/revoke': ADMIN,
   'GET /audit': ADMIN,
+  'GET /events': ['admin', 'manager', 'finance'],
+  'GET /webhook-endpoints': ADMIN,
+  'POST /webhook-endpoints': ADMIN,
+  'GET /webhook-endpoints/:id': ADMIN,
+  'PUT /webhook-endpoints/:id': ADMIN,
+  'DELETE /webhook-endpoints/:id': ADMIN,
+  'POST /webhook-endpoints/:id/rotate-secret': ADMIN,
+  'POST /webhook-endpoints/:id/test': ADMIN,
+  'POST /webhook-endpoints/:id/resend': ADMIN,
+  'GET /webhook-endpoints/:id/deliveries': ADMIN,
+  'GET /webhook-endpoints/:id/deliveries/:deliveryId': ADMIN,
   'GET /customers': EVERYONE,
   'POST /customers': ['admin', 'manager', 'agent'],
+  'GET /customers/by-external-id/:externalId': EVERYONE,
+  'PUT /customers/by-external-id/:externalId': ['admin', 'manager'],
+  'POST /customers/bulk': ['admin', 'manager', 'agent'],
   'GET /customers/:id': EVERYONE,
   'PUT /customers/:id': ['admin', 'manager'],
   'GET /customers/:id/kyc': EVERYONE,
   'PUT /customers/:id/kyc': ['admin', 'manager', 'agent'],
   'GET /accounts': EVERYONE,
   'POST /accounts': ['admin', 'manager', 'agent'],
+  'GET /accounts/by-external-id/:externalId': EVERYONE,
+  'POST /accounts/bulk': ['admin', 'manager', 'agent'],
   'GET /accounts/:id': EVERYONE,
   'PUT /accounts/:id': ['admin', 'manager'],
   'GET /accounts/:id/history': EVERYONE,
@@ -53,7 +76,10 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /credit-moves': EVERYONE,
   'GET /payments': EVERYONE,
   'POST /payments': ['admin', 'manager', 'finance', 'agent'],
+  'GET /payments/by-external-id/:externalId': EVERYONE,
+  'POST /payments/bulk': ['admin', 'manager', 'finance', 'agent'],
   'GET /payments/:id': EVERYONE,
+  'PUT /payments/:id': ['admin', 'manager', 'finance'],
   'GET /payments/unmatched': ['admin', 'manager', 'finance'],
   'GET /notifications': ['admin', 'manager', 'finance'],
   'GET /notifications/:id': ['admin', 'manager', 'finance'],
@@ -78,6 +104,8 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'POST /invoices/:id/void': ['admin', 'manager', 'finance'],
   'GET /products': EVERYONE,
   'POST /products': ['admin', 'manager'],
+  'GET /products/by-external-id/:externalId': EVERYONE,
+  'PUT /products/by-external-id/:externalId': ['admin', 'manager'],
   'GET /products/:id': EVERYONE,
   'PUT /products/:id': ['admin', 'manager'],
   'GET /products/:id/configurations': EVERYONE,
@@ -91,6 +119,8 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'PUT /payment-methods/:id': ['admin', 'manager'],
   'GET /employees': EVERYONE,
   'POST /employees': ['admin', 'manager'],
+  'GET /employees/by-external-id/:externalId': EVERYONE,
+  'PUT /employees/by-external-id/:externalId': ['admin', 'manager'],
   'GET /employees/:id': EVERYONE,
   'PUT /employees/:id': ['admin', 'manager'],
   'POST /commissions/calculate': ['admin', 'manager', 'finance'],
@@ -99,10 +129,51 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'PUT /commissions/payments/:id': ['admin', 'manager', 'finance'],
   'GET /commissions/rules': ALL_BUT_AGENTS,
   'POST /commissions/rules': ['admin', 'manager'],
+  'GET /search': EVERYONE, // each type needs its own permission besides
   'GET /reports/accounts/summary': ALL_BUT_AGENTS,
   'GET /reports/payments': ALL_BUT_AGENTS,
   'GET /reports/proof': ALL_BUT_AGENTS,
 };
+
+/** What no API key may call, whatever its role: it concerns a person, or would let a key raise its own rights. */
+const NO_API_KEY = [
+  'POST /auth/logout',
+  'GET /auth/me',
+  'PUT /auth/password',
+  'GET /users',
+  'POST /users',
+  'GET /users/:id',
+  'PUT /users/:id',
+  'GET /users/invitations',
+  'POST /users/invitations',
+  'GET /users/invitations/:id',
+  'POST /users/invitations/:id/revoke',
+  'POST /users/:id/invitations',
+  'GET /api-keys',
+  'POST /api-keys',
+  'GET /api-keys/:id',
+  'PUT /api-keys/:id',
+  'POST /api-keys/:id/rotate',
+  'POST /api-keys/:id/revoke',
+  'GET /webhook-endpoints',
+  'POST /webhook-endpoints',
+  'GET /webhook-endpoints/:id',
+  'PUT /webhook-endpoints/:id',
+  'DELETE /webhook-endpoints/:id',
+  'POST /webhook-endpoints/:id/rotate-secret',
+  'POST /webhook-endpoints/:id/test',
+  'POST /webhook-endpoints/:id/resend',
+  'GET /webhook-endpoints/:id/deliveries',
+  'GET /webhook-endpoints/:id/deliveries/:deliveryId',
+];
+/** An agent sees the commissions of one employee; a key is none. */
+const OWN_COMMISSIONS = ['GET /commissions/payments', 'GET /commissions/payments/:id'];
+
+/** The roles whose API keys may call a route. */
+function rolesOfKeys(route: string): string[] {
+  if (NO_API_KEY.includes(route)) return [];
+  return OWN_COMMISSIONS.includes(route) ? ALL_BUT_AGENTS : [...(WHO_MAY[route] ?? [])];
+}
 
 /** Bodies that are right, so that nothing but the query is wrong. */
 const RIGHT_BODY: Record<string, object> = {
@@ -112,12 +183,17 @@ const RIGHT_BODY: Record<string, object> = {
   'PUT /auth/password': { currentPassword: 'none', newPassword: 'long enough' },
   'PUT /test/clock': { now: null },
   'POST /customers': { firstName: 'A', lastName: 'B', phone: '+254711000001' },
+  'POST /customers/bulk': { items: [{}] },
   'PUT /customers/:id': { firstName: 'A' },
+  'PUT /customers/by-external-id/:externalId': { firstName: 'A', lastName: 'B', phone: '+254711000001' },
   'POST /accounts': { customerId: 1, productId: 1, payplanId: 1 },
+  'POST /accounts/bulk': { items: [{}] },
   'PUT /accounts/:id': { status: 'active' },
   'POST /accounts/:id/credit/transfer': { toAccountId: 2, amount: 1, reason: 'none' },
   'POST /accounts/:id/credit/refund': { amount: 1, reason: 'none' },
   'POST /payments': { accountId: 1, amount: 1, paymentMethodId: 1 },
+  'PUT /payments/:id': { metadata: {} },
+  'POST /payments/bulk': { items: [{}] },
   'POST /payments/:id/assign': { accountId: 1 },
   'POST /notifications/:id/resolve': { paymentId: null, reason: 'none' },
   'POST /payments/:id/unassign': { reason: 'none' },
@@ -131,12 +207,15 @@ const RIGHT_BODY: Record<string, object> = {
   },
   'PUT /users/:id': { firstName: 'A' },
   'POST /users/invitations': { email: 'new@example.com', role: 'viewer' },
+  'POST /api-keys': { name: 'A', role: 'viewer' },
+  'PUT /api-keys/:id': { name: 'A' },
   'PUT /customers/:id/kyc': { verificationType: 'passport', verificationStatus: 'pending' },
   'POST /payments/reconcile': { paymentIds: [1] },
   'POST /invoices': { accountId: 1, items: [{ description: 'A', quantity: 1, unitPrice: 1 }] },
   'POST /invoices/:id/void': { reason: 'none' },
   'POST /products': { sku: 'A', name: 'A', category: 'a', price: 1 },
   'PUT /products/:id': { name: 'A' },
+  'PUT /products/by-external-id/:externalId': { sku: 'A', name: 'A', category: 'a', price: 1 },
   'POST /products/:id/configurations': { name: 'A' },
   'POST /payplans': { name: 'A', deposit: 0, instalmentAmount: 1, instalmentCount: 1, frequency: 'daily' },
   'PUT /payplans/:id': { name: 'A' },
@@ -144,9 +223,13 @@ const RIGHT_BODY: Record<string, object> = {
   'PUT /payment-methods/:id': { name: 'A' },
   'POST /employees': { name: 'A' },
   'PUT /employees/:id': { name: 'A' },
+  'PUT /employees/by-external-id/:externalId': { name: 'A' },
   'POST /commissions/calculate': { employeeId: 1, period: '2026-03' },
   'PUT /commissions/payments/:id': { status: 'approved' },
   'POST /commissions/rules': { rateBasisPoints: 0 },
+  'POST /webhook-endpoints': { url: 'https://erp.example.com/', types: ['payment.*'] },
+  'PUT /webhook-endpoints/:id': { inOrder: true },
+  'POST /webhook-endpoints/:id/resend': { fromEventId: 1 },
 };
 
 /** A file, which has no fields. */
@@ -160,10 +243,32 @@ const START_PAGE = 'GET /';
 
 const service = useService();
 const tokens: Record<string, string> = {};
+/** API keys of each role. */
+const roleKeys: Record<string, string> = {};
+/** API keys with one permission, and with all others. */
+const onlyKeys: Record<string, string> = {};
+const exceptKeys: Record<string, string> = {};
 
 beforeAll(async () => {
-  for (const role of EVERYONE) tokens[role] = await service.signInAs(role);
+  for (const role of EVERYONE) {
+    tokens[role] = await service.signInAs(role);
+    roleKeys[role] = (await newApiKey(service, role)).key;
+  }
+  for (const permission of API_KEY_PERMISSIONS) {
+    const others = API_KEY_PERMISSIONS.filter((other) => other !== permission);
+    onlyKeys[permission] = (await newApiKey(service, [permission])).key;
+    exceptKeys[permission] = (await newApiKey(service, others)).key;
+  }
 });
+
+/** The permission that the API description says an API key needs for a route. */
+function neededByKeys({ method, path }: Route): string | undefined {
+  const described = service.app.swagger().paths ?? {};
+  const operation = described[`/api${path.replace(/:(\w+)/g, '{$1}')}`];
+  const { description = '' } = operation?.[method.toLowerCase() as 'get'] ?? {};
+  if (description.includes('API keys are refused')) return undefined;
+  return (/An API key needs `([^`]+)`/.exec(description) ?? /permission `([^`]+)`/.exec(description))?.[1];
+}
 
 interface Route {
   method: string;
@@ -281,13 +386,15 @@ describe('the routes of the running application', () => {
     expect(permissions).toEqual(rows.map((path) => [path, permissionOf(path.slice(0, -'/{id}'.length))]));
   });
 
-  it('take an Idempotency-Key on every POST but those of sign-in, invitations, the webhook and uploads', () => {
+  it('take an Idempotency-Key on every POST but those of sign-in, invitations, API keys, webhooks and uploads', () => {
     const paths = Object.entries(service.app.swagger().paths ?? {});
     const posts = paths.flatMap(([path, methods]) => (methods?.post ? [{ path, post: methods.post }] : []));
     const withoutKey = posts
       .filter(({ post }) => !JSON.stringify(post.parameters ?? []).includes('"Idempotency-Key"'))
       .map(({ path }) => path);
     expect(withoutKey.sort()).toEqual([
+      '/api/api-keys',
+      '/api/api-keys/{id}/rotate',
       '/api/auth/login',
       '/api/auth/logout',
       '/api/auth/refresh',
@@ -295,6 +402,9 @@ describe('the routes of the running application', () => {
       '/api/reconciliations/statements',
       '/api/users/invitations',
       '/api/users/{id}/invitations',
+      '/api/webhook-endpoints',
+      '/api/webhook-endpoints/{id}/rotate-secret',
+      '/api/webhook-endpoints/{id}/test',
       '/api/webhooks/payments/mobilemoney',
       '/api/webhooks/payments/mobilemoney/validation',
       '/api/webhooks/payments/tigopesa',
@@ -379,6 +489,55 @@ describe('with a role', () => {
       const answer = await ask('/api', method, `${path}?unknownParameter=1`, undefined, tokens[role]);
       expect(answer.status, `${role}: ${answer.text}`).toBe(400);
     }
+  });
+});
+
+describe('an API key', () => {
+  it.each(closedRoutes)('of each role may call $route if it does not need a person', async (one) => {
+    const { route, method, path } = one;
+    const passed: string[] = [];
+    for (const prefix of PREFIXES) {
+      for (const role of EVERYONE) {
+        const answer = await ask(prefix, method, `${path}?unknownParameter=1`, undefined, roleKeys[role]);
+        if (answer.status === 400) passed.push(`${prefix} ${role}`);
+        else expectError(answer, 403, 'FORBIDDEN');
+      }
+    }
+    expect(passed).toEqual(
+      PREFIXES.flatMap((prefix) => rolesOfKeys(route).map((role) => `${prefix} ${role}`)),
+    );
+  });
+
+  it.each(closedRoutes)(
+    'with the permission that $route names, and no other key, may call it',
+    async (one) => {
+      const { route, method, path } = one;
+      const needed = neededByKeys(one);
+      expect(needed === undefined).toBe(NO_API_KEY.includes(route));
+      const passes = async (key: string | undefined) => {
+        const answer = await ask('/api', method, `${path}?unknownParameter=1`, undefined, key);
+        if (answer.status !== 400) expectError(answer, 403, 'FORBIDDEN');
+        if (answer.status === 403 && needed)
+          expect(answer.body.error.details).toEqual({ permission: needed });
+        return answer.status === 400;
+      };
+      for (const permission of API_KEY_PERMISSIONS) {
+        expect(await passes(onlyKeys[permission]), `only ${permission}`).toBe(permission === needed);
+        const isNeeded = needed === undefined || permission === needed;
+        expect(await passes(exceptKeys[permission]), `all but ${permission}`).toBe(!isNeeded);
+      }
+    },
+  );
+
+  it('is described as one of two ways to authenticate where keys are accepted, and nowhere else', () => {
+    const described = closedRoutes.filter(({ method, path }) => {
+      const operation = service.app.swagger().paths?.[`/api${path.replace(/:(\w+)/g, '{$1}')}`];
+      const { security } = operation?.[method.toLowerCase() as 'get'] ?? {};
+      expect(security?.[0]).toEqual({ bearer: [] });
+      return security?.some((scheme) => 'apiKey' in scheme);
+    });
+    const accepting = closedRoutes.filter(({ route }) => !NO_API_KEY.includes(route));
+    expect(described.map(({ route }) => route)).toEqual(accepting.map(({ route }) => route));
   });
 });
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, inject, vi } from 'vitest';
 import { type AppParts, buildApp } from '../src/app.ts';
-import { type Config, readConfig } from '../src/config.ts';
-import type { Context } from '../src/core/context.ts';
+import { readConfig } from '../src/config.ts';
+import type { Config, Context } from '../src/core/context.ts';
 import { openRedis } from '../src/core/http/redis.ts';
 import type { HttpServer } from '../src/core/http/server.ts';
 import { createLog } from '../src/core/log.ts';
@@ -53,6 +53,7 @@ const NO_LIMITS = {
   RATE_LIMIT_BULK: '0',
   RATE_LIMIT_GENERAL: '0',
   RATE_LIMIT_PAGES: '0',
+  RATE_LIMIT_API_KEY: '0',
   RATE_LIMIT_WEBHOOK: '0',
 };
 
@@ -104,6 +105,7 @@ export async function startTestService(environment: Record<string, string> = {})
     version: 'test',
     databaseKind: 'PostgreSQL',
     jobsCompletedAt: () => undefined,
+    deliveryCounts: () => ({}),
     accepting: () => true,
     testClock: clock,
   };
@@ -223,6 +225,15 @@ async function onServer(statement: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/** Creates an API key of a role, or with the given permissions. Its `key` is the bearer token. */
+export async function newApiKey(service: TestService, grant: string | string[], fields: object = {}) {
+  const name = `Key of ${grant}`.slice(0, 100);
+  const granted = typeof grant === 'string' ? { role: grant } : { permissions: grant };
+  const answer = await service.call('POST', '/api-keys', { name, ...granted, ...fields });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body.data;
 }
 
 let phones = 0;

@@ -4,10 +4,10 @@ import type { ICruiseOptions, IRegularForbiddenRuleType } from 'dependency-cruis
 
 /** The other features that a feature may import, and why. */
 export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
-  // An account copies the terms of a pay plan, and checks that the product is sold and that the employee sells.
-  accounts: ['account-status', 'employees', 'ledger', 'pay-plans', 'products'],
-  // A session belongs to a user.
-  auth: ['users'],
+  // An account shows its customer, copies the terms of a pay plan, and checks that the product is sold and that the employee sells.
+  accounts: ['account-status', 'customers', 'employees', 'ledger', 'pay-plans', 'products'],
+  // A session belongs to a user. A request is identified by a session or an API key.
+  auth: ['api-keys', 'users'],
   // An employee earns a commission for accounts, and sees their statuses.
   commissions: ['account-status', 'employees'],
   // Credit leaves accounts by a payment method.
@@ -21,10 +21,14 @@ export const FEATURES_MAY_IMPORT: Record<string, string[]> = {
   payments: ['account-status', 'accounts', 'customers', 'ledger'],
   // The proof reads the status table of accounts, and names payment methods.
   proof: ['account-status', 'payment-methods'],
-  // A statement imports lost notifications, and reconciles payments for the user who asks.
-  'provider-statements': ['payment-methods', 'payments', 'reconciliations', 'users'],
+  // A statement imports lost notifications, and reconciles payments for the user or the API key that asks.
+  'provider-statements': ['api-keys', 'payment-methods', 'payments', 'reconciliations', 'users'],
   // Reports print account numbers, statuses and the names of payment methods.
-  reports: ['account-status', 'accounts', 'payment-methods'],
+  reports: ['account-status', 'accounts', 'payment-methods', 'payments'],
+  // A search reads account numbers, and folds names as the search of customers does.
+  search: ['accounts', 'customers'],
+  // Webhooks deliver events.
+  'webhook-endpoints': ['events'],
   // A statement lists the terms and the money of an account.
   statements: ['account-status', 'accounts', 'ledger', 'pay-plans'],
 };
@@ -33,8 +37,12 @@ const ROLE = '(^|[/-])(schema|rules|store|commands|view|routes)[.]ts$';
 
 /** Files of a feature without a role, and why. */
 const WITHOUT_ROLE: Record<string, string> = {
-  'src/auth/access.ts': 'issues and verifies access tokens, for the access hook of core/http',
+  'src/auth/access.ts':
+    'issues and verifies access tokens, and identifies callers for the access hook of core/http',
   'src/auth/identity-providers.ts': 'client of OpenID Connect providers',
+  'src/events/horizon.ts': 'follows up to which id the feed is complete',
+  'src/events/feed.ts': 'looks for new events on behalf of all readers',
+  'src/events/stream.ts': 'writes events as Server-Sent Events',
   'src/users/passwords.ts': 'hashes passwords in threads',
 };
 
@@ -42,7 +50,7 @@ const FEATURE = '^src/(?!(?:core|platform|cli)/)([^/]+)/';
 const ASSEMBLY = '^src/[^/]+[.]ts$';
 const CORE = '^src/core/';
 const RULES = 'rules[.]ts$';
-/** Files of the assembly that every file may import: the permissions, and the type of the configuration. */
+/** Files of the assembly that features and platform may import: the permissions, and types and errors of the configuration. */
 const SHARED = ['^src/rights[.]ts$', '^src/config[.]ts$'];
 const PACKAGES: IRegularForbiddenRuleType['to'] = {
   dependencyTypes: ['npm', 'core', 'npm-dev', 'npm-optional', 'unknown'],
@@ -61,16 +69,12 @@ const forbid = (
 
 export const FORBIDDEN = [
   forbid('no file imports itself in a cycle', {}, { circular: true }),
-  forbid(
-    'core imports only core and the type of the configuration',
-    { path: CORE },
-    { path: '^src/', pathNot: [CORE, '^src/config[.]ts$'] },
-  ),
+  forbid('core imports only core', { path: CORE }, { path: '^src/', pathNot: CORE }),
   forbid('platform imports no feature', { path: '^src/platform/' }, { path: [FEATURE, '^src/cli/'] }),
   forbid(
-    'a feature imports nothing of platform but the printer and the job queue',
+    'a feature imports nothing of platform but the printer, the job queue and outbound requests',
     { path: FEATURE },
-    { path: '^src/platform/', pathNot: '^src/platform/(printing/printer|jobs/queue)[.]ts$' },
+    { path: '^src/platform/', pathNot: '^src/platform/(printing/printer|jobs/queue|outbound/[^/]+)[.]ts$' },
   ),
   forbid(
     'only the assembly and the CLI import the assembly',

@@ -1,5 +1,5 @@
 /**
- * The figures of a portfolio, computed anew from what the API shows of accounts, their moves and payments: one
+ * The figures of a portfolio, computed from what the API shows of accounts, their moves and payments: one
  * account after the other, one day after the other. It shares no code with the service, so that it shares no
  * mistake with it. Amounts are bigint in hundredths; days are counted, never calculated with.
  */

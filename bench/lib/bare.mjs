@@ -1,6 +1,6 @@
 /**
- * What Fastify and pg do with the same statements of a read and nothing else: no checks, no limits, no log, rows as they come.
- * BENCH_BARE names a file with the routes.
+ * A plain Fastify and pg handler that runs the same statements for a read. It has no checks, limits or log, and returns the rows
+ * unchanged. BENCH_BARE is the path of a file with the routes.
  */
 import { readFileSync } from 'node:fs';
 import fastify from 'fastify';

@@ -1,14 +1,13 @@
 /**
- * Clean books of any size in a database of its own: what `npm run verify` looks at holds of them.
+ * Loads books of any size into a new database. They pass the checks of `npm run verify`.
  *
  *   npm run build && node bench/lib/load.mjs [--payments=1000000] [--accounts=payments/10] [--customers=accounts/10]
  *
- * The database, named on the last line, is left for you to look at and to drop. The other scripts of this folder
- * use the functions below and drop theirs.
+ * The last line of the output is the name of the database. Drop the database when you no longer need it. The other scripts of this
+ * folder use the functions below and drop their databases.
  *
- * Needs a server on which it may create a database: BENCH_DATABASE_URL, by default
- * postgres://postgres@localhost:55432/postgres. Its user is a superuser, since keys to other tables are not
- * checked row by row while loading.
+ * BENCH_DATABASE_URL is a server on which the script may create a database (default:
+ * postgres://postgres@localhost:55432/postgres). The user must be a superuser, because loading turns off foreign key checks.
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -18,7 +17,7 @@ import { currencyOf, prepareDatabase } from '../../dist/database.js';
 
 const SERVER = process.env.BENCH_DATABASE_URL ?? 'postgres://postgres@localhost:55432/postgres';
 
-/** A migrated database with the demo catalogue, on the server that `server` is a database of. */
+/** Creates a migrated database with the demo catalogue. @param server - the URL of any database on the same server. */
 export async function createDatabase(name, server = SERVER) {
   const database = `ams_bench_${name}_${process.pid}`;
   const url = new URL(server);
@@ -34,8 +33,8 @@ export function sizes({ payments = 1_000_000, accounts = Math.ceil(payments / 10
 }
 
 /**
- * The books that a bench runs on: those of a database that was loaded before, which is left with what the bench
- * adds; or clean ones in a database of its own.
+ * Opens the books for a benchmark: a database that was loaded before, which keeps the rows that the benchmark adds, or new books in
+ * a new database.
  */
 export async function openBooks(name, { database, server, payments, accounts, customers }) {
   if (database) return { url: database, size: await sizeOf(database), drop: async () => {} };
@@ -59,10 +58,10 @@ async function sizeOf(url) {
   return rows[0];
 }
 
-/** The accounts from here on are open; the ones before are repossessed, the rare status. */
+/** Accounts with this id or a higher id are open. Accounts with a lower id have the rare status `repossessed`. */
 export const FIRST_OPEN_ACCOUNT = 301;
 
-/** Some thousands of the open accounts with their numbers, one a line, as wrk.mjs reads them. */
+/** Some thousands of the open accounts with their numbers, one per line, in the form that wrk.mjs reads. */
 export function openAccounts({ accounts }) {
   const step = Math.max(1, Math.floor((accounts - FIRST_OPEN_ACCOUNT) / 5_000));
   const count = Math.floor((accounts - FIRST_OPEN_ACCOUNT) / step);
@@ -70,10 +69,10 @@ export function openAccounts({ accounts }) {
   return ids.map((id) => `${id} ${formatAccountNumber(id)}\n`).join('');
 }
 
-/** A part of the name of one customer in a hundred. */
+/** A part of a name that 1% of the customers have. */
 export const SEARCHED_NAME = 'tieno';
 
-/** What the loader leaves out: an audit row for each payment, in the order of the columns. */
+/** An audit row for each payment, in the order of the columns. The loader does not insert these rows. */
 export const AUDIT_OF_PAYMENTS = `
   select id, null::bigint, 'mobilemoney', 'payment.record', 'payment', id, null::jsonb,
     jsonb_build_object('accountId', account_id, 'amountMinor', amount_minor, 'paymentMethodId', payment_method_id,
@@ -82,9 +81,8 @@ export const AUDIT_OF_PAYMENTS = `
   from public.payments order by id`;
 
 /**
- * Of ten accounts seven are active and three suspended, but for the few that are repossessed. Each payment has its
- * notification and its entries; of a hundred, one is unmatched, one was assigned and one is reversed. A tenth is
- * reconciled, in batches of ten thousand.
+ * Fills the database. 70% of the accounts are active, 30% are suspended, and a few are repossessed. Each payment has a notification
+ * and entries. 1% of the payments are unmatched, 1% were assigned and 1% are reversed. 10% are reconciled, in batches of 10,000.
  */
 export async function fill(url, { payments, accounts, customers }) {
   const client = new pg.Client({ connectionString: url });
@@ -112,7 +110,7 @@ function statements({ payments, accounts, customers }) {
           || (array['jiru', 'chumba', 'eno', 'oni', 'ri', 'nyi', 'rotich', 'mba', 'aka', 'koech'])[1 + n / 10 % 10]
           as last,
         '+2547' || lpad(n::text, 8, '0') as phone) names`,
-    // Totals above all that is paid, so that all entries are receivables.
+    // The totals are above the paid amounts, so that all entries are receivables.
     `insert into accounts (customer_id, product_id, payplan_id, activation_date, status, deposit_minor,
       instalment_minor, instalment_count, frequency, grace_days, receivable_minor, created_at)
     select 1 + n * 7 % ${customers}, 1 + n % 5, p.id, current_date - (n % 365 + 365)::int,
@@ -123,7 +121,7 @@ function statements({ payments, accounts, customers }) {
     from generate_series(1, ${accounts}::bigint) n join pay_plans p on p.id = 1 + n % 3 order by n`,
     `insert into account_status_changes (account_id, to_status, changed_on)
     select id, status, activation_date from accounts order by id`,
-    // Of every tenth payment, in batches of ten thousand.
+    // Reconcile every tenth payment, in batches of ten thousand.
     `insert into reconciliations (reconciliation_date, total_minor, payment_ids)
     select current_date, sum(10000 + n % 9000), array_agg(n order by n)
     from generate_series(10, ${payments}::bigint, 10) n group by n / 100000 order by n / 100000`,
@@ -182,12 +180,12 @@ function statements({ payments, accounts, customers }) {
         from payments where status = 'matched' group by 1, 2) p on p.account_id = a.id
       group by a.id) m
     where m.id = a.id`,
-    // The update left every row twice.
+    // The update left two versions of every row.
     'vacuum full accounts',
   ];
 }
 
-/** Indexes are built at the end, which takes a fraction of the time; the statements that do. */
+/** Drops the indexes, because building them at the end is much faster. @returns the statements that build them. */
 async function dropIndexes(client) {
   const { rows } = await client.query(`
     select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition

@@ -5,11 +5,11 @@ import { answering, freePort } from './programs.mjs';
 const NGINX = process.env.BENCH_NGINX ?? '/usr/sbin/nginx';
 
 /**
- * nginx as deploy/nginx.conf sets it, as an ordinary program that keeps its files in the scratch folder, with an
- * address for each group of instances; each group gets its calls in turn.
+ * Starts nginx with the settings of deploy/nginx.conf, without a service manager and with its files in the scratch folder. Each
+ * group of instances has an address, and the instances of a group get the calls in turn.
  *
- * @param groups lists of ports that instances listen on.
- * @returns the program, and for each group its address.
+ * @param groups - lists of the ports of instances.
+ * @returns the program, and the address of each group.
  */
 export async function startNginx({ programs, scratch, groups }) {
   const ports = [];
@@ -22,7 +22,7 @@ export async function startNginx({ programs, scratch, groups }) {
   return { program, bases };
 }
 
-/** The workers of a running nginx, and itself. */
+/** The process ids of a running nginx and its workers. */
 export function processesOf({ pid }) {
   const workers = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
   return [pid, ...workers.map(Number)];

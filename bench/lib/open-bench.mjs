@@ -1,4 +1,4 @@
-/** How the benches of the service's speed begin: the options that they share, and what they stand on. */
+/** The common start of the benchmarks: their options, books and programs. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,8 +9,8 @@ import { openBooks } from './load.mjs';
 import { openPrograms } from './programs.mjs';
 
 /**
- * @param further names of options that this bench has beside them.
- * @param defaults of the numbers, where they differ from those of most.
+ * @param further - names of additional options of this benchmark.
+ * @param defaults - default numbers that replace the common defaults.
  */
 export function readOptions(further = [], defaults = {}) {
   const usual = { rounds: 3, seconds: 5, connections: 32, ...defaults };
@@ -30,8 +30,8 @@ export function readOptions(further = [], defaults = {}) {
 }
 
 /**
- * Books, a client of their database that is not connected yet, one of Redis where BENCH_REDIS_URL names it, and
- * programs in a scratch folder; `close` ends and removes all of it.
+ * Opens books, a database client that is not connected yet, a Redis client if BENCH_REDIS_URL is set, and programs in a scratch
+ * folder. `close` ends and removes all of them.
  */
 export async function openBench(name, { database: address, payments, accounts, customers }) {
   const scratch = mkdtempSync(join(tmpdir(), 'ams-bench-'));

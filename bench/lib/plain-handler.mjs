@@ -1,4 +1,4 @@
-/** Fastify and pg with one plain insert for each call, and nothing else: see plain.mjs. */
+/** A Fastify and pg handler that runs only one plain insert for each call, see plain.mjs. */
 import fastify from 'fastify';
 import pg from 'pg';
 import { PLAIN_INSERT } from './plain.mjs';

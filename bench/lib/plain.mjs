@@ -1,12 +1,11 @@
 /**
- * What writing a payment costs where nothing is checked, as yardsticks that do not depend on the statements of this
- * service: tables as a plain design would have them, a bare handler that inserts one row, and the smallest transaction
- * that keeps a balance.
+ * Reference costs of writing a payment without checks. They do not depend on the statements of this service. They use tables of a
+ * plain design, a bare handler that inserts one row, and the smallest transaction that keeps a balance.
  */
 
 /**
- * Tables of the same size as the books, in a schema of their own that is dropped by `dropPlainTables`: accounts with a
- * balance, and payments with foreign keys and an index on the account, on the time and on the reference.
+ * Creates tables of the same size as the books, in the schema `plain`, which `dropPlainTables` drops. Accounts have a balance.
+ * Payments have foreign keys, and indexes on the account, the time and the reference.
  */
 export async function createPlainTables(database, { payments, accounts }) {
   await dropPlainTables(database);
@@ -38,7 +37,7 @@ export async function dropPlainTables(database) {
   await database.query('drop schema if exists plain cascade');
 }
 
-/** (d) The handler's one statement; its parameters are the account and the reference. */
+/** (d) The only statement of the handler. Its parameters are the account and the reference. */
 export const PLAIN_INSERT =
   'insert into plain.payments (account_id, amount, method_id, reference) values ($1, 1234, 2, $2) returning *';
 

@@ -1,4 +1,4 @@
-/** The programs that a bench starts, each on a free port of the loopback and ended by the bench that started it. */
+/** The programs that a benchmark starts, each on a free loopback port. The benchmark that started a program ends it. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -6,15 +6,15 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Of the webhook; twice over it signs the tokens. */
+/** The secret of the webhook. Two copies of it are the key that signs the tokens. */
 export const SECRET = 'a secret of the bench only';
 const TICKS_PER_SECOND = 100;
 
-/** @param scratch a folder that holds no .env, in which they run. */
+/** @param scratch - a folder without a .env file, in which the programs run. */
 export function openPrograms(scratch) {
   const programs = [];
 
-  /** What it prints is lost: the access log is written, but a file's disk would be busy with the database. */
+  /** Discards the output of the program. A log file would use the disk that the database needs. */
   function start(command, args, environment = {}) {
     const program = spawn(command, args, {
       env: {
@@ -31,7 +31,7 @@ export function openPrograms(scratch) {
   const startScript = (script, environment, nodeOptions = []) =>
     start(process.execPath, [...nodeOptions, join(import.meta.dirname, script)], environment);
 
-  /** An instance at its defaults for production, its limits counted but never reached; ready when this resolves. */
+  /** Starts an instance with the production defaults, and waits until it is ready. Limits are counted but never reached. */
   async function startService(url, extra = {}, nodeOptions = []) {
     const port = await freePort();
     const started = performance.now();
@@ -63,11 +63,11 @@ export async function stop(program) {
   await ended;
 }
 
-/** Waits for an answer that is no "not yet". */
+/** Waits until the program is ready. */
 export async function answering(address, program) {
   const start = performance.now();
   for (;;) {
-    const response = await fetch(address).catch(() => undefined); // nobody listens yet
+    const response = await fetch(address).catch(() => undefined); // the program does not listen yet
     await response?.arrayBuffer();
     if (response && response.status !== 503) return;
     if (program.exitCode !== null)
@@ -77,7 +77,7 @@ export async function answering(address, program) {
   }
 }
 
-/** The token of a user of the bench, who is registered if this is the first time. */
+/** Returns the token of a benchmark user. Registers the user at the first call. */
 export async function signIn(base, name = 'bench') {
   const user = { email: `${name}@example.com`, password: 'a long enough password' };
   const post = async (path, body) => {
@@ -94,7 +94,7 @@ export async function signIn(base, name = 'bench') {
   return answer.data.accessToken;
 }
 
-/** CPU time of a process since it began; of those of its children that have ended, where asked. */
+/** CPU time of a process since its start. With `endedChildren`, the CPU time of its ended children instead. */
 export function cpuMsOf(pid, { endedChildren = false } = {}) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ').map(Number);
   const [user, system, childrenUser, childrenSystem] = fields.slice(11, 15);
@@ -102,7 +102,7 @@ export function cpuMsOf(pid, { endedChildren = false } = {}) {
   return (ticks * 1000) / TICKS_PER_SECOND;
 }
 
-/** Resident memory of a process, in MB: now and at its most. */
+/** The current and the highest resident memory of a process, in MB. */
 export function memoryMbOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const mb = (name) => Math.round(Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]) / 1024);

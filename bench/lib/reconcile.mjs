@@ -1,7 +1,6 @@
-/** Reconciling ten thousand payments at once, which uses them up. */
 export const BATCH = 10_000;
 
-/** @returns a function that gives the ids of the next payments, of those that none has reconciled. */
+/** @returns a function that finds the next payments to reconcile. Each call needs new ones, because it reconciles them. */
 export function unreconciledOf(database) {
   let last = 0;
   return async () => {

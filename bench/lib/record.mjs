@@ -1,6 +1,6 @@
 /**
- * Preloaded into the service (node --import), writes every statement that it sends to PostgreSQL to the file
- * BENCH_RECORD, one JSON a line: what the service is measured against is then what it really does.
+ * Preloaded into the service (node --import). Writes every statement that the service sends to PostgreSQL to the file BENCH_RECORD,
+ * one JSON value per line. The comparisons can then run the real statements of the service.
  */
 import { appendFileSync } from 'node:fs';
 import pg from 'pg';
@@ -19,7 +19,7 @@ pg.Client.prototype.query = function recorded(...given) {
   });
 };
 
-/** A parameter as it goes over the wire. */
+/** A parameter in the form in which pg sends it. */
 function textOf(value) {
   const prepared = prepareValue(value);
   return Buffer.isBuffer(prepared) ? `\\x${prepared.toString('hex')}` : prepared;

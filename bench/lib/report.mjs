@@ -1,13 +1,12 @@
-/** What the reports of the benches have in common. */
+/** The common parts of the benchmark reports. */
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
 
-/** A table in Markdown. */
 export function table(head, lines) {
   return [head, head.map(() => '---'), ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** When and on what a bench ran: the commit, the machine, and how the server of this client is set. */
+/** The conditions of a benchmark: the commit, the date, the machine, and the settings of the PostgreSQL server. */
 export async function conditions(database) {
   const { rows } = await database.query(
     `select name, current_setting(name) as value
@@ -24,7 +23,7 @@ export async function conditions(database) {
   );
 }
 
-/** How busy the machine was, which says whether to believe the rest; to be asked before the bench adds to it. */
+/** The load of the machine. Call it before the benchmark adds load. If the load is high, the figures are not reliable. */
 export function loadBefore() {
   return loadavg()[0].toFixed(1);
 }

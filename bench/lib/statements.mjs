@@ -1,10 +1,10 @@
 /**
- * Recorded statements as templates: what varied between calls becomes a variable again, so that pgbench and the
- * bare handler can run them for other accounts, under other references.
+ * Converts recorded statements to templates. Values that differ between calls become variables. So pgbench and the bare handler
+ * can run the statements with other accounts and references.
  */
 
 /**
- * @param marks name of a variable → the text that it had in the recorded call.
+ * @param marks - name of a variable → its text in the recorded call.
  * @returns statements whose values are null or a list of texts and `{name}`.
  */
 export function templateOf(recorded, marks) {
@@ -23,7 +23,6 @@ function partsOf(text, names) {
     .filter((piece) => piece !== '');
 }
 
-/** The values of one call. */
 export function valuesOf({ values }, variables) {
   return values.map((parts) => {
     if (parts === null) return null;
@@ -32,7 +31,6 @@ export function valuesOf({ values }, variables) {
   });
 }
 
-/** The types that PostgreSQL gives the parameters. */
 export async function typesOf(database, statements) {
   const types = [];
   for (const { text } of statements) {
@@ -51,9 +49,9 @@ export async function typesOf(database, statements) {
 }
 
 /**
- * A script for pgbench, and the texts that it is given with -D: pgbench itself computes with numbers alone.
- * @param types of the parameters of each statement, as PostgreSQL names them.
- * @param ranges name of a variable → [lowest, highest].
+ * A pgbench script, and the texts to pass with -D, because the variables in the script can only be numbers.
+ * @param types - the PostgreSQL types of the parameters of each statement.
+ * @param ranges - name of a variable → [lowest, highest].
  */
 export function pgbenchScript(statements, types, ranges) {
   const constants = [];

@@ -1,10 +1,10 @@
-/** What the parts of a running service use of the machine, from /proc and from PostgreSQL and Redis themselves. */
+/** The resources that the parts of a running service use. The figures come from /proc, PostgreSQL and Redis. */
 import { processesOf } from './nginx.mjs';
 import { cpuMsOf } from './programs.mjs';
 
 /**
- * All so far; the difference of two answers is what happened between them. PostgreSQL is the connections of this
- * database and the server's processes that belong to none, so that nobody else should be using it.
+ * The use since the start. Subtract two results to get the use between them. PostgreSQL counts the connections of this database and
+ * the server's background processes, so no other program should use the server.
  */
 export async function usage({ database, redis, services, nginx }) {
   const { rows } = await database.query(
@@ -25,12 +25,12 @@ export async function usage({ database, redis, services, nginx }) {
     redis: cpuOf(redisPid ? [redisPid] : []),
     wrk: new Map([['ended', cpuMsOf('self', { endedChildren: true })]]),
     walBytes: wal,
-    // The limits are one script, whatever it calls inside.
+    // A call of the rate limit is one script, whatever commands the script runs.
     redisScripts: Number(/cmdstat_evalsha:calls=(\d+)/.exec(commands)?.[1] ?? 0),
   };
 }
 
-/** @returns CPU of each part in ms, and the rest, for each request between the two. */
+/** @returns the CPU of each part in ms, the WAL bytes and the Redis scripts, for each request between the two results. */
 export function usedPerRequest(before, after, requests) {
   return Object.fromEntries(
     Object.entries(after).map(([part, amount]) => {
@@ -40,7 +40,7 @@ export function usedPerRequest(before, after, requests) {
   );
 }
 
-/** Of those that are still running: PostgreSQL ends a process when it pleases. */
+/** The CPU time of each process that still runs. PostgreSQL may end a process at any time. */
 function cpuOf(pids) {
   return new Map(
     pids.flatMap((pid) => {

@@ -1,10 +1,10 @@
 import { FIRST_OPEN_ACCOUNT, SEARCHED_NAME } from './load.mjs';
 
 /**
- * What is asked of the service 32 times at once. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` stand
- * for what varies between calls; `bare` tells the bare handler where to find them: in its path, query or body.
+ * The requests of the benchmark, sent on 32 connections. `{account}`, `{customer}`, `{accountNumber}` and `{reference}` are
+ * variables that differ between calls. `bare` says in which part of the request (path, query or body) the bare handler finds them.
  *
- * @returns for each: name, method, path, body, headers, ranges of what is a number, and `bare`.
+ * @returns for each workload: name, method, path, body, headers, ranges of the numeric variables, and `bare`.
  */
 export function workloads({ accounts, customers }) {
   const account = [FIRST_OPEN_ACCOUNT, accounts];

@@ -1,8 +1,8 @@
 /**
- * How fast payments are recorded, held against yardsticks that do not depend on the statements of this service: (d) a bare
- * Fastify and pg handler with one plain insert, and (e) pgbench with the smallest transaction that keeps a balance
- * (plain.mjs). All checks of the service are on: token, rights, limits, ledger, audit, access log. In each round the three
- * take turns, each at being first. Part of run.mjs.
+ * Measures how fast payments are recorded, compared with programs that do not use the statements of this service: (d) a bare
+ * Fastify and pg handler with one plain insert, and (e) pgbench with the smallest transaction that keeps a balance (plain.mjs). All
+ * checks of the service are on: token, rights, limits, ledger, audit, access log. Each round runs all three, and each is the first
+ * in turn. Part of run.mjs.
  */
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -18,7 +18,7 @@ import { wrk } from './wrk.mjs';
 
 const run = promisify(execFile);
 
-/** @returns a line for each workload that writes; ratios are medians of those in a round. */
+/** @returns a line for each workload that writes. Each ratio is the median of the ratios of all rounds. */
 export async function measureWrites({
   options,
   scratch,
@@ -43,7 +43,7 @@ export async function measureWrites({
     const takes = [];
     await database.query('checkpoint');
     for (let turn = 0; turn <= rounds; turn += 1) {
-      const duration = turn === 0 ? 8 : seconds; // the first warms up
+      const duration = turn === 0 ? 8 : seconds; // the first run only warms up
       const take = {};
       const shared = { scratch, numbers: scratchFile('numbers'), seconds: duration };
       const turns = [
@@ -96,7 +96,7 @@ export async function measureWrites({
   return results;
 }
 
-/** The workloads that write, by all connections; and recording a payment by one caller, one at a time. */
+/** The workloads that write, on all connections, and one caller that records one payment at a time. */
 function writing(size, connections) {
   const all = workloads(size)
     .filter(({ method }) => method === 'POST')
@@ -130,7 +130,6 @@ async function pgbench(script, { url, connections, duration }) {
   return Number(/tps = ([\d.]+)/.exec(stdout)[1]);
 }
 
-/** The tables of the report. */
 export function describeWrites(results) {
   return [
     '## Payments',
@@ -146,7 +145,7 @@ export function describeWrites(results) {
         r.p99.toFixed(1),
       ]),
     ),
-    'What one payment costs:',
+    'The cost of one payment:',
     table(
       ['workload', 'CPU of the service, ms', 'CPU of PostgreSQL, ms', 'write-ahead log, bytes'],
       results.map((r) => [r.name, r.service.toFixed(2), r.postgres.toFixed(2), round(r.wal)]),

@@ -6,11 +6,11 @@ const run = promisify(execFile);
 let scripts = 0;
 
 /**
- * One round of wrk: requests a second, latencies in ms, and how many answers were no success.
- * @param prefix before the path, as the bare handler has it.
+ * Runs one round of wrk. Returns requests per second, latencies in ms, and the number of failed answers.
  * `{second}` in a path, header or body is the same for all calls of a second.
- * @param tokens those among which a call takes its `{token}`.
- * @param numbers a file of `<account> <account number>` lines, for what the check digit makes hard to compute.
+ * @param prefix - the text before the path, needed for the bare handler.
+ * @param tokens - the tokens from which a call takes its `{token}`.
+ * @param numbers - a file of `<account> <account number>` lines, because Lua cannot easily compute the check digit.
  */
 export async function wrk({
   base,
@@ -73,7 +73,7 @@ end
 `;
 }
 
-/** A text with {names} as an expression that joins its parts. */
+/** Converts a text with {names} to a Lua expression that joins its parts. */
 function lua(text) {
   const parts = text.split(/\{(account|accountNumber|customer|reference|second|token)\}/);
   return parts.map((part, i) => (i % 2 === 1 ? part : JSON.stringify(part))).join(' .. ');

@@ -157,7 +157,7 @@ function listsOf({ paths }) {
     const filters = (get?.parameters ?? []).flatMap(({ name, description }) => {
       const field = /^filter\[(\w+)\]$/.exec(name)?.[1];
       const values = /Values: (.*)\./.exec(description ?? '')?.[1].split(', ');
-      return field ? [{ field, values }] : [];
+      return field && field !== 'metadata' ? [{ field, values }] : [];
     });
     return filters.length > 0 ? [{ path: withParent(path), filters }] : [];
   });

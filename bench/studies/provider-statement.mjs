@@ -120,7 +120,7 @@ async function post(headers, path) {
   if (!response.ok) throw new Error(await response.text());
 }
 
-/** Accounts, and the payments that the provider told of: nine in ten of the file. */
+/** Accounts, and the payments of nine in ten lines of the file, which the provider has reported. */
 async function fill() {
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();

@@ -2,10 +2,11 @@ import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { AccountStatus, LedgerEvent, Row, StatusCause } from '../core/database/tables.ts';
+import { event, eventRow } from '../core/events.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { describeLateness, isBeyondGrace } from './lateness-rules.ts';
-import { isStatusIn, isToComplete, moneyEventOf } from './rules.ts';
-import { findCause, findCompletion, insertStatusChange, updateStatus } from './store.ts';
+import { eventOfMove, isStatusIn, isToComplete, moneyEventOf } from './rules.ts';
+import { findCause, findCompletion, insertStatusChanges, updateStatus } from './store.ts';
 
 type AccountRow = Row<'accounts'>;
 
@@ -25,39 +26,57 @@ export async function changeStatus(
   account: AccountRow,
   { to, reason, cause = null, date = today(context) }: StatusChange,
 ): Promise<AccountRow> {
-  const { id, status: from, status_reason } = account;
+  const { id, status: from, status_reason, event_count: version, next_due_date: dueDate } = account;
+  const subject = { resource: 'account' as const, resourceId: id };
+  const data = { previousStatus: from, status: to, cause };
+  // On a closed account, no more items fall due.
+  const dueDateEnds = isStatusIn(to, 'closed') && dueDate !== null;
+  const ends = event(
+    'account.paid_until_changed',
+    { nextDueDate: null, previousNextDueDate: dueDate },
+    { id, version: version + 2 },
+  );
   const changed = await updateStatus(tx, id, {
     status: to,
     status_reason: reason,
-    ...(isStatusIn(to, 'suspendedWhenLate') && actor.userId !== null && { reprieved_on: date }),
-    // An account that is no longer complete keeps the date of its loss.
+    event_count: version + (dueDateEnds ? 2 : 1),
+    ...(isStatusIn(to, 'suspendedWhenLate') && actor.role !== 'system' && { reprieved_on: date }),
+    // An account that is no longer completed keeps the date of its write-off.
     ...(moneyEventOf(to) === 'account_written_off' && from !== 'completed' && { written_off_on: date }),
   });
-  await insertStatusChange(tx, {
-    account_id: id,
-    from_status: from,
-    to_status: to,
-    reason,
-    cause,
-    actor_user_id: actor.userId,
-    changed_on: date,
-  });
-  await audit(tx, actor, {
-    action: 'account.status',
-    resource: 'account',
-    resourceId: id,
-    before: { status: from, reason: status_reason },
-    after: { status: to, reason },
-  });
+  await insertStatusChanges(tx, [
+    {
+      account_id: id,
+      from_status: from,
+      to_status: to,
+      reason,
+      cause,
+      actor_user_id: actor.userId,
+      api_key_id: actor.apiKey?.id ?? null,
+      changed_on: date,
+    },
+  ]);
+  await audit(
+    tx,
+    actor,
+    {
+      action: 'account.status',
+      ...subject,
+      before: { status: from, reason: status_reason },
+      after: { status: to, reason },
+      event: event(eventOfMove(from, to), data, { id, version: version + 1 }),
+    },
+    dueDateEnds ? [eventRow(actor, subject, ends)] : [],
+  );
   return changed;
 }
 
 /**
- * Changes the status of an account to the one that its paid amount requires: it completes, is no longer complete, or leaves
- * a suspension for non-payment. Reads and writes nothing if the status stays.
+ * Changes the status of an account if its paid amount requires this. The account becomes completed, is no longer completed, or is
+ * no longer suspended for non-payment. If the status stays the same, no row is read or written.
  *
- * @param event the money event that changed the paid amount, for the reason of a change.
- * @param date the business day of a completion; default: today.
+ * @param event - the money event that changed the paid amount. It is part of the reason for the change.
+ * @param date - the business day of a completion; default: today.
  */
 export async function followPayment(
   tx: Tx,
@@ -71,7 +90,7 @@ export async function followPayment(
   return reactivateIfPaid(tx, context, changed);
 }
 
-/** Completed, or the status before the completion. @returns undefined when the status stays. */
+/** @returns completed, or the status before the completion; undefined if the status stays the same. */
 async function statusAfterPayment(
   tx: Tx,
   { id, status, paid_minor, total_minor }: AccountRow,

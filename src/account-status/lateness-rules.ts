@@ -1,14 +1,26 @@
 import type { Row } from '../core/database/tables.ts';
-import { daysBetween, type PlainDate } from '../core/values/dates.ts';
+import { addDays, compareDates, daysBetween, type PlainDate } from '../core/values/dates.ts';
 
-/** What the lateness policy reads of an account. `next_due_date` is null when every item is paid. */
+/** The columns that the lateness policy reads. `next_due_date` is null if every item is paid. */
 type Lateness = Pick<Row<'accounts'>, 'next_due_date' | 'grace_days'>;
+type Grace = Lateness & Pick<Row<'accounts'>, 'reprieved_on'>;
 
-export function isBeyondGrace({ next_due_date, grace_days }: Lateness, today: PlainDate): boolean {
-  return next_due_date !== null && daysBetween(next_due_date, today) > grace_days;
+/**
+ * The last day before automatic suspension. Null if every item is paid. The days of grace start again on `reprieved_on`, the day on
+ * which staff made the account active. lateness-store.ts has the same formula in SQL, and a test compares both.
+ */
+export function lastDayOfGrace({ next_due_date, reprieved_on, grace_days }: Grace): PlainDate | null {
+  if (next_due_date === null) return null;
+  const graceRestarted = reprieved_on !== null && compareDates(reprieved_on, next_due_date) > 0;
+  return addDays(graceRestarted ? reprieved_on : next_due_date, grace_days);
 }
 
-/** Why the lateness policy moves an account: "12 days past due, 7 days of grace". */
+export function isBeyondGrace(account: Grace, today: PlainDate): boolean {
+  const last = lastDayOfGrace(account);
+  return last !== null && compareDates(last, today) < 0;
+}
+
+/** Why the lateness policy changes the status of an account: "12 days past due, 7 days of grace". */
 export function describeLateness({ next_due_date, grace_days }: Lateness, today: PlainDate): string {
   const daysPastDue = next_due_date === null ? 0 : Math.max(0, daysBetween(next_due_date, today));
   const days = (count: number) => (count === 1 ? '1 day' : `${count} days`);

@@ -3,16 +3,16 @@ import { illegalMove, invalidField } from '../core/http/errors.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
 
-// The state machine of an account. All TypeScript and SQL that tests for a group of statuses reads this table.
+// The state machine of an account. All code that tests for a group of statuses, in TypeScript or SQL, uses this table.
 
 type StatusSet =
-  /** The system activates the account on its activation date. Until then nothing is due. */
+  /** The system activates the account on its activation date. Before this date, no amount is due. */
   | 'awaitingActivation'
-  /** A payment is expected. Matching by anything but the account number looks only at these accounts. */
+  /** A payment is expected. Other accounts can be matched only by account number. */
   | 'open'
-  /** Nothing falls due any more. */
+  /** No more items fall due. */
   | 'closed'
-  /** Nothing of the price is owed. Portfolio figures leave the account out. */
+  /** The price is no longer owed. Portfolio figures exclude the account. */
   | 'saleUndone'
   /** The account earns no commission and is not counted as activated. */
   | 'unsold'
@@ -24,12 +24,12 @@ type StatusSet =
   | 'suspendedWhenLate';
 
 interface StatusRow {
-  /** The statuses that staff may move the account to. Only the system completes an account or undoes a completion. */
+  /** The statuses to which staff may change the account. Only the system completes an account or undoes a completion. */
   moves: readonly AccountStatus[];
-  /** Whether staff must give a reason for a move to this status. */
+  /** Whether staff must give a reason for a change to this status. */
   needsReason: boolean;
   sets: readonly StatusSet[];
-  /** The money event that a move by staff to this status posts. */
+  /** The money event to post when staff change an account to this status. */
   posts?: 'account_cancelled' | 'account_written_off';
 }
 
@@ -78,7 +78,6 @@ const STATUS_TABLE: Readonly<Record<AccountStatus, StatusRow>> = {
   },
 };
 
-/** Every status, in the order of the table. */
 export const ACCOUNT_STATUSES = Object.keys(STATUS_TABLE) as AccountStatus[];
 
 export function statusesIn(set: StatusSet): AccountStatus[] {
@@ -97,14 +96,22 @@ export function moneyEventOf(status: AccountStatus): StatusRow['posts'] {
   return STATUS_TABLE[status].posts;
 }
 
+export function eventOfMove(from: AccountStatus, to: AccountStatus) {
+  if (from === 'completed') return 'account.reopened';
+  if (to === 'active')
+    return isStatusIn(from, 'awaitingActivation') ? 'account.activated' : 'account.reactivated';
+  if (to === 'pending') throw new Error('No account becomes pending again.');
+  return `account.${to}` as const;
+}
+
 /** @throws AppError VALIDATION_ERROR with `{from, to, allowed}`, or for a missing reason. */
-export function checkMove(from: AccountStatus, to: AccountStatus, reason: string | undefined): void {
+export function checkStatusMove(from: AccountStatus, to: AccountStatus, reason: string | undefined): void {
   const allowed = STATUS_TABLE[from].moves;
   if (!allowed.includes(to)) throw illegalMove('An account', from, to, allowed);
   if (needsReason(to) && reason === undefined) throw invalidField('reason', `is required for ${to}`);
 }
 
-/** The status on a day: from its activation date on a pending account counts as active, even before the job runs. */
+/** The status on a day. From its activation date, a pending account counts as active, even before the job runs. */
 export function statusOn(status: AccountStatus, activationDate: PlainDate, day: PlainDate): AccountStatus {
   const isDue = compareDates(activationDate, day) <= 0;
   return isDue && isStatusIn(status, 'awaitingActivation') ? 'active' : status;

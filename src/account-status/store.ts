@@ -7,7 +7,7 @@ import type { PlainDate } from '../core/values/dates.ts';
 
 type AccountRow = Row<'accounts'>;
 
-type StatusColumns = Pick<AccountRow, 'status' | 'status_reason'> &
+type StatusColumns = Pick<AccountRow, 'status' | 'status_reason' | 'event_count'> &
   Partial<Pick<AccountRow, 'reprieved_on' | 'written_off_on'>>;
 
 /** Updates an account that the transaction has locked. */
@@ -20,11 +20,14 @@ export function updateStatus(tx: Tx, id: number, changes: StatusColumns): Promis
     .executeTakeFirstOrThrow();
 }
 
-export async function insertStatusChange(tx: Tx, change: Insertable<AccountStatusChanges>): Promise<void> {
-  await tx.insertInto('account_status_changes').values(change).execute();
+export async function insertStatusChanges(
+  tx: Tx,
+  changes: readonly Insertable<AccountStatusChanges>[],
+): Promise<void> {
+  await tx.insertInto('account_status_changes').values(changes).execute();
 }
 
-/** The latest completion of an account: the status before it, and the cause of that status. */
+/** The status before the latest completion of an account, and the cause of that status. */
 export async function findCompletion(tx: Tx, accountId: number) {
   const { rows } = await sql<{ from_status: AccountStatus | null; cause: StatusCause | null }>`
     select h.from_status, (
@@ -36,7 +39,7 @@ export async function findCompletion(tx: Tx, accountId: number) {
   return rows[0];
 }
 
-/** Why the lateness policy moved an account to its present status; null for every other move. */
+/** Why the lateness policy changed an account to its present status. Null if something else changed the status. */
 export async function findCause(tx: Tx, accountId: number): Promise<StatusCause | null> {
   const last = await tx
     .selectFrom('account_status_changes')
@@ -63,8 +66,9 @@ export function listStatusChanges(db: Db, plan: ListPlan, accountId: number) {
   return fetchPage<ShownChange>(db, plan, {
     select: sql`
       select h.id, h.from_status as "from", h.to_status as "to", h.reason, h.cause,
-        coalesce(u.email, 'system') as actor, h.changed_on as "date", h.created_at as "createdAt"
-      from account_status_changes h left join users u on u.id = h.actor_user_id`,
+        coalesce(u.email, 'api key ' || k.name, 'system') as actor, h.changed_on as "date", h.created_at as "createdAt"
+      from account_status_changes h left join users u on u.id = h.actor_user_id
+        left join api_keys k on k.id = h.api_key_id`,
     from: sql`from account_status_changes h`,
     where: [sql<boolean>`h.account_id = ${accountId}`],
     byKey: true,

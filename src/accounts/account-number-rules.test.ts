@@ -179,7 +179,7 @@ describe('readAccountNumber', () => {
     },
   );
 
-  it('refuses the numbers below that of account 1 and above the exact range', () => {
+  it('refuses numbers below the number of account 1 and above the exact range', () => {
     for (const digits of ['1000000', '0999999', '9007199254740992']) {
       expect(readAccountNumber(`ACC${digits}${dammCheckDigit(digits)}`)).toBeUndefined();
     }
@@ -194,7 +194,7 @@ describe('nearAccountNumbers', () => {
     .record({ id: idArb, bare: fc.boolean() })
     .map(({ id, bare }) => ({ id, text: formatAccountNumber(id).slice(bare ? 3 : 0) }));
 
-  /** The texts after one slip: a character wrong, missing or added, or two neighbours swapped. */
+  /** All texts with one error: a character is wrong, missing or added, or two neighbours are swapped. */
   const SLIPS: Record<string, (text: string, at: number, character: string) => string> = {
     substitution: (text, at, character) => text.slice(0, at) + character + text.slice(at + 1),
     deletion: (text, at) => text.slice(0, at) + text.slice(at + 1),
@@ -220,14 +220,14 @@ describe('nearAccountNumbers', () => {
     );
   });
 
-  it('finds the account in any spelling of the mistyped number', () => {
+  it('finds the account in any form of the mistyped number', () => {
     expect(nearAccountNumbers(' acc-1000 0013 ')).toContain(1);
     expect(nearAccountNumbers('１０００００１３')).toContain(1);
     expect(nearAccountNumbers('AC10000012')).toContain(1);
     expect(nearAccountNumbers('ACC100O0012')).toContain(1);
   });
 
-  it('returns few numbers, each once, and not the typed one', () => {
+  it('returns few numbers, without duplicates and without the typed number', () => {
     fc.assert(
       fc.property(spellingArb, fc.nat(), characterArb, ({ id, text }, position, character) => {
         expect(nearAccountNumbers(text)).not.toContain(id);

@@ -1,10 +1,10 @@
 const PREFIX = 'ACC';
 const FIRST_NUMBER = 1_000_000;
 
-// Checked before NFKC, which can turn one character into eighteen.
+// The limit is checked before NFKC, because NFKC can turn one character into eighteen.
 const MAX_REFERENCE_LENGTH = 256;
 
-// What people type around and between the digits: white space, Unicode punctuation, invisible format characters of
+// Characters that people type around and between the digits: white space, Unicode punctuation, invisible format characters from
 // copied text, and symbols that a keyboard shows as punctuation.
 const DROPPED = /[\s\p{P}\p{Cf}$+<=>^`|~\u2212]/gu;
 
@@ -12,7 +12,7 @@ const DROPPED = /[\s\p{P}\p{Cf}$+<=>^`|~\u2212]/gu;
 const NUMBER = /^(?:ACC)?([1-9][0-9]{6,15})([0-9])$/;
 
 // The totally anti-symmetric quasigroup of order 10 in H. Michael Damm, "Total anti-symmetrische
-// Quasigruppen", doctoral thesis, Marburg 2004. Row: the interim digit; column: the next digit.
+// Quasigruppen", doctoral thesis, Marburg 2004. The row is the interim digit, the column is the next digit.
 const DAMM: readonly (readonly number[])[] = [
   [0, 3, 1, 7, 5, 9, 8, 6, 4, 2],
   [7, 0, 9, 2, 1, 5, 4, 8, 6, 3],
@@ -27,10 +27,10 @@ const DAMM: readonly (readonly number[])[] = [
 ];
 
 /**
- * The number that a customer types into the phone: ACC, 1,000,000 + the account's id, one Damm check digit.
- * The check digit finds every single wrong digit and every swap of two neighbours.
+ * The number that a customer types into the phone: ACC, 1,000,000 + the account's id, and one Damm check digit.
+ * The check digit finds every single wrong digit and every swap of two neighbouring digits.
  *
- * @throws RangeError for an id that is not a positive whole number, or so large that the sum is not exact.
+ * @throws RangeError for an id that is not a positive whole number, or that is too large for an exact sum.
  */
 export function formatAccountNumber(id: number): string {
   const number = FIRST_NUMBER + id;
@@ -42,8 +42,8 @@ export function formatAccountNumber(id: number): string {
 }
 
 /**
- * Reads an account number as people type it: in any case, with or without the prefix, with spaces and punctuation
- * anywhere, and in full-width and other forms that NFKC normalizes. Every digit must be there, and no other character.
+ * Reads an account number as people type it: in upper or lower case, with or without the prefix, with spaces and punctuation
+ * anywhere, and in full-width and other forms that NFKC normalizes. No digit may be missing, and no other character may be added.
  *
  * @returns the id of an account that may not exist; undefined if the reference is not an account number or its check
  *   digit is wrong.
@@ -55,15 +55,15 @@ export function readAccountNumber(reference: string): number | undefined {
 
 /** The characters of account numbers. */
 const TYPED = [...'0123456789', 'A', 'C'];
-/** The longest number and one character more. */
+/** The length of the longest number, plus one. */
 const MAX_NEAR_LENGTH = PREFIX.length + 18;
 const MIN_NEAR_LENGTH = 7;
 
 /**
- * The accounts whose number is one edit away from the reference: one character wrong, missing or added, or two
- * neighbours swapped. Of about 500 possible texts, the check digit leaves a few.
+ * Finds account numbers that differ from the reference by one edit: one character is wrong, missing or added, or two neighbours
+ * are swapped. There are about 500 such texts, and the check digit is right in only a few.
  *
- * @returns ascending ids of accounts that may not exist, without the account that the reference itself names.
+ * @returns ascending ids of accounts that may not exist, without the account with this exact number.
  */
 export function nearAccountNumbers(reference: string): number[] {
   if (reference.length > MAX_REFERENCE_LENGTH) return [];
@@ -104,8 +104,8 @@ function readFolded(text: string): number | undefined {
 }
 
 /**
- * The Damm check digit, 0..9, of a text of ASCII digits. Leading zeros do not change it. The check digit of a number
- * followed by its check digit is 0.
+ * The Damm check digit, 0..9, of a text of ASCII digits. Leading zeros do not change the check digit. For a number that already
+ * ends with its check digit, the result is 0.
  */
 export function dammCheckDigit(digits: string): number {
   let interim = 0;

@@ -1,64 +1,137 @@
 import { changeStatus, followPayment, type StatusChange } from '../account-status/commands.ts';
 import { describeLateness } from '../account-status/lateness-rules.ts';
-import { checkMove, moneyEventOf, statusOn } from '../account-status/rules.ts';
-import { insertStatusChange } from '../account-status/store.ts';
-import { audit } from '../core/audit.ts';
+import { lockAccountsToSuspend } from '../account-status/lateness-store.ts';
+import { checkStatusMove, moneyEventOf, statusOn } from '../account-status/rules.ts';
+import { insertStatusChanges } from '../account-status/store.ts';
+import { audit, auditRow } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
-import type { Tx } from '../core/database/db.ts';
+import { runInSlices, settleAll } from '../core/database/batching.ts';
+import type { Db, Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event, type NewEvent } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
+import { type ExternalValues, externalFieldsOf } from '../core/http/external-ids.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { findEmployee } from '../employees/store.ts';
-import { post } from '../ledger/commands.ts';
+import { post, postAll } from '../ledger/commands.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';
 import { findPayPlanRow } from '../pay-plans/store.ts';
 import { findProduct } from '../products/store.ts';
-import { lockAccountsToSuspend } from './lateness-store.ts';
 import type { AccountChanges, NewAccount } from './schema.ts';
-import { insertAccount, laterMoneyDate, lockAccountsToActivate } from './store.ts';
+import { insertAccount, laterMoneyDate, lockAccountsToActivate, updateExternalFields } from './store.ts';
 
 /** Opens an account: copies the terms of the pay plan and posts the sale. */
 export async function openAccount(context: Context, actor: Actor, body: NewAccount): Promise<AccountRow> {
-  const day = today(context);
-  const terms = await termsFor(context, body, day);
-  const employeeId = await employeeFor(context, actor, body);
+  const opening = await openingFor(catalogueOf(context.db), actor, body, today(context));
+  const [account] = await inTransaction(context.db, (tx) => openAll(tx, context, actor, [opening]));
+  if (!account) throw new Error('Opening an account returned none.');
+  return account;
+}
+
+/** Opens accounts in one transaction. One that is refused does not affect the others. */
+export function openAccounts(context: Context, actor: Actor, bodies: readonly NewAccount[]) {
+  return inTransaction(context.db, (tx) =>
+    runInSlices(tx, bodies, async (some) => {
+      const catalogue = catalogueOf(tx);
+      const day = today(context);
+      return openAll(
+        tx,
+        context,
+        actor,
+        await settleAll(some.map((body) => openingFor(catalogue, actor, body, day))),
+      );
+    }),
+  );
+}
+
+type Opening = Awaited<ReturnType<typeof openingFor>>;
+
+/** The row of a new account, and its audited fields. */
+async function openingFor(catalogue: Catalogue, actor: Actor, body: NewAccount, day: PlainDate) {
+  const { externalId = null, metadata } = externalFieldsOf(body);
+  const terms = await termsFor(catalogue, body, day);
+  const employeeId = await employeeFor(catalogue, actor, body);
   const status = statusOn('pending', terms.activation_date, day);
-  return inTransaction(context.db, async (tx) => {
-    const account = await insertAccount(tx, {
+  return {
+    row: {
       customer_id: body.customerId,
       product_id: body.productId,
       payplan_id: body.payplanId,
       employee_id: employeeId,
       status,
+      external_id: externalId,
+      ...(metadata && { metadata }),
       ...terms,
-    });
-    const opened = await post(tx, context, new Map([[account.id, account]]), {
-      event: 'account_opened',
-      valueDate: day,
-      movements: [{ accountId: account.id, movement: { kind: 'open' } }],
-      contra: [],
-    });
-    await insertStatusChange(tx, {
-      account_id: account.id,
+    },
+    audited: { ...body, ...externalFieldsOf(body), status },
+  };
+}
+
+async function openAll(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  openings: readonly Opening[],
+): Promise<AccountRow[]> {
+  const day = today(context);
+  const accounts = await settleAll(openings.map(({ row }) => insertAccount(tx, row)));
+  const events = accounts.map((account, at) => ({
+    event: 'account_opened' as const,
+    actor,
+    valueDate: day,
+    movements: [{ accountId: account.id, movement: { kind: 'open' as const } }],
+    contra: [],
+    rows: {
+      changes: [
+        auditRow(actor, {
+          action: 'account.open',
+          resource: 'account',
+          resourceId: account.id,
+          after: openings[at]?.audited ?? {},
+          event: openingOf(account),
+        }),
+      ],
+    },
+  }));
+  const opened = await postAll(
+    tx,
+    context,
+    new Map(accounts.map((account) => [account.id, account])),
+    events,
+  );
+  const refusal = opened.refusals.find((one) => one !== undefined);
+  if (refusal) throw refusal;
+  await insertStatusChanges(
+    tx,
+    accounts.map(({ id, status }) => ({
+      account_id: id,
       from_status: null,
       to_status: status,
       reason: null,
       cause: null,
       actor_user_id: actor.userId,
+      api_key_id: actor.apiKey?.id ?? null,
       changed_on: day,
-    });
-    await audit(tx, actor, {
-      action: 'account.open',
-      resource: 'account',
-      resourceId: account.id,
-      after: { ...body, status },
-    });
-    return opened.get(account.id) ?? account;
-  });
+    })),
+  );
+  return accounts.map((account) => opened.accounts.get(account.id) ?? account);
 }
 
-/** Moves an account to another status. Does nothing if it already has that status. */
+function openingOf(account: AccountRow): NewEvent {
+  const data = {
+    customerId: account.customer_id,
+    productId: account.product_id,
+    payplanId: account.payplan_id,
+    employeeId: account.employee_id,
+    activationDate: account.activation_date,
+    status: account.status,
+    totalMinor: Number(account.total_minor),
+  };
+  return event('account.opened', data, { id: account.id });
+}
+
+/** Changes the status of an account, unless it already has that status, and changes its external fields. */
 export async function changeAccount(
   context: Context,
   actor: Actor,
@@ -66,23 +139,44 @@ export async function changeAccount(
   body: AccountChanges,
 ): Promise<AccountRow> {
   return inTransaction(context.db, async (tx) => {
-    const account = (await lockAccounts(tx, [id])).get(id);
-    if (!account) throw notFound('account', id);
+    const found = (await lockAccounts(tx, [id])).get(id);
+    if (!found) throw notFound('account', id);
+    const account = await changeExternalFields(tx, actor, found, externalFieldsOf(body));
     const { status: to, reason } = body;
-    if (to === undefined)
+    if (to === undefined && reason !== undefined)
       throw invalidField('status', 'is required, because a reason explains a change of status');
+    if (to === undefined) return account;
     if (to === account.status) return account;
-    checkMove(account.status, to, reason);
+    checkStatusMove(account.status, to, reason);
     const moved = await moveAccount(tx, context, actor, account, { to, reason: reason ?? null });
     return followPayment(tx, context, moved);
   });
 }
 
+async function changeExternalFields(
+  tx: Tx,
+  actor: Actor,
+  account: AccountRow,
+  changes: ExternalValues,
+): Promise<AccountRow> {
+  if (Object.keys(changes).length === 0) return account;
+  const changed = await updateExternalFields(tx, account.id, changes);
+  await audit(tx, actor, {
+    action: 'account.change',
+    resource: 'account',
+    resourceId: account.id,
+    before: { externalId: account.external_id, metadata: account.metadata },
+    after: changes,
+    event: event('account.updated', { changedFields: Object.keys(changes) }),
+  });
+  return changed;
+}
+
 /**
- * Activates the pending accounts whose activation date has come, one batch per transaction. The change of status
- * has the activation date even when the job runs days later, because instalments fall due from that date.
+ * Activates the pending accounts whose activation date has come, one batch per transaction. The date of the status change is the
+ * activation date, even if the job runs days later, because instalments fall due from that date.
  *
- * @param signal stops it between two batches.
+ * @param signal - stops the job between two batches.
  * @returns the number of activated accounts.
  */
 export async function activateDueAccounts(context: Context, signal: AbortSignal): Promise<number> {
@@ -107,8 +201,8 @@ export async function activateDueAccounts(context: Context, signal: AbortSignal)
 /**
  * Suspends accounts beyond their days of grace whose pay plans suspend late accounts, one batch per transaction.
  *
- * @param signal stops it between two batches.
- * @param onBatch called after each commit with the number of accounts suspended so far.
+ * @param signal - stops the job between two batches.
+ * @param onBatch - called after each commit with the number of accounts suspended so far.
  * @returns the number of suspended accounts.
  */
 export async function suspendLateAccounts(
@@ -128,7 +222,7 @@ export async function suspendLateAccounts(
       }
       return accounts.length;
     });
-    // A short batch is not the last one: it leaves out accounts that other transactions hold.
+    // Do not stop after a short batch: it skips accounts that other transactions have locked.
     if (batch === 0) break;
     suspended += batch;
     onBatch(suspended);
@@ -136,11 +230,31 @@ export async function suspendLateAccounts(
   return suspended;
 }
 
-/** The columns of the terms, from the pay plan. */
-async function termsFor(context: Context, body: NewAccount, day: PlainDate) {
-  const product = await findProduct(context.db, body.productId);
+/** What accounts refer to, each read once. */
+type Catalogue = ReturnType<typeof catalogueOf>;
+
+function catalogueOf(db: Db | Tx) {
+  return {
+    product: readOnce((id) => findProduct(db, id)),
+    payPlan: readOnce((id) => findPayPlanRow(db, id)),
+    employee: readOnce((id) => findEmployee(db, id)),
+  };
+}
+
+function readOnce<T>(find: (id: number) => Promise<T>): (id: number) => Promise<T> {
+  const found = new Map<number, Promise<T>>();
+  return (id) => {
+    const known = found.get(id) ?? find(id);
+    found.set(id, known);
+    return known;
+  };
+}
+
+/** Copies the terms of the pay plan to columns of the account. */
+async function termsFor(catalogue: Catalogue, body: NewAccount, day: PlainDate) {
+  const product = await catalogue.product(body.productId);
   if (!product) throw notFound('product', body.productId, 'productId');
-  const plan = await findPayPlanRow(context.db, body.payplanId);
+  const plan = await catalogue.payPlan(body.payplanId);
   if (!plan) throw notFound('payplan', body.payplanId, 'payplanId');
   if (!product.active) throw invalidField('productId', 'must refer to an active product');
   if (!plan.active) throw invalidField('payplanId', 'must refer to an active pay plan');
@@ -157,11 +271,11 @@ async function termsFor(context: Context, body: NewAccount, day: PlainDate) {
   };
 }
 
-/** The employee who earns the commission: the one in the body, or the caller if that is an active employee. */
-async function employeeFor({ db }: Context, actor: Actor, body: NewAccount): Promise<number | null> {
+/** The employee who earns the commission: the employee in the body, or the caller if the caller is an active employee. */
+async function employeeFor(catalogue: Catalogue, actor: Actor, body: NewAccount): Promise<number | null> {
   const employeeId = body.employeeId ?? actor.employeeId;
   if (employeeId === null) return null;
-  const employee = await findEmployee(db, employeeId);
+  const employee = await catalogue.employee(employeeId);
   // The foreign key of the account refuses an unknown employee.
   if (!employee || employee.active) return employeeId;
   if (body.employeeId === undefined) return null;
@@ -176,15 +290,15 @@ async function moveAccount(
   account: AccountRow,
   change: StatusChange,
 ): Promise<AccountRow> {
-  const event = moneyEventOf(change.to);
-  if (event) {
-    const kind = event === 'account_cancelled' ? 'cancel' : 'write_off';
-    await post(tx, context, new Map([[account.id, account]]), {
-      event,
-      valueDate: change.date ?? today(context),
-      movements: [{ accountId: account.id, movement: { kind } }],
-      contra: [],
-    });
-  }
-  return changeStatus(tx, context, actor, account, change);
+  const moneyEvent = moneyEventOf(change.to);
+  if (!moneyEvent) return changeStatus(tx, context, actor, account, change);
+  const kind = moneyEvent === 'account_cancelled' ? 'cancel' : 'write_off';
+  const posted = await post(tx, context, new Map([[account.id, account]]), {
+    event: moneyEvent,
+    actor,
+    valueDate: change.date ?? today(context),
+    movements: [{ accountId: account.id, movement: { kind } }],
+    contra: [],
+  });
+  return changeStatus(tx, context, actor, posted.get(account.id) ?? account, change);
 }

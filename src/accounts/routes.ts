@@ -1,26 +1,47 @@
 import { ACCOUNT_STATUSES, needsReason } from '../account-status/rules.ts';
 import { listStatusChanges } from '../account-status/store.ts';
-import { type Context, today } from '../core/context.ts';
+import { type Actor, type Context, today } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
+import { answerBulk, BULK_DESCRIPTION, BULK_ROUTE } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
-import { IdParams } from '../core/http/fields.ts';
+import { findIdByExternalId } from '../core/http/external-ids.ts';
+import { type ChoiceText, choicesOf, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import { changeAccount, openAccount } from './commands.ts';
+import type { SharedSlots } from '../core/http/shared-slots.ts';
+import { changeAccount, openAccount, openAccounts } from './commands.ts';
+import { expandAccounts } from './expand-view.ts';
 import {
   Account,
+  AccountByExternalId,
   AccountChanges,
+  type AccountExpansion,
+  AccountQuery,
   accountList,
   NewAccount,
+  NewAccounts,
+  OpenedAccounts,
   StatusChange,
   statusChangeList,
 } from './schema.ts';
 import { findAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
 import { toAccount } from './view.ts';
 
-export function accountRoutes(api: Api, context: Context): void {
+export function accountRoutes(api: Api, context: Context, slots: SharedSlots): void {
   const answer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
+
+  async function read(actor: Actor, id: number, expand?: ChoiceText<AccountExpansion>) {
+    const account = await findAccountRow(context.db, id);
+    if (!account) throw notFound('account', id);
+    const [expanded = answer(account)] = await expandAccounts(
+      context.db,
+      actor,
+      [answer(account)],
+      choicesOf(expand),
+    );
+    return ok(expanded, 'Account found.');
+  }
 
   api.get(
     '/accounts',
@@ -36,29 +57,62 @@ export function accountRoutes(api: Api, context: Context): void {
     },
     async (request) => {
       const page = await listAccounts(context.db, request.query, today(context));
-      return okList({ ...page, rows: page.rows.map(answer) }, 'Accounts found.');
+      const rows = await expandAccounts(
+        context.db,
+        actorOf(request),
+        page.rows.map(answer),
+        choicesOf(request.query.expand),
+      );
+      return okList({ ...page, rows }, 'Accounts found.');
     },
   );
 
   api.post(
     '/accounts',
     {
-      config: { access: 'accounts:create', errors: ['NOT_FOUND'], repeatable: true },
+      config: { access: 'accounts:create', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags: ['Accounts'],
         operationId: 'openAccount',
         summary: 'Open an account',
         description:
-          'The account is active from its activation date (default: today) on, and pending until then.',
+          'The account is pending until its activation date (default: today), and then active. To repeat the request safely, send an ' +
+          'Idempotency-Key or an `externalId`. If an account already has this `externalId`, the answer is DUPLICATE_ENTRY with the id of ' +
+          'the account in details. There is no PUT by external id, because opening an account posts a sale.',
         body: NewAccount,
         response: { 201: Envelope(Account, 'Account created.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const account = await openAccount(once, actorOf(request), request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const account = await openAccount(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(answer(account), 'Account created.');
+      }),
+  );
+
+  api.post(
+    '/accounts/bulk',
+    {
+      ...BULK_ROUTE,
+      config: { ...BULK_ROUTE.config, access: 'accounts:create' },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'openAccounts',
+        summary: 'Open up to 1,000 accounts',
+        description: BULK_DESCRIPTION,
+        body: NewAccounts,
+        response: { 200: Envelope(OpenedAccounts, 'Items processed.') },
+      },
+    },
+    async (request, reply) =>
+      answerBulk(slots, context, request, reply, {
+        item: NewAccount,
+        async create(once, items) {
+          const bodies = items.map(({ body }) => body);
+          const results = await openAccounts(once, actorOf(request), bodies);
+          return results.map((one) => ('outcome' in one ? { outcome: answer(one.outcome) } : one));
+        },
       }),
   );
 
@@ -71,27 +125,24 @@ export function accountRoutes(api: Api, context: Context): void {
         operationId: 'getAccount',
         summary: 'Get an account, its balance and lateness',
         params: IdParams,
+        querystring: AccountQuery,
         response: { 200: Envelope(Account, 'Account found.') },
       },
     },
-    async (request) => {
-      const account = await findAccountRow(context.db, request.params.id);
-      if (!account) throw notFound('account', request.params.id);
-      return ok(answer(account), 'Account found.');
-    },
+    async (request) => read(actorOf(request), request.params.id, request.query.expand),
   );
 
   api.put(
     '/accounts/:id',
     {
-      config: { access: 'accounts:change-status', errors: ['NOT_FOUND'] },
+      config: { access: 'accounts:change-status', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Accounts'],
         operationId: 'changeAccountStatus',
-        summary: 'Change the status of an account',
+        summary: 'Change an account’s status, external id or metadata',
         description:
           `A reason is required for ${ACCOUNT_STATUSES.filter(needsReason).join(', ')}. ` +
-          'A move that is not allowed answers VALIDATION_ERROR with details {from, to, allowed}.',
+          'A status change that is not allowed is a VALIDATION_ERROR with details {from, to, allowed}.',
         params: IdParams,
         body: AccountChanges,
         response: { 200: Envelope(Account, 'Account changed.') },
@@ -122,5 +173,26 @@ export function accountRoutes(api: Api, context: Context): void {
       if (!(await findAccountRow(context.db, id))) throw notFound('account', id);
       return okList(await listStatusChanges(context.db, request.query, id), 'Status changes found.');
     },
+  );
+
+  api.get(
+    '/accounts/by-external-id/:externalId',
+    {
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'findAccount',
+        summary: 'Find an account by external id',
+        params: AccountByExternalId,
+        querystring: AccountQuery,
+        response: { 200: Envelope(Account, 'Account found.') },
+      },
+    },
+    async (request) =>
+      read(
+        actorOf(request),
+        await findIdByExternalId(context.db, 'account', request.params.externalId),
+        request.query.expand,
+      ),
   );
 }

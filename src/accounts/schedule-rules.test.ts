@@ -59,7 +59,7 @@ const caseArb = termsArb.chain((terms) => {
     .map((k) => terms.depositMinor + BigInt(k) * terms.instalmentMinor);
   return fc.record({
     terms: fc.constant(terms),
-    // Negative after the reversal of a payment whose credit had left the account.
+    // Negative if a payment was reversed after its credit had left the account.
     paidMinor: fc.oneof(
       { weight: 4, arbitrary: boundary },
       { weight: 4, arbitrary: fc.bigInt({ min: 0n, max: total + total / 4n + 3n }) },
@@ -84,7 +84,7 @@ interface NaiveItem {
   amountMinor: bigint;
 }
 
-/** Every item with its date, by Temporal. */
+/** Every item with its date, computed with Temporal. */
 function naiveItems(terms: Terms): NaiveItem[] {
   const unit = { daily: 'days', weekly: 'weeks', monthly: 'months' }[terms.frequency];
   const start = Temporal.PlainDate.from(terms.activationDate);
@@ -113,7 +113,7 @@ function naiveDueBy(terms: Terms, today: PlainDate): bigint {
   return due;
 }
 
-/** The formulas of `position`, item by item and day by day. */
+/** The formulas of `position`, computed item by item and day by day. */
 function naivePosition(terms: Terms, { paidMinor, today, closed, activated }: Standing): Position {
   const items = naiveItems(terms);
   const total = items.reduce((sum, item) => sum + item.amountMinor, 0n);
@@ -168,7 +168,7 @@ const MONTHLY: Terms = {
 const OPEN = { closed: false, activated: true };
 
 describe('the schedule', () => {
-  it('puts the 31st on the last day of shorter months, and on the 31st of others', () => {
+  it('uses the last day of months without a 31st, and the 31st of other months', () => {
     expect([0, 1, 2, 3, 12].map((k) => dueDate(MONTHLY, k))).toEqual([
       '2024-01-31',
       '2024-02-29',
@@ -214,7 +214,7 @@ describe('the schedule', () => {
     );
   });
 
-  it('is due exactly on each date and not the day before', () => {
+  it('is due on each exact date, and not on the day before', () => {
     fc.assert(
       fc.property(termsArb, (terms) => {
         let sum = 0n;
@@ -230,7 +230,7 @@ describe('the schedule', () => {
     );
   });
 
-  it('answers for a very long plan without iterating over it', () => {
+  it('does not iterate over the items of a very long plan', () => {
     // A loop over the instalments would exceed the time limit of the test.
     const terms: Terms = { ...MONTHLY, frequency: 'daily', instalmentCount: 2_000_000_000 };
     const days = Temporal.PlainDate.from('2024-01-31').until('2999-12-31').days;
@@ -261,7 +261,7 @@ describe('nextItem', () => {
     expect(nextItem({ ...MONTHLY, depositMinor: 0n, instalmentCount: 0 }, 0n)).toBeUndefined();
   });
 
-  it('demands a negative sum with the deposit, even if the deposit is 0', () => {
+  it('includes a negative sum in the deposit, even if the deposit is 0', () => {
     const { date, index, remainderMinor } = nextItem(MONTHLY, 0n) ?? expect.fail();
     expect(nextItem(MONTHLY, -1n)).toEqual({ date, index, remainderMinor: remainderMinor + 1n });
     expect(nextItem({ ...MONTHLY, depositMinor: 0n }, -1n)).toEqual({ date, index: 0, remainderMinor: 1n });
@@ -292,7 +292,7 @@ describe('position', () => {
     });
   });
 
-  it('is current when paid up to the first due date after today, and ahead beyond it', () => {
+  it('is current if paid until the first due date after today, and ahead if paid for longer', () => {
     expect(stateOn(6_000n, '2024-03-01').paymentState).toBe('current');
     expect(stateOn(6_999n, '2024-03-01').paymentState).toBe('current');
     expect(stateOn(7_000n, '2024-03-01').paymentState).toBe('paid_ahead');
@@ -352,7 +352,7 @@ describe('position', () => {
       }),
       { numRuns: 6000 },
     );
-    // The property proves little if the cases miss a state.
+    // Without cases in every state, the property would prove little.
     for (const frequency of FREQUENCIES) {
       for (const state of paymentStates) expect(seen).toContain(`${frequency} ${state}`);
     }
@@ -467,7 +467,7 @@ describe('allocate', () => {
     );
   });
 
-  it('adds up: by payment, by item and over all', () => {
+  it('has equal sums by payment, by item and in total', () => {
     fc.assert(
       fc.property(booksArb, ({ terms, payments }) => {
         const { slices, creditMinor } = allocate(terms, payments);
@@ -523,7 +523,7 @@ describe('allocate', () => {
         );
         const whole = allocate(terms, payments);
         const parts = allocate(terms, split);
-        // Give the second half the id of the first half and join neighbours.
+        // Give the second half the id of the first half, and join neighbouring slices.
         const joined: Slice[] = [];
         for (const slice of parts.slices) {
           const paymentId = slice.paymentId === chosen.id + 1 ? chosen.id : slice.paymentId;

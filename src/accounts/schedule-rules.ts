@@ -2,7 +2,7 @@ import type { Frequency, Row } from '../core/database/tables.ts';
 import { unreachable } from '../core/http/errors.ts';
 import {
   addDays,
-  addMonthsKeepingDay,
+  addPeriods,
   compareDates,
   daysBetween,
   type PlainDate,
@@ -10,11 +10,11 @@ import {
 } from '../core/values/dates.ts';
 import { type Minor, minMinor } from '../core/values/money.ts';
 
-// The schedule of an account is a function of its terms, which never change. It is not stored. Item 0 is the deposit, due
-// on the activation date. Item k (1..instalmentCount) is due k periods later. Payments cover the items in this order, so
-// everything else follows from the terms and the sum paid.
+// The schedule of an account is not stored. It is computed from the terms of the account, which never change. Item 0 is the
+// deposit, due on the activation date. Item k (1..instalmentCount) is due k periods later. Payments cover the items in this
+// order, so the sum paid determines which items are paid.
 
-/** The terms that an account copied from its pay plan. Amounts are >= 0, counts whole and >= 0. */
+/** The terms that an account copied from its pay plan. Amounts are >= 0. Counts are whole numbers >= 0. */
 export interface Terms {
   depositMinor: Minor;
   instalmentMinor: Minor;
@@ -25,7 +25,6 @@ export interface Terms {
   activationDate: PlainDate;
 }
 
-/** The terms in the row of an account. */
 export function termsOf(row: TermColumns): Terms {
   return {
     depositMinor: BigInt(row.deposit_minor),
@@ -42,7 +41,6 @@ type TermColumns = Pick<
   'deposit_minor' | 'instalment_minor' | 'instalment_count' | 'frequency' | 'grace_days' | 'activation_date'
 >;
 
-/** An item that is not fully paid. */
 export interface OpenItem {
   /** 0 for the deposit, k for instalment k. */
   index: number;
@@ -64,22 +62,22 @@ export const paymentStates = [
 export type PaymentState = (typeof paymentStates)[number];
 
 export interface Standing {
-  /** The sum of the unreversed payments and credit moves. May be negative: see nextItem. */
+  /** The sum of the unreversed payments and credit moves. May be negative, see `nextItem`. */
   paidMinor: Minor;
   /** The business day. */
   today: PlainDate;
-  /** Whether nothing falls due any more. */
+  /** Whether no more items fall due. */
   closed: boolean;
-  /** Whether the account no longer awaits its activation. */
+  /** False while the account awaits its activation. */
   activated: boolean;
 }
 
 export interface Position {
   paymentState: PaymentState;
   daysPastDue: number;
-  /** The day before the next due date; null before the deposit is covered, when all is paid, and when closed. */
+  /** The day before the next due date. Null before the deposit is covered, if all is paid, and if closed. */
   paidUntil: PlainDate | null;
-  /** The date of the first item that is not fully paid, possibly past; null when all is paid, and when closed. */
+  /** The date of the first item that is not fully paid. May be in the past. Null if all is paid, and if closed. */
   nextDueDate: PlainDate | null;
   nextDueAmountMinor: Minor | null;
   arrearsMinor: Minor;
@@ -107,31 +105,21 @@ export interface Allocation {
   creditMinor: Minor;
 }
 
-/** deposit + instalmentCount × instalment */
 export function totalMinor(terms: Terms): Minor {
   return terms.depositMinor + BigInt(terms.instalmentCount) * terms.instalmentMinor;
 }
 
 /**
- * The date of item k: the activation date for k = 0 (the deposit), k periods later for instalment k. Monthly
- * items keep the day of the month, or use the last day of a shorter month.
+ * The date of item k. The deposit (k = 0) is due on the activation date, instalment k is due k periods later. Monthly items keep
+ * the day of the month, or use the last day of a shorter month.
  *
- * @throws RangeError when k is not a whole number 0..instalmentCount, or the date is after the year 9999.
+ * @throws RangeError if k is not a whole number 0..instalmentCount, or the date is after the year 9999.
  */
 export function dueDate(terms: Terms, k: number): PlainDate {
   if (!Number.isInteger(k) || k < 0 || k > terms.instalmentCount) {
     throw new RangeError(`Item ${k} is not in a schedule of ${terms.instalmentCount} instalments.`);
   }
-  switch (terms.frequency) {
-    case 'daily':
-      return addDays(terms.activationDate, k);
-    case 'weekly':
-      return addDays(terms.activationDate, 7 * k);
-    case 'monthly':
-      return addMonthsKeepingDay(terms.activationDate, k);
-    default:
-      return unreachable(terms.frequency);
-  }
+  return addPeriods(terms.activationDate, terms.frequency, k);
 }
 
 /** The sum of all items dated on or before a date, in minor units; 0 before the activation date. */
@@ -151,10 +139,11 @@ export function itemsBy(terms: Terms, date: PlainDate): number {
 }
 
 /**
- * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is always covered. A negative
- * sum (a payment was reversed after its credit had left the account) is due with the deposit, even if the deposit is 0.
+ * The first item that the sum paid does not fully cover. An item of 0, such as a deposit of 0, is always covered. The sum is
+ * negative if a payment was reversed after its credit had left the account. The missing amount is then due with the deposit, even
+ * if the deposit is 0.
  *
- * @returns undefined when all is paid.
+ * @returns undefined if all is paid.
  */
 export function nextItem(terms: Terms, paidMinor: Minor): OpenItem | undefined {
   if (paidMinor >= totalMinor(terms)) return undefined;
@@ -206,10 +195,10 @@ export function position(terms: Terms, standing: Standing): Position {
 }
 
 /**
- * Allocates payments to the items of the schedule in the order of value date and id. The slices have this order and add up
- * to min(paid, total). The rest is credit.
+ * Allocates payments to the items of the schedule, ordered by value date and id. The slices have the same order and add up to
+ * min(paid, total). The rest is credit.
  *
- * @param payments all unreversed payments of the account, in any order.
+ * @param payments - all unreversed payments of the account, in any order.
  * @throws RangeError for a negative amount.
  */
 export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): Allocation {
@@ -235,12 +224,12 @@ export function allocate(terms: Terms, payments: readonly ScheduledPayment[]): A
 function lateness(terms: Terms, today: PlainDate, next: OpenItem, daysPastDue: number): PaymentState {
   if (daysPastDue > terms.graceDays) return 'late';
   if (daysPastDue > 0) return 'in_grace';
-  // The first due date after today belongs to the instalment after the due ones. If all instalments are due, `next` is dated today
+  // The next due date belongs to the first instalment that is not yet due. If all instalments are due, `next` is dated today
   // at the latest, and its index is at most instalmentCount.
   return next.index > instalmentsBy(terms, today) + 1 ? 'paid_ahead' : 'current';
 }
 
-/** The number of instalments dated on or before a date. @param date not before the activation date. */
+/** The number of instalments dated on or before a date. @param date - not before the activation date. */
 function instalmentsBy(terms: Terms, date: PlainDate): number {
   return Math.min(periodsBy(terms, date), terms.instalmentCount);
 }

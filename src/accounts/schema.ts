@@ -1,14 +1,18 @@
 import { type Static, Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
-import { DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { BulkBody, BulkResult } from '../core/http/bulk.ts';
+import { ExternalFields, externalIdParams, ShownExternalFields } from '../core/http/external-ids.ts';
+import { Choice, Choices, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
+import { ExpandedCustomer } from '../customers/schema.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
+import { ExpandedProduct } from '../products/schema.ts';
 import { paymentStates } from './schedule-rules.ts';
 
-/** Why the lateness policy moves an account. */
+/** Why the lateness policy changes the status of an account. */
 const STATUS_CAUSES = ['non_payment', 'payment'] as const;
 
-const Status = Type.Enum(ACCOUNT_STATUSES);
+const Status = Choice('AccountStatus', ACCOUNT_STATUSES);
 
 export const NewAccount = Type.Object(
   {
@@ -17,11 +21,20 @@ export const NewAccount = Type.Object(
     payplanId: Id,
     activationDate: Type.Optional(DateText),
     employeeId: Type.Optional(Id),
+    ...ExternalFields,
   },
   {
     title: 'NewAccount',
     examples: [
-      { customerId: 1, productId: 1, payplanId: 2, activationDate: '2026-11-02', employeeId: 1 },
+      {
+        customerId: 1,
+        productId: 1,
+        payplanId: 2,
+        activationDate: '2026-11-02',
+        employeeId: 1,
+        externalId: 'LOAN-2001',
+        metadata: { branch: 'Meru' },
+      },
       { customerId: 1, productId: 2, payplanId: 2 },
     ],
   },
@@ -29,17 +42,68 @@ export const NewAccount = Type.Object(
 export type NewAccount = Static<typeof NewAccount>;
 
 export const AccountChanges = Type.Object(
-  { status: Type.Optional(Status), reason: Type.Optional(Text(500)) },
+  { status: Type.Optional(Status), reason: Type.Optional(Text(500)), ...ExternalFields },
   {
     minProperties: 1,
     title: 'AccountChanges',
     examples: [
       { status: 'suspended', reason: 'The system was stolen' },
+      { metadata: { branch: 'Embu' } },
       { status: 'cancelled', reason: 'The customer gave it back' },
     ],
   },
 );
 export type AccountChanges = Static<typeof AccountChanges>;
+
+const EXPANSIONS = ['customer', 'product'] as const;
+export type AccountExpansion = (typeof EXPANSIONS)[number];
+const expand = Type.Optional(Choices(EXPANSIONS, 'Adds customer, product or both to the account.'));
+export const AccountQuery = Type.Object({ expand });
+
+export const ExpandedAccount = Type.Object(
+  {
+    id: Id,
+    accountNumber: Type.String(),
+    status: Status,
+    customerId: Id,
+    productId: Id,
+    externalId: Nullable(Type.String()),
+  },
+  {
+    title: 'ExpandedAccount',
+    examples: [
+      {
+        id: 1,
+        accountNumber: 'ACC10000012',
+        status: 'active',
+        customerId: 1,
+        productId: 1,
+        externalId: 'LOAN-2001',
+      },
+    ],
+  },
+);
+export type ExpandedAccount = Static<typeof ExpandedAccount>;
+
+const HOLDER_EXPANSIONS = ['account', 'customer'] as const;
+export type HolderExpansion = (typeof HOLDER_EXPANSIONS)[number];
+
+/** The query parameter that adds the account and the customer to rows. */
+export const expandHolder = Type.Optional(
+  Choices(
+    HOLDER_EXPANSIONS,
+    'Adds account, customer or both. They are null for a payment without an account.',
+  ),
+);
+export const HolderQuery = Type.Object({ expand: expandHolder });
+
+/** The fields that `expandHolder` adds. */
+export const ExpandedHolder = {
+  account: Type.Optional(Nullable(ExpandedAccount)),
+  customer: Type.Optional(Nullable(ExpandedCustomer)),
+};
+
+export const AccountByExternalId = externalIdParams('LOAN-2001');
 
 export const Account = Type.Object(
   {
@@ -53,31 +117,34 @@ export const Account = Type.Object(
     employeeId: Nullable(Type.Integer()),
     activationDate: DateText,
     status: Status,
-    reason: Nullable(Type.String({ description: 'The reason of the present status.' })),
+    reason: Nullable(Type.String({ description: 'The reason for the present status.' })),
     writtenOffDate: Nullable(
       Type.String({
         format: 'calendar-date',
-        description: 'The business day of the write-off. It stays if the account is paid in full later.',
+        description: 'The business day of the write-off. Kept even if the account is later paid in full.',
       }),
     ),
     currency: Type.String(),
     deposit: Money,
     instalmentAmount: Money,
     instalmentCount: Type.Integer(),
-    frequency: Type.Enum([...FREQUENCIES]),
+    frequency: Choice('Frequency', FREQUENCIES),
     graceDays: Type.Integer(),
     total: Money,
     paid: Money,
     balance: Money,
     credit: Money,
     arrears: Money,
-    paymentState: Type.Enum([...paymentStates]),
+    paymentState: Choice('PaymentState', paymentStates),
     daysPastDue: Type.Integer(),
     paidUntil: Nullable(DateText),
     nextDueDate: Nullable(DateText),
     nextDueAmount: Nullable(Money),
+    ...ShownExternalFields,
     createdAt: Timestamp,
     updatedAt: Timestamp,
+    customer: Type.Optional(ExpandedCustomer),
+    product: Type.Optional(ExpandedProduct),
   },
   {
     title: 'Account',
@@ -109,6 +176,8 @@ export const Account = Type.Object(
         paidUntil: '2026-12-06',
         nextDueDate: '2026-12-07',
         nextDueAmount: 400,
+        externalId: 'LOAN-2001',
+        metadata: { branch: 'Meru' },
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:30.000Z',
       },
@@ -119,16 +188,16 @@ export const Account = Type.Object(
 export const StatusChange = Type.Object(
   {
     id: Id,
-    from: Nullable(Type.String()),
-    to: Type.String(),
+    from: Nullable(Status),
+    to: Status,
     reason: Nullable(Type.String()),
     cause: Nullable(
-      Type.Enum([...STATUS_CAUSES], {
-        description: 'Why the lateness policy moved the account; null for every other move.',
+      Choice('StatusCause', STATUS_CAUSES, {
+        description: 'Why the lateness policy changed the status. Null for every other status change.',
       }),
     ),
     actor: Type.String({ description: 'The e-mail of the user, or "system".' }),
-    date: Type.String({ format: 'calendar-date', description: 'The business day of the move.' }),
+    date: Type.String({ format: 'calendar-date', description: 'The business day of the status change.' }),
     createdAt: Timestamp,
   },
   {
@@ -148,6 +217,9 @@ export const StatusChange = Type.Object(
   },
 );
 
+export const NewAccounts = BulkBody(NewAccount, 'NewAccounts');
+export const OpenedAccounts = BulkResult(Account, 'OpenedAccounts');
+
 export const accountList = defineList(
   {
     id: { kind: 'id', column: 'a.id' },
@@ -164,6 +236,7 @@ export const accountList = defineList(
     balance: { kind: 'money' },
     nextDueDate: { kind: 'date', column: 'a.next_due_date', nullable: true },
     daysPastDue: { kind: 'integer' },
+    externalId: { kind: 'text', column: 'a.external_id', nullable: true },
     createdAt: { kind: 'timestamp', column: 'a.created_at' },
     updatedAt: { kind: 'timestamp', column: 'a.updated_at' },
   },
@@ -174,10 +247,12 @@ export const accountList = defineList(
       Type.String({
         maxLength: 40,
         format: 'query-text',
-        description: 'In any case, with or without spaces and the prefix.',
+        description: 'In upper or lower case, with or without spaces and the prefix.',
       }),
     ),
+    expand,
   },
+  'a.metadata',
 );
 
 export const statusChangeList = defineList(

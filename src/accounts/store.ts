@@ -6,6 +6,7 @@ import { violatedForeignKey } from '../core/database/postgres-errors.ts';
 import { lookUp } from '../core/database/statements.ts';
 import type { AccountStatus, Accounts } from '../core/database/tables.ts';
 import { notFound } from '../core/http/errors.ts';
+import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { Filter, ListPlan } from '../core/lists/query.ts';
 import type { ListColumns } from '../core/lists/sql.ts';
@@ -13,7 +14,7 @@ import type { PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { readAccountNumber } from './account-number-rules.ts';
 
-/** @throws AppError NOT_FOUND naming the field that refers to nothing. */
+/** @throws AppError NOT_FOUND with the field whose resource does not exist, or DUPLICATE_ENTRY if the external id is taken. */
 export async function insertAccount(
   tx: Tx,
   account: Omit<Insertable<Accounts>, 'receivable_minor'>,
@@ -21,7 +22,7 @@ export async function insertAccount(
   try {
     return await tx
       .insertInto('accounts')
-      .values({ ...account, receivable_minor: 0 }) // Until the sale is posted.
+      .values({ ...account, receivable_minor: 0 }) // 0 until the sale is posted.
       .returningAll()
       .executeTakeFirstOrThrow();
   } catch (error) {
@@ -33,9 +34,26 @@ export async function insertAccount(
       case 'accounts_employee_id_fkey':
         throw notFound('employee', account.employee_id ?? null, 'employeeId');
       default:
-        throw error;
+        throw takenExternalId(error, 'account', account.external_id) ?? error;
     }
   }
+}
+
+/** @throws AppError DUPLICATE_ENTRY if the external id is taken. */
+export function updateExternalFields(
+  tx: Tx,
+  id: number,
+  { externalId, metadata }: ExternalValues,
+): Promise<AccountRow> {
+  return tx
+    .updateTable('accounts')
+    .set({ external_id: externalId, metadata, updated_at: sql`business_now()` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw takenExternalId(error, 'account', externalId) ?? error;
+    });
 }
 
 export async function findAccountRow(db: Db, id: number): Promise<AccountRow | undefined> {
@@ -43,7 +61,28 @@ export async function findAccountRow(db: Db, id: number): Promise<AccountRow | u
   return row;
 }
 
-/** The latest value date of money on the account, but not before the given date. */
+interface ExpandableAccount {
+  id: number;
+  status: AccountStatus;
+  customer_id: number;
+  product_id: number;
+  external_id: string | null;
+  customer_name: string;
+  customer_phone: string;
+}
+
+export function findExpandableAccounts(db: Db, ids: readonly number[]): Promise<ExpandableAccount[]> {
+  return lookUp<ExpandableAccount>(
+    db,
+    `select a.id, a.status, a.customer_id, a.product_id, a.external_id,
+      c.first_name || ' ' || c.last_name as customer_name, c.phone as customer_phone
+    from accounts a join customers c on c.id = a.customer_id
+    where a.id = any($1::bigint[])`,
+    [ids],
+  );
+}
+
+/** The latest value date of money on the account, or the given date if it is later. */
 export async function laterMoneyDate(tx: Tx, accountId: number, date: PlainDate): Promise<PlainDate> {
   const { rows } = await sql<{ date: PlainDate }>`
     select greatest(max(value_date), ${date}::date) as date
@@ -51,7 +90,7 @@ export async function laterMoneyDate(tx: Tx, accountId: number, date: PlainDate)
   return rows[0]?.date ?? date;
 }
 
-/** Locks accounts whose activation date has come, except those that another transaction holds. */
+/** Locks accounts whose activation date has come. Skips accounts that another transaction has locked. */
 export function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: number): Promise<AccountRow[]> {
   return tx
     .selectFrom('accounts')
@@ -65,7 +104,7 @@ export function lockAccountsToActivate(tx: Tx, day: PlainDate, limit: number): P
     .execute();
 }
 
-/** The columns that an answer shows. A list reads no others. */
+/** The columns that an answer shows. Lists read only these columns. */
 const SHOWN_COLUMNS = [
   'id',
   'customer_id',
@@ -84,6 +123,8 @@ const SHOWN_COLUMNS = [
   'paid_minor',
   'credit_minor',
   'written_off_on',
+  'external_id',
+  'metadata',
   'created_at',
   'updated_at',
 ] as const satisfies (keyof AccountRow)[];
@@ -101,7 +142,7 @@ interface AccountFilters {
 export function listAccounts(db: Db, query: ListPlan & AccountFilters, day: PlainDate) {
   const { status, customerId, accountNumber } = query;
   const where = [
-    // A literal: each status gets a plan for its number of accounts, and partial indexes such as accounts_grace match.
+    // A literal, so that PostgreSQL makes a query plan for each status and can use partial indexes such as accounts_grace.
     ...(status === undefined ? [] : [sql<boolean>`a.status = ${sql.lit(status)}`]),
     ...(accountNumber === undefined ? [] : [sql<boolean>`a.id = ${readAccountNumber(accountNumber) ?? 0}`]),
     ...(customerId === undefined ? [] : [sql<boolean>`a.customer_id = ${customerId}`]),
@@ -121,9 +162,9 @@ const AWAITING = literalList(statusesIn('awaitingActivation'));
 function accountColumns(day: PlainDate): ListColumns {
   return {
     computed: {
-      // The formula of balanceOf in ledger/rules.ts.
+      // The same formula as `balanceOf` in ledger/rules.ts.
       balance: sql`greatest(0, case when a.status in ${literalList(statusesIn('saleUndone'))} then 0 else a.total_minor end - a.paid_minor)`,
-      // The formula of position in schedule-rules.ts.
+      // The same formula as `position` in schedule-rules.ts.
       daysPastDue: sql`(case
         when a.status in ${AWAITING} or a.next_due_date is null then 0
         else greatest(0, ${day}::date - a.next_due_date) end)`,
@@ -132,10 +173,10 @@ function accountColumns(day: PlainDate): ListColumns {
   };
 }
 
-/** More days than between any two dates of the calendar. A larger number would leave the range of dates. */
+/** More days than between any two valid dates. With a larger number, `daysAgo` would leave PostgreSQL's range of dates. */
 const LONGEST_PAST_DUE = 1_000_000;
 
-/** More than n days past due means due before the day n days ago. So the index on next_due_date can be used. */
+/** An account is more than n days past due if its due date is before (today - n days). This form can use the index on the date. */
 function compareDaysPastDue({ operator, values }: Filter, day: PlainDate): RawBuilder<boolean> | undefined {
   const days = Number(values[0]);
   const daysAgo = (n: number) => sql`${day}::date - ${Math.min(n, LONGEST_PAST_DUE)}::integer`;

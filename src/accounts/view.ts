@@ -42,6 +42,8 @@ export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDa
     paidUntil: at.paidUntil,
     nextDueDate: at.nextDueDate,
     nextDueAmount: at.nextDueAmountMinor === null ? null : amountOf(at.nextDueAmountMinor, currency),
+    externalId: row.external_id,
+    metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

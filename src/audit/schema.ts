@@ -1,14 +1,18 @@
 import { type Static, Type } from 'typebox';
-import { Id, Nullable, Timestamp } from '../core/http/fields.ts';
+import { RESOURCES } from '../core/http/errors.ts';
+import { Choice, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 
 export const AuditEntry = Type.Object(
   {
     id: Id,
-    actor: Type.String({ description: 'The e-mail of the user, "system", or the provider.' }),
+    actor: Type.String({
+      description: 'The e-mail of the user, "api key" and its name, "system", or the provider.',
+    }),
     userId: Nullable(Type.Integer()),
+    apiKeyId: Nullable(Type.Integer()),
     action: Type.String(),
-    resource: Type.String(),
+    resource: Choice('Resource', RESOURCES),
     resourceId: Nullable(Type.Integer()),
     before: Type.Any({ description: 'The same fields before the change; null for a new resource.' }),
     after: Type.Any({ description: 'The fields after the change. Amounts are in minor units.' }),
@@ -22,6 +26,7 @@ export const AuditEntry = Type.Object(
         id: 12,
         actor: 'amina@example.com',
         userId: 1,
+        apiKeyId: null,
         action: 'payplan.change',
         resource: 'payplan',
         resourceId: 1,
@@ -40,6 +45,7 @@ export const auditList = defineList(
     id: { kind: 'id', column: 'a.id' },
     actor: { kind: 'text', column: 'a.actor' },
     userId: { kind: 'id', column: 'a.actor_user_id', nullable: true },
+    apiKeyId: { kind: 'id', column: 'a.api_key_id', nullable: true },
     action: { kind: 'text', column: 'a.action' },
     resource: { kind: 'text', column: 'a.resource' },
     resourceId: { kind: 'id', column: 'a.resource_id', nullable: true },

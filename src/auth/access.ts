@@ -1,9 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
+import type { UseRecorder } from '../api-keys/commands.ts';
+import { apiKeyActor, type ReadKey, readKey, refusalOfUse } from '../api-keys/rules.ts';
+import { findKeyBySecret } from '../api-keys/store.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Identify } from '../core/http/access.ts';
+import { readAddress } from '../core/http/addresses.ts';
 import { AppError } from '../core/http/errors.ts';
+import { hashToken, isApiKey, isWellFormedApiKey } from '../core/values/secret.ts';
 import { findLiveSession, type SessionUser } from './store.ts';
 
 const ISSUER = 'account-management-service';
@@ -11,9 +16,8 @@ const AUDIENCE = 'account-management-service-api';
 const HEADER_TYPE = 'at+jwt';
 const MAX_TOKEN_LENGTH = 2_048;
 const MAX_CACHED_TOKENS = 10_000;
-const MAX_CACHED_SESSIONS = 10_000;
-/** An instance reads a session again after this time, so that a sign-out takes effect everywhere. */
-const SESSION_CACHE_MS = 3_000;
+/** After this time an instance reads a session or an API key again, so that its end takes effect on all instances. */
+const CREDENTIAL_CACHE = { max: 10_000, ttl: 3_000 };
 
 interface AccessClaims {
   userId: number;
@@ -23,7 +27,7 @@ interface AccessClaims {
 export interface AccessTokens {
   issue(claims: AccessClaims): Promise<string>;
   /**
-   * Checks the signature and the expiry, not the session.
+   * Checks the signature and the expiry of a token, but not its session.
    * @throws AppError UNAUTHORIZED
    */
   verify(token: string): Promise<AccessClaims>;
@@ -57,7 +61,7 @@ export function createAccessTokens(secret: string, ttlSeconds: number): AccessTo
 }
 
 export interface SessionReader {
-  /** Finds the user of the request's session. Rights come from the user, never from the token. */
+  /** Finds the user of the session, or the API key. Rights come from the database, never from the token. */
   identify: Identify;
   /** Returns the session of the request's token without checking that it is live. */
   sessionIdOf(request: FastifyRequest): Promise<string>;
@@ -65,11 +69,23 @@ export interface SessionReader {
   forget(sessionId: string): void;
 }
 
-export function createSessionReader({ db }: Pick<Context, 'db'>, tokens: AccessTokens): SessionReader {
-  const sessions = new LRUCache<string, SessionUser>({ max: MAX_CACHED_SESSIONS, ttl: SESSION_CACHE_MS });
+export function createSessionReader(
+  { db }: Pick<Context, 'db'>,
+  tokens: AccessTokens,
+  uses: UseRecorder,
+): SessionReader {
+  const sessions = new LRUCache<string, SessionUser>(CREDENTIAL_CACHE);
+  const apiKeys = new LRUCache<string, ReadKey>(CREDENTIAL_CACHE);
+  // Apart from the others, so that invented keys do not push real ones out.
+  const unknownKeys = new LRUCache<string, true>(CREDENTIAL_CACHE);
 
   async function identify(request: FastifyRequest): Promise<Actor> {
-    const { userId, sessionId } = await tokens.verify(bearerToken(request));
+    const token = bearerToken(request);
+    return isApiKey(token) ? identifyApiKey(request, token) : identifyUser(request, token);
+  }
+
+  async function identifyUser(request: FastifyRequest, token: string): Promise<Actor> {
+    const { userId, sessionId } = await tokens.verify(token);
     const seen = sessions.get(sessionId);
     const known = seen?.id === userId ? seen : undefined;
     const user = known ?? (await findLiveSession(db, sessionId, userId, new Date()));
@@ -82,6 +98,28 @@ export function createSessionReader({ db }: Pick<Context, 'db'>, tokens: AccessT
       employeeId: user.employee_id,
       requestId: request.id,
     };
+  }
+
+  async function identifyApiKey(request: FastifyRequest, token: string): Promise<Actor> {
+    const key = isWellFormedApiKey(token) ? await findApiKey(hashToken(token)) : undefined;
+    if (!key) throw unauthorized('The API key is not valid.');
+    const address = readAddress(request.ip) ?? request.ip;
+    const refusal = refusalOfUse(key, address, new Date().toISOString());
+    if (refusal) throw refusal;
+    uses.record(key.id, address);
+    return apiKeyActor(key, request.id);
+  }
+
+  /** Also caches unknown keys, because a program with a wrong key tries again and again. */
+  async function findApiKey(hash: Buffer): Promise<ReadKey | undefined> {
+    const cacheKey = hash.toString('base64');
+    const seen = apiKeys.get(cacheKey);
+    if (seen || unknownKeys.has(cacheKey)) return seen;
+    const found = await findKeyBySecret(db, hash);
+    const key = found && readKey(found);
+    if (key) apiKeys.set(cacheKey, key);
+    else unknownKeys.set(cacheKey, true);
+    return key;
   }
 
   return {
@@ -98,7 +136,7 @@ export function unauthorized(message: string): AppError {
 function bearerToken(request: FastifyRequest): string {
   const [scheme, token, ...rest] = (request.headers.authorization ?? '').split(' ');
   if (scheme?.toLowerCase() !== 'bearer' || !token || rest.length > 0) {
-    throw unauthorized('Send the header "Authorization: Bearer <access token>".');
+    throw unauthorized('Send the header "Authorization: Bearer <access token or API key>".');
   }
   return token;
 }

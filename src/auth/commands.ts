@@ -1,6 +1,7 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { AppError } from '../core/http/errors.ts';
 import type { Limiter } from '../core/http/rate-limit.ts';
 import { emailKey } from '../core/values/email.ts';
@@ -20,10 +21,10 @@ import {
 import type { Registration } from './schema.ts';
 import { startSession } from './session-commands.ts';
 
-/** What sign-in needs besides the context. */
+/** The parts that sign-in needs besides the context. */
 export interface AuthParts {
   tokens: AccessTokens;
-  /** Counts wrong passwords by e-mail, whether or not a user has it, and by user for password changes. */
+  /** Counts wrong passwords: at sign-in by e-mail, even if no user has it, and at password changes by user. */
   guesses: Limiter;
   providers: IdentityProviders;
 }
@@ -67,7 +68,7 @@ export async function changePassword(
   body: { currentPassword: string; newPassword: string },
 ): Promise<void> {
   const user = await users.getUser(context.db, actor.userId);
-  // A separate key from sign-in: strangers who guess there must not block the user here.
+  // The key differs from that of sign-in, because strangers who guess passwords there must not block the user here.
   const guessKey = `password of user ${actor.userId}`;
   const limit = guessLimit(parts, guessKey);
   await limit.check();
@@ -79,16 +80,21 @@ export async function changePassword(
   const passwordHash = await hashPassword(body.newPassword);
   await inTransaction(context.db, async (tx) => {
     const locked = await users.lockUser(tx, user.id);
-    if (locked?.password_hash !== user.password_hash) throw wrongCurrentPassword(); // An admin set another one.
+    if (locked?.password_hash !== user.password_hash) throw wrongCurrentPassword(); // An admin has set another password.
     await users.updateUser(tx, user.id, { passwordHash });
     await users.revokeSessionsOf(tx, user.id, sessionId);
-    await audit(tx, actor, { action: 'user.password', resource: 'user', resourceId: user.id, after: {} });
+    await audit(tx, actor, {
+      action: 'user.password',
+      resource: 'user',
+      resourceId: user.id,
+      after: {},
+      event: event('user.password_changed', {}),
+    });
   });
 }
 
 /**
- * Only wrong guesses count. Each instance verifies two hashes at a time, so of simultaneous wrong guesses it may verify
- * one beyond the limit.
+ * Only wrong guesses count. Each instance verifies two hashes at the same time, so it may verify one guess more than the limit.
  */
 function guessLimit({ guesses }: Pick<AuthParts, 'guesses'>, key: string): GuessLimit {
   return { check: () => guesses.check(key), countWrongGuess: () => guesses.count(key) };

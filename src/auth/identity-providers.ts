@@ -4,9 +4,9 @@ import { AppError, codeOf, unavailable } from '../core/http/errors.ts';
 import { type Claims, identityProblem } from './rules.ts';
 import type { Identity } from './store.ts';
 
-/** For each request to a provider. */
+/** The limit of each request to a provider. */
 const TIMEOUT_SECONDS = 5;
-/** For each answer: many times the largest answers of providers, which are key sets with certificates. */
+/** The limit of each answer. It is much larger than the largest known answers, which are key sets with certificates. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** How long a provider's metadata is cached. The library reads its keys again when they change. */
 const METADATA_TTL_MS = 12 * 3_600_000;
@@ -34,7 +34,8 @@ export interface IdentityProviders {
    * Exchanges the code of a callback for an identity.
    *
    * @param callback the complete address of the callback request.
-   * @throws AppError AUTH_FAILED for a refusal or an answer that cannot be verified; 503 as above.
+   * @throws AppError AUTH_FAILED for a refusal or an answer that cannot be verified; INTERNAL_ERROR 503 when the provider is
+   *   unreachable.
    */
   identify(provider: IdentityProvider, callback: URL, secrets: SignInSecrets): Promise<ProvenIdentity>;
 }
@@ -133,7 +134,7 @@ export function createIdentityProviders(log: {
 
 /**
  * Fetches an answer of at most MAX_ANSWER_BYTES, because the fetch of Node.js has no such limit.
- * @throws TypeError, as fetch does, for a larger answer, and the reason of `options.signal` after its timeout.
+ * @throws TypeError, like fetch, for a larger answer, and the reason of `options.signal` after the time-out.
  */
 async function fetchBounded(url: string, options: openid.CustomFetchOptions): Promise<Response> {
   const response = await fetch(url, options as RequestInit);
@@ -154,8 +155,8 @@ const REQUIRED_ADDRESSES = ['authorization_endpoint', 'token_endpoint', 'jwks_ur
 const ADDRESSES = [...REQUIRED_ADDRESSES, 'userinfo_endpoint'];
 
 /**
- * Checks metadata that the library checks only when it uses it, in the middle of a sign-in.
- * @throws Error naming what is missing or unusable.
+ * Checks metadata that the library would check only during a sign-in.
+ * @throws Error with the names of the missing or unusable values.
  */
 function checkMetadata(metadata: Record<string, unknown>, issuer: string): void {
   const protocols = issuer.startsWith('http:') ? ['http:', 'https:'] : ['https:'];
@@ -172,7 +173,7 @@ function checkMetadata(metadata: Record<string, unknown>, issuer: string): void 
   if (wrong.length > 0) throw new Error(`The metadata of ${issuer} has no usable ${wrong.join(', ')}.`);
 }
 
-/** Uses HTTP Basic, the default of OpenID Connect, unless the provider accepts the secret in the body only. */
+/** Uses HTTP Basic, the default of OpenID Connect, unless the provider accepts the secret only in the body. */
 function authenticate(clientSecret: string): openid.ClientAuth {
   const basic = openid.ClientSecretBasic(clientSecret);
   const post = openid.ClientSecretPost(clientSecret);
@@ -184,7 +185,7 @@ function authenticate(clientSecret: string): openid.ClientAuth {
   };
 }
 
-/** Errors that the provider reports for the person's part (RFC 6749, 4.1.2.1; OpenID Connect Core, 3.1.2.6). */
+/** Errors that a provider reports if the person did not sign in or agree (RFC 6749, 4.1.2.1; OpenID Connect Core, 3.1.2.6). */
 const REFUSALS = [
   'access_denied',
   'login_required',
@@ -194,7 +195,7 @@ const REFUSALS = [
 ];
 /** Errors of the token endpoint that the caller cannot cause: wrong client credentials, or a failing provider. */
 const SERVICE_FAULTS = ['invalid_client', 'unauthorized_client', 'server_error', 'temporarily_unavailable'];
-/** Error codes of the library for an answer that breaks the protocol. */
+/** Error codes of the library for an answer that violates the protocol. */
 const BROKEN_ANSWERS = [
   'OAUTH_TIMEOUT',
   'OAUTH_RESPONSE_IS_NOT_CONFORM',
@@ -205,7 +206,7 @@ const BROKEN_ANSWERS = [
 
 function toAppError(cause: unknown, provider: string): AppError {
   if (cause instanceof openid.AuthorizationResponseError) {
-    // Anyone can write this parameter, so only the standard's error codes are repeated.
+    // Anyone can set this parameter, so only the error codes of the standard are shown.
     const reason = REFUSALS.includes(cause.error) ? cause.error : 'other';
     const message =
       reason === 'access_denied'
@@ -214,7 +215,7 @@ function toAppError(cause: unknown, provider: string): AppError {
     return new AppError('AUTH_FAILED', message, { details: { provider, reason }, cause });
   }
   const isServiceFault = cause instanceof openid.ResponseBodyError && SERVICE_FAULTS.includes(cause.error);
-  const isUnreachable = cause instanceof TypeError && !('code' in cause); // As fetch reports it.
+  const isUnreachable = cause instanceof TypeError && !('code' in cause); // fetch throws a TypeError without a code.
   if (isServiceFault || isUnreachable || BROKEN_ANSWERS.includes(codeOf(cause) ?? ''))
     return unavailable(cause);
   return new AppError('AUTH_FAILED', 'The answer of the identity provider could not be verified.', {

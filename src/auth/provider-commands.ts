@@ -4,12 +4,13 @@ import { audit } from '../core/audit.ts';
 import { type Context, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { AppError } from '../core/http/errors.ts';
-import { canNameProvider, PROVIDER_PARTS, providerVariable } from '../core/values/provider-variables.ts';
 import { hashToken } from '../core/values/secret.ts';
 import { holdUser, type UserRow } from '../users/store.ts';
 import type { AuthParts } from './commands.ts';
 import { newSignInSecrets, type ProvenIdentity } from './identity-providers.ts';
+import { canNameProvider, PROVIDER_PARTS, providerVariable } from './provider-variable-rules.ts';
 import {
   createUninvitedUser,
   findInvitation,
@@ -25,7 +26,7 @@ export const SIGN_IN_SECONDS = 10 * 60;
 /**
  * Starts a sign-in and stores the state that the callback must match.
  *
- * @returns the provider's address for the browser, and the secret for the cookie that binds the sign-in to it.
+ * @returns the provider's address for the browser, and the secret for the cookie that binds the sign-in to this browser.
  */
 export async function startProviderSignIn(
   { db }: Context,
@@ -59,7 +60,7 @@ interface Callback {
   query: string;
 }
 
-/** Signs the identity's user in, creates a user for a new identity, or accepts the invitation of the sign-in. */
+/** Signs in the user of an identity, creates a user for a new identity, or accepts the invitation of the sign-in. */
 export async function finishProviderSignIn(
   context: Context,
   parts: AuthParts,
@@ -157,7 +158,8 @@ async function linkIdentity(
   const { issuer, subject } = identity;
   await store.insertIdentity(tx, userId, { issuer, subject });
   const entry = { action: 'user.link_identity', resource: 'user', resourceId: userId } as const;
-  await audit(tx, { ...SYSTEM, requestId }, { ...entry, after: { issuer, subject } });
+  const after = { issuer, subject };
+  await audit(tx, { ...SYSTEM, requestId }, { ...entry, after, event: event('user.identity_linked', {}) });
 }
 
 function identityTaken(): AppError {

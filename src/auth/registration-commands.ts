@@ -1,5 +1,4 @@
-import type { Config } from '../config.ts';
-import { type Context, SYSTEM } from '../core/context.ts';
+import { type Config, type Context, SYSTEM } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import type { UserRole } from '../core/database/tables.ts';
 import { AppError, invalidField } from '../core/http/errors.ts';
@@ -12,15 +11,15 @@ import { getUser, hasUsers, type NewUser, type UserRow } from '../users/store.ts
 import { type Claims, profileWith } from './rules.ts';
 import { lockRegistration } from './store.ts';
 
-/** Creating users who register themselves: with or without an invitation, by password or by identity provider. */
+/** Creates users who register themselves, with or without an invitation, by password or through an identity provider. */
 
 type Registrant = Omit<NewUser, 'role'>;
 
 /**
- * Creates a user who has no invitation. The first user of a new service becomes admin, except in production,
- * where the CLI creates the first admin. Others get REGISTRATION_ROLE.
+ * Creates a user who has no invitation. The first user of a new service becomes admin, except in production, where the CLI
+ * creates the first admin. Others get REGISTRATION_ROLE.
  *
- * @param grantedRole the role of a person whom the settings admit even when registration is closed.
+ * @param grantedRole the role of a person who is admitted by the settings even when registration is closed.
  * @throws AppError FORBIDDEN when registration is closed, DUPLICATE_ENTRY when the e-mail is taken.
  */
 export async function createUninvitedUser(
@@ -50,7 +49,7 @@ export async function findInvitation(db: Db, token: string): Promise<OpenInvitat
 /**
  * Finds the invitation for a registration with a password.
  *
- * @throws AppError VALIDATION_ERROR as findInvitation, for another e-mail than the invited one, and for link_identity.
+ * @throws AppError VALIDATION_ERROR like `findInvitation`, for an e-mail that was not invited, and for the purpose link_identity.
  */
 export async function findSignUpInvitation(
   db: Db,
@@ -79,8 +78,8 @@ export async function createInvitedUser(
 }
 
 /**
- * Accepts an invitation through an identity provider: returns its user, whom a sign_up invitation creates. The token
- * proves who was invited, so a new user gets the invited e-mail, not the provider's.
+ * Accepts an invitation through an identity provider and returns its user, who is new for a sign_up invitation. The token proves
+ * who was invited, so a new user gets the invited e-mail, not the provider's.
  */
 export async function findOrCreateInvitedUser(
   tx: Tx,

@@ -155,7 +155,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
     },
   );
 
-  // The router prefers the fixed paths above to a parameter. No HEAD: it would start or use up a sign-in.
+  // The router prefers the fixed paths above to a parameter. HEAD is not served, because it would start or use up a sign-in.
   api.get(
     '/auth/:provider',
     {
@@ -199,8 +199,8 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
         operationId: 'finishProviderSignIn',
         summary: 'Receive the answer of an identity provider',
         description:
-          'Answers as sign-in with a password does. A new identity becomes a user if registration is open, or by an ' +
-          'invitation or the domain of its e-mail. An e-mail that another user has answers DUPLICATE_ENTRY.',
+          'The answer is the same as for sign-in with a password. A new identity becomes a user if registration is open, or ' +
+          'through an invitation or the domain of its e-mail. If another user has the e-mail, the answer is DUPLICATE_ENTRY.',
         params: ProviderParams,
         querystring: CallbackQuery,
         response: { 200: Envelope(SignedIn(User), 'Signed in.') },
@@ -221,7 +221,7 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
   );
 }
 
-/** The address at which browsers reach this service. Production requires PUBLIC_URL; elsewhere the request shows it. */
+/** The address of this service for browsers: PUBLIC_URL, which production requires, or the host of the request. */
 function publicAddress(request: FastifyRequest, { config }: Context): { href: string; isSecure: boolean } {
   const href = config.publicUrl ?? `${request.protocol}://${request.host}`;
   if (!URL.canParse(href)) throw invalidField('Host', 'must be the host name of this service');
@@ -229,15 +229,15 @@ function publicAddress(request: FastifyRequest, { config }: Context): { href: st
 }
 
 /**
- * Binds a sign-in through a provider to the browser that started it, so that nobody can be made to finish another
- * person's sign-in. Lax, because the provider redirects from another site.
+ * Binds a sign-in through a provider to the browser that started it, so that an attacker cannot make somebody finish the
+ * attacker's sign-in. SameSite is lax, because the provider redirects from another site.
  */
 function setSignInCookie(reply: FastifyReply, value: string, maxAge: number, isSecure: boolean): void {
   const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure, maxAge } as const;
   reply.header('set-cookie', stringifySetCookie(cookieName(isSecure), value, attributes));
 }
 
-/** Browsers accept the prefix over TLS only and for one host, so a neighbouring host cannot set the cookie. */
+/** Browsers accept the prefix only over TLS and for one host, so a neighbouring host cannot set the cookie. */
 function cookieName(isSecure: boolean): string {
   return isSecure ? '__Host-ams_sign_in' : 'ams_sign_in';
 }

@@ -17,9 +17,9 @@ export type Claims = Readonly<Record<string, unknown>>;
 /**
  * Checks an ID token beyond what the library verifies.
  *
- * The subject is part of the identity's key: two people with an empty subject, or with one that UTF-8 cannot encode,
- * would share a user (OpenID Connect Core 1.0, section 2). The authorized party (azp) is the client that requested the
- * token; the library compares it only if there are several audiences.
+ * The subject is part of the identity's key. Two people with an empty subject, or a subject that UTF-8 cannot encode, would share
+ * a user (OpenID Connect Core 1.0, section 2). The authorized party (azp) is the client that requested the token. The library
+ * compares it only if there are several audiences.
  *
  * @returns the problem, or undefined.
  */
@@ -32,17 +32,17 @@ export function identityProblem({ sub, azp }: Claims, clientId: string): string 
 }
 
 /**
- * Reads a person from the claims of an ID token or of the user-info endpoint. A missing first name is taken
- * from the e-mail; a missing last name stays empty.
+ * Reads a person from the claims of an ID token or of the user-info endpoint. A missing first name is taken from the e-mail. A
+ * missing last name stays empty.
  *
- * @returns undefined when there is no usable e-mail, or `email_verified` says no.
+ * @returns undefined when there is no usable e-mail, or `email_verified` is false.
  */
 export function profileOf(claims: Claims): Profile | undefined {
   const email = emailOf(claims);
   return email === undefined || isUnverified(claims.email_verified) ? undefined : profileWith(email, claims);
 }
 
-/** As profileOf, with an e-mail from another source. */
+/** Like `profileOf`, with an e-mail from another source. */
 export function profileWith(email: string, claims: Claims): Profile {
   const [first = '', ...rest] = nameOf(claims.name).split(' ');
   return {

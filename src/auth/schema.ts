@@ -4,7 +4,7 @@ import { Email, NewPassword, Text } from '../core/http/fields.ts';
 
 export const LoginBody = Type.Object(
   {
-    // Only bounded here, so that a value of any form gets the answer for a wrong password.
+    // Only the length is checked, so that a value of any form gets the answer for a wrong password.
     email: Type.String({ maxLength: 254 }),
     password: Type.String({ maxLength: 1_000 }),
   },
@@ -68,7 +68,7 @@ export const SignInQuery = Type.Object({
     Type.String({
       maxLength: 200,
       description:
-        'The token of an invitation, which the sign-in accepts. See `POST /api/users/invitations`.',
+        'The token of an invitation. A successful sign-in accepts the invitation. See `POST /api/users/invitations`.',
     }),
   ),
 });

@@ -3,6 +3,7 @@ import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import { hashToken, newToken } from '../core/values/secret.ts';
 import * as users from '../users/store.ts';
@@ -20,7 +21,7 @@ export async function startSession(tx: Tx, context: Context, parts: TokenParts, 
   return issueTokens(tx, context, parts, user, id);
 }
 
-/** Exchanges a refresh token for new tokens. A token that is used twice was copied, so its session ends. */
+/** Exchanges a refresh token for new tokens. If a token is used twice, it was copied, so its session ends. */
 export async function refreshSession(
   context: Context,
   parts: TokenParts,
@@ -84,6 +85,6 @@ async function revoke(
 ): Promise<boolean> {
   if (!(await store.revokeSession(tx, sessionId))) return false;
   const entry = { action: 'session.end', resource: 'user', resourceId: userId } as const;
-  await audit(tx, actor, { ...entry, after: { sessionId, reason } });
+  await audit(tx, actor, { ...entry, after: { sessionId, reason }, event: event('session.ended', {}) });
   return true;
 }

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../core/database/db.ts';
 import { deleteInBatches, lookUp } from '../core/database/statements.ts';
 import type { UserRow } from '../users/store.ts';
 
-/** Serializes registrations, so that only one user becomes the first. An empty table has no row to lock. */
+/** Lets only one registration run at a time, so that only one user is the first. An empty table has no row to lock. */
 export async function lockRegistration(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('ams: first user'))`.execute(tx);
 }
@@ -23,7 +23,7 @@ export async function insertSession(
     .execute();
 }
 
-/** The user of a session, as far as requests need it. */
+/** The fields of a session's user that requests need. */
 export type SessionUser = Pick<UserRow, 'id' | 'email' | 'role' | 'employee_id'>;
 
 /** Finds the user of a session that has not ended or expired. A disabled user has no live session. */
@@ -100,8 +100,8 @@ export function deleteExpiredRefreshTokens(db: Db, before: Date, signal: AbortSi
 }
 
 /**
- * Deletes expired sessions and returns their number. Sessions that still have tokens stay, because one statement
- * would delete all their tokens with them.
+ * Deletes expired sessions and returns their number. Sessions that still have tokens stay, because deleting a session would
+ * delete all its tokens in the same statement.
  */
 export function deleteExpiredSessions(db: Db, before: Date, signal: AbortSignal): Promise<number> {
   return deleteInBatches(db, signal, {

@@ -1,15 +1,15 @@
 import { parseArgs } from 'node:util';
 import { describeLateness } from '../account-status/lateness-rules.ts';
+import { type AccountToSuspend, findAccountsToSuspend } from '../account-status/lateness-store.ts';
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { suspendLateAccounts } from '../accounts/commands.ts';
-import { type AccountToSuspend, findAccountsToSuspend } from '../accounts/lateness-store.ts';
 import { type Context, today } from '../core/context.ts';
 import { findSuspendingPlans } from '../pay-plans/store.ts';
 import { runCommand, UsageError, withDatabase } from './connect.ts';
 
 const USAGE =
   'Usage: npm run apply-policy [-- --dry-run]\n' +
-  'Suspends the accounts beyond their days of grace whose pay plan has autoSuspend, as the service does every minute.\n' +
+  'Suspends late accounts beyond their days of grace if their pay plan has autoSuspend, as the service does every minute.\n' +
   'With --dry-run it lists them and changes nothing.';
 const PAGE_SIZE = 1_000;
 

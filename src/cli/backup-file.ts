@@ -6,23 +6,24 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 
 /**
  * A backup is one gzip file: a line with the format; a line of JSON with the migrations and the tables; the rows of each table in
- * PostgreSQL's COPY format, ended by `\.`; and a last line of JSON with the row count and SHA-256 of each table and the state of the
- * sequences. Without that line the file is incomplete.
+ * PostgreSQL's COPY format, ended by `\.`; and a last line of JSON with the row count and SHA-256 of each table and the state of
+ * the sequences. A file without the last line is incomplete.
  */
 const FORMAT = 'account-management-service backup 1';
 const END_OF_TABLE = Buffer.from('\\.\n');
 const END_BELOW_A_ROW = Buffer.from('\n\\.\n');
 const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
 
-/** Excluded from backups: a restore would reopen sessions that have ended since. The header has the migrations. */
+/**
+ * Tables that are not in backups. A restore of sessions would make ended sessions valid again. The header contains the
+ * migrations.
+ */
 const LEFT_OUT = ['sessions', 'refresh_tokens', 'oauth_states', 'kysely_migration', 'kysely_migration_lock'];
 
 interface Table {
   name: string;
   columns: string[];
-  /**
-   * The columns of its primary key, for `order by`. An explicit order that is the same on every server makes two readings equal.
-   */
+  /** The columns of the primary key, for `order by`. A fixed order makes two readings of the same rows equal on every server. */
   key: string[];
 }
 
@@ -34,7 +35,7 @@ interface Contents {
 interface Head {
   takenAt: string;
   migrations: string[];
-  /** A table follows those that it references, so that the rows can be loaded in this order. */
+  /** Each table comes after the tables that it references, so that the rows can be loaded in this order. */
   tables: Table[];
 }
 
@@ -46,14 +47,14 @@ interface Foot {
 /** A backup cannot be created or read. The message is for the operator. */
 export class BackupError extends Error {}
 
-/** Makes both servers write values in the same form, whatever their settings. */
+/** Makes both servers write values in the same form, independent of their settings. */
 const SESSION = `
   set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0;
   set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'; set timezone = 'UTC'; set extra_float_digits = 3;
   set client_encoding = 'UTF8'; set search_path = public`;
 
 /**
- * Reads the whole database from one snapshot, while others continue to write.
+ * Reads the whole database from one snapshot, while other connections can write.
  * @param done called with the number of rows at the end.
  */
 export async function* readDatabase(
@@ -63,7 +64,7 @@ export async function* readDatabase(
   await client.query(SESSION);
   await client.query('begin isolation level repeatable read read only');
   const { rows: found } = await client.query(`select where to_regclass('settings') is not null`);
-  if (found.length === 0) throw new BackupError('This service has never worked on this database.');
+  if (found.length === 0) throw new BackupError('This database has not been set up by this service yet.');
   const { rows: migrations } = await client.query<{ name: string }>(
     'select name from kysely_migration order by name',
   );
@@ -85,7 +86,7 @@ export async function* readDatabase(
     yield END_OF_TABLE;
     tables.push({ rows: copy.rowCount, sha256: hash.digest('hex') });
   }
-  // Sequences ignore the snapshot. They are read last, so they are not behind any id in it.
+  // Sequences ignore the snapshot. They are read last, so that no id in the snapshot is above its sequence.
   const { rows: sequences } = await client.query<Foot['sequences'][number]>(
     `select sequencename as name, last_value::text as "lastValue" from pg_sequences
      where schemaname = 'public' order by sequencename`,
@@ -95,17 +96,17 @@ export async function* readDatabase(
   done(sumOfRows(tables));
 }
 
-/** A backup that is being read: its header first, then its rows, once. */
+/** A backup that is being read. The header was read, and the rows can be read once. */
 export interface OpenBackup {
   head: Head;
   /**
-   * Loads all rows into empty tables in one transaction, reads every table back and compares it with the file.
+   * Loads all rows into empty tables in one transaction, then reads every table back and compares it with the file.
    * @returns the number of rows. @throws BackupError and leaves the database unchanged.
    */
   load(client: pg.ClientBase): Promise<number>;
 }
 
-/** @param file the bytes of the gzip file. @throws BackupError for anything else. */
+/** @param file the bytes of the gzip file. @throws BackupError for any other file. */
 export async function openBackup(file: AsyncIterable<Buffer>): Promise<OpenBackup> {
   const source = createReader(gunzip(file));
   if ((await source.line()) !== FORMAT) throw new BackupError('This file is not a backup of this service.');
@@ -118,9 +119,10 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
   await client.query('begin');
   try {
     if (JSON.stringify(tables) !== JSON.stringify(await readTables(client))) {
-      throw new BackupError('The backup does not hold the tables of this service.');
+      throw new BackupError('The backup does not contain the tables of this service.');
     }
-    // The backup satisfied the rules of the triggers, and the comparison below shows that it still does.
+    // The rows satisfied the rules of the triggers when the backup was taken, and the comparison below shows that they are
+    // unchanged.
     await client.query(
       tables.map(({ name }) => `alter table ${quoted(name)} disable trigger user`).join(';'),
     );
@@ -212,7 +214,7 @@ async function* hashed(chunks: AsyncIterable<Buffer>, hash: ReturnType<typeof cr
 interface Reader {
   /** The next line, without its end. */
   line(): Promise<string>;
-  /** The rows up to the end of a table. */
+  /** The rows of the next table. */
   table(): AsyncGenerator<Buffer>;
   /** @throws BackupError if anything follows. */
   end(): Promise<void>;
@@ -224,7 +226,7 @@ function createReader(source: AsyncIterator<Buffer>): Reader {
   async function more(): Promise<void> {
     const { value, done } = await source.next();
     if (done) throw new BackupError('The file ends too early: it was cut off.');
-    if (held.length > LONGEST_LINE_BYTES) throw new BackupError('The file holds a line that is too long.');
+    if (held.length > LONGEST_LINE_BYTES) throw new BackupError('The file contains a line that is too long.');
     held = held.length === 0 ? value : Buffer.concat([held, value]);
   }
 

@@ -3,7 +3,7 @@ import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import type { Config } from '../config.ts';
+import type { Config } from '../core/context.ts';
 import type { Connection } from '../core/database/db.ts';
 import { connectDirectly } from '../database.ts';
 import { BackupError, readDatabase } from './backup-file.ts';
@@ -20,7 +20,7 @@ await runCommand(async (config) => {
   console.log(`${rows} rows are in ${file} (${Math.ceil(size / 1024)} KB). Keep it as safe as the database.`);
 });
 
-/** The file has another name until it is complete and on the disk. */
+/** The file gets its final name when it is complete and on the disk. */
 async function takeBackup(connection: Connection, config: Config, file: string): Promise<number> {
   const unfinished = `${file}.unfinished`;
   const { client, close } = await connectDirectly(connection, config);
@@ -29,7 +29,7 @@ async function takeBackup(connection: Connection, config: Config, file: string):
     const whole = readDatabase(client, (count) => {
       rows = count;
     });
-    // It holds the whole database, so only its owner may read it.
+    // The file contains the whole database, so only its owner may read it.
     const options = { flags: 'wx', mode: 0o600, flush: true };
     await pipeline(whole, createGzip(), createWriteStream(unfinished, options));
     await rename(unfinished, file);

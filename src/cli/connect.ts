@@ -1,5 +1,5 @@
-import { type Config, ConfigError, readConfig } from '../config.ts';
-import type { Context } from '../core/context.ts';
+import { ConfigError, readConfig } from '../config.ts';
+import type { Config, Context } from '../core/context.ts';
 import { type Connection, openDatabase } from '../core/database/db.ts';
 import { systemClock } from '../core/values/dates.ts';
 import { currencyOf, getJwtSecret, PreparationError, prepareDatabase } from '../database.ts';
@@ -22,7 +22,7 @@ export async function runCommand(work: (config: Config) => Promise<void>): Promi
   }
 }
 
-/** Gives a command the migrated database, which may be the embedded one of a running service. */
+/** Runs a command with the migrated database, which may be the embedded database of a running service. */
 export async function withDatabase<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
   return withConnection(config, async (connection) => {
     const currency = currencyOf(config);
@@ -42,7 +42,7 @@ export async function withDatabase<T>(config: Config, work: (context: Context) =
   });
 }
 
-/** Connects to the database without a pooler. Starts the embedded one for the work if it does not run. */
+/** Connects to the database without a pooler. Starts the embedded database during the work if it does not run. */
 export async function withConnection<T>(
   config: Config,
   work: (connection: Connection) => Promise<T>,

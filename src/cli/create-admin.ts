@@ -35,7 +35,7 @@ function readArguments() {
   return { email, firstName, lastName };
 }
 
-/** @throws AppError VALIDATION_ERROR for what POST /users refuses. */
+/** @throws AppError VALIDATION_ERROR for values that POST /users refuses. */
 function readNewUser(context: Context, given: NewUserBody): NewUserBody {
   const checked = createValidatorCompiler(context)({ schema: NewUserBody, httpPart: 'body' })(given);
   if ('error' in checked) throw checked.error;

@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises';
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import type { DB } from '../core/database/tables.ts';
-import { migrate, readMigrationNames, whileNobodyPrepares } from '../database.ts';
+import { migrate, readMigrationNames, withPreparationLock } from '../database.ts';
 import { BackupError, type OpenBackup, openBackup } from './backup-file.ts';
 import { runCommand, UsageError, withConnection } from './connect.ts';
 
@@ -17,10 +17,12 @@ await runCommand(async (config) => {
   });
   const backup = await openBackup(createReadStream(file)).catch(rethrowAsUsageError);
   const rows = await withConnection(config, (connection) =>
-    whileNobodyPrepares(connection, config, (db, client) => restore(db, client, backup)),
+    withPreparationLock(connection, config, (db, client) => restore(db, client, backup)),
   ).catch(rethrowAsUsageError);
-  console.log(`${rows} rows of ${backup.head.takenAt} are restored; each table was read back and is equal.`);
-  console.log('Nobody is signed in: users sign in again.');
+  console.log(
+    `Restored ${rows} rows from the backup of ${backup.head.takenAt}. Each table was read back and is identical to the backup.`,
+  );
+  console.log('All users must sign in again.');
 });
 
 /** Migrates the empty database to the version of the backup, loads the rows, and runs the newer migrations. */
@@ -37,7 +39,7 @@ async function restore(db: Kysely<DB>, client: pg.PoolClient, backup: OpenBackup
   return rows;
 }
 
-/** A used database has rows in `settings`; a failed restore leaves none. */
+/** A database in use has rows in `settings`. A failed restore leaves no rows there. */
 async function refuseWhereInUse(client: pg.PoolClient): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
     `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,
@@ -46,7 +48,7 @@ async function refuseWhereInUse(client: pg.PoolClient): Promise<void> {
   const ours =
     rows.some(({ name }) => name === 'settings') && rows.some(({ name }) => name === 'kysely_migration');
   const used = !ours || (await client.query('select from settings limit 1')).rows.length > 0;
-  if (used) throw new BackupError('The database is in use already: a backup is restored into an empty one.');
+  if (used) throw new BackupError('The database is in use. Restore the backup into an empty database.');
 }
 
 function rethrowAsUsageError(error: unknown): never {

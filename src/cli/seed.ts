@@ -7,7 +7,7 @@ await runCommand(async (config) => {
   if (config.production) throw new UsageError('The demo catalogue does not belong in production.');
   await withDatabase(config, async ({ db, currency }) => {
     if (await hasProducts(db)) {
-      console.log('There are products already; nothing was added.');
+      console.log('The database already has products. Nothing was added.');
       return;
     }
     await inTransaction(db, (tx) => addDemoCatalogue(tx, currency.decimals));

@@ -13,7 +13,7 @@ const NOT_THERE = new Set(['42P01', '42703', '42883']);
 await runCommand(async (config) => {
   const { code, decimals } = currencyOf(config);
   const findings = await withConnection(config, async (connection) => {
-    const prover = openLongReads({
+    const verifier = openLongReads({
       connection,
       what: 'proofs',
       connections: 1,
@@ -21,7 +21,7 @@ await runCommand(async (config) => {
       onConnectionLost: (error) => console.error(`The database connection was lost: ${error.message}`),
     });
     try {
-      return await prover.read('verify', (tx) =>
+      return await verifier.read('verify', (tx) =>
         runChecks(tx, { onFinding: (finding) => print(finding, decimals) }),
       );
     } catch (error) {
@@ -31,7 +31,7 @@ await runCommand(async (config) => {
           })
         : error;
     } finally {
-      await prover.close();
+      await verifier.close();
     }
   });
   const broken = findings.filter(({ violationCount }) => violationCount > 0);

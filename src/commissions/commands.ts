@@ -3,6 +3,7 @@ import { type Actor, type Context, readAmount } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { CommissionStatus } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { AppError, invalidField, notFound } from '../core/http/errors.ts';
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { MAX_AMOUNT_TEXT, maxAmountMinor } from '../core/values/money.ts';
@@ -28,14 +29,14 @@ import {
   withLines,
 } from './store.ts';
 
-/** A sale with everything that determines its commission. */
+/** A sale with all data that determines its commission. */
 interface PricedSale extends Omit<NewLine, 'rule_id' | 'rate_basis_points' | 'amount_minor'> {
   category: string;
 }
 
 /**
- * Calculates an employee's commission for a period, one line per sale. A new calculation replaces the lines and needs a
- * new approval. A paid commission never changes.
+ * Calculates an employee's commission for a period, with one line per sale. A new calculation replaces the lines and needs a new
+ * approval. A paid commission never changes.
  *
  * @throws AppError DUPLICATE_ENTRY for a paid commission, and for an account whose sale is in other commissions.
  */
@@ -64,6 +65,7 @@ export async function calculateCommission(context: Context, actor: Actor, body: 
       resourceId: commission.id,
       before: { status: commission.status, totalMinor: commission.total_minor },
       after: { employeeId, period, lines: lines.length, status: calculated.status, totalMinor },
+      event: event('commission.calculated', { employeeId, period, totalMinor }),
     });
     return withLines(tx, calculated);
   });
@@ -79,7 +81,7 @@ export async function changeCommission(context: Context, actor: Actor, id: numbe
   });
 }
 
-/** Adds the next version of the rule of a category, or of the default rule. */
+/** Adds a new version of the rule for a category, or of the default rule. */
 export async function addRule(context: Context, actor: Actor, body: NewRule) {
   return inTransaction(context.db, async (tx) => {
     const rule = await insertRule(tx, body.category ?? '', body.rateBasisPoints, actor.userId);
@@ -89,6 +91,11 @@ export async function addRule(context: Context, actor: Actor, body: NewRule) {
       resource: 'commission_rule',
       resourceId: rule.id,
       after,
+      event: event('commission_rule.created', {
+        category: rule.category,
+        ruleVersion: rule.version,
+        rateBasisPoints: rule.rateBasisPoints,
+      }),
     });
     return rule;
   });
@@ -100,7 +107,13 @@ async function move(tx: Tx, actor: Actor, id: number, from: CommissionStatus, to
   if (cancelled.length > 0) throw cancelledAccounts(cancelled, to);
   const moved = await setCommissionStatus(tx, id, to);
   const entry = { action: 'commission.status', resource: 'commission', resourceId: id } as const;
-  await audit(tx, actor, { ...entry, before: { status: from }, after: { status: to } });
+  const { employee_id: employeeId, period, total_minor: totalMinor } = moved;
+  await audit(tx, actor, {
+    ...entry,
+    before: { status: from },
+    after: { status: to },
+    event: event(`commission.${to}`, { employeeId, period, totalMinor }),
+  });
   return moved;
 }
 
@@ -123,7 +136,7 @@ async function salesOfPeriod(tx: Tx, employeeId: number, period: string): Promis
 
 /**
  * Checks that the requested shares are free.
- * @throws AppError DUPLICATE_ENTRY naming the first sale whose share other commissions have.
+ * @throws AppError DUPLICATE_ENTRY with the first sale whose share belongs to other commissions.
  */
 async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
@@ -136,7 +149,7 @@ async function checkShares(tx: Tx, commissionId: number, sales: PricedSale[]): P
   return sales;
 }
 
-/** Reduces each sale to the share that other commissions leave, and drops sales without one. */
+/** Reduces each sale to the share that no other commission has, and removes sales that have no such share. */
 async function keepFreeShares(tx: Tx, commissionId: number, sales: PricedSale[]): Promise<PricedSale[]> {
   const others = await sharesOfOthers(tx, commissionId, sales);
   return sales.flatMap((sale) => {

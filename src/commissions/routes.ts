@@ -35,14 +35,14 @@ export function commissionRoutes(api: Api, context: Context): void {
         operationId: 'calculateCommission',
         summary: 'Calculate an employee’s commission for a month',
         description:
-          'One line per sale with rule, base, rate and amount. A new calculation replaces the lines. A paid commission answers DUPLICATE_ENTRY.',
+          'Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. A paid commission is a DUPLICATE_ENTRY.',
         body: CalculateBody,
         response: { 200: Envelope(Commission, 'Commission calculated.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const calculated = await calculateCommission(once, actorOf(request), request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const calculated = await calculateCommission(txContext, actorOf(request), request.body);
         return ok(toCommission(calculated, currency), 'Commission calculated.');
       }),
   );
@@ -55,7 +55,7 @@ export function commissionRoutes(api: Api, context: Context): void {
         tags,
         operationId: 'listCommissions',
         summary: 'List commissions',
-        description: `Rows do not include the lines of a commission; \`GET /commissions/payments/{id}\` does. ${OWN_ONLY}`,
+        description: `Only \`GET /commissions/payments/{id}\` includes the lines of a commission. ${OWN_ONLY}`,
         querystring: commissionList.query,
         response: { 200: ListEnvelope(CommissionSummary, 'Commissions found.') },
       },
@@ -133,20 +133,20 @@ export function commissionRoutes(api: Api, context: Context): void {
         tags,
         operationId: 'setCommissionRule',
         summary: 'Set a commission rate',
-        description: 'Adds a version. Earlier calculations keep the version that they used.',
+        description: 'Adds a version of the rule. Earlier calculations keep the version that they used.',
         body: NewRule,
         response: { 201: Envelope(Rule, 'Commission rule added.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const rule = await addRule(once, actorOf(request), request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const rule = await addRule(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(rule, 'Commission rule added.');
       }),
   );
 }
 
-function visibleTo({ role, employeeId }: Actor): Visible {
-  return mayDo(role, 'commissions:read') ? 'all' : { employeeId };
+function visibleTo(actor: Actor): Visible {
+  return mayDo(actor, 'commissions:read') ? 'all' : { employeeId: actor.employeeId };
 }

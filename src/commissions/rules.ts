@@ -7,7 +7,7 @@ import type { Sale } from './schema.ts';
 
 const BASIS_POINTS = 10_000n;
 
-/** @throws AppError VALIDATION_ERROR naming each sale without a source, sold twice, or dated outside the period. */
+/** @throws AppError VALIDATION_ERROR with each sale that has no source, is repeated, or is dated outside the period. */
 export function checkSales(sales: readonly Sale[], period: string): void {
   const problems: FieldProblem[] = [];
   const sold = new Set<number>();
@@ -19,7 +19,7 @@ export function checkSales(sales: readonly Sale[], period: string): void {
     if (sale.productId !== undefined && sale.shareBasisPoints !== undefined) {
       problems.push({
         path: `${path}.shareBasisPoints`,
-        message: 'is allowed with accountId only; for a product send the amount of the share',
+        message: 'is only allowed with accountId; for a product, send the amount of the share',
       });
     }
     if (sale.accountId !== undefined && (sale.quantity ?? 1) !== 1) {
@@ -37,9 +37,9 @@ export function checkSales(sales: readonly Sale[], period: string): void {
 }
 
 /**
- * @param accounts the accounts of the sales, by id.
- * @throws AppError VALIDATION_ERROR naming each account that earns no commission, and each sale without a date whose
- *   account was activated in another month.
+ * @param accounts - the accounts of the sales, by id.
+ * @throws AppError VALIDATION_ERROR with each account that earns no commission, and each sale without a date whose account was
+ *   activated in another month.
  */
 export function checkSoldAccounts(
   sales: readonly Sale[],
@@ -70,8 +70,8 @@ function isWithin(period: string, date: PlainDate): boolean {
 }
 
 /**
- * base × rate, rounded half up to the minor unit, times the share, rounded down, so that the shares of a sale never exceed
- * its commission.
+ * The commission of a sale is base × rate, rounded half up to the minor unit. The result is commission × share, rounded down, so
+ * that the shares of a sale never exceed its commission.
  */
 export function commissionOf(baseMinor: Minor, rateBasisPoints: number, shareBasisPoints: number): Minor {
   const whole = divideHalfUp(baseMinor * BigInt(rateBasisPoints), BASIS_POINTS);
@@ -83,7 +83,7 @@ export interface CurrentRule {
   rateBasisPoints: number;
 }
 
-/** @returns the rule of the category, or the default rule (the empty category), or undefined: no commission. */
+/** @returns the rule of the category, or else the default rule (the empty category). Without a rule there is no commission. */
 export function ruleFor(rules: ReadonlyMap<string, CurrentRule>, category: string): CurrentRule | undefined {
   return rules.get(category) ?? rules.get('');
 }

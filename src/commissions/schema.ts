@@ -3,6 +3,7 @@ import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import {
   AmountFromZero,
   CalendarDate,
+  Choice,
   DateText,
   Id,
   Money,
@@ -16,11 +17,11 @@ import { COMMISSION_STATUSES } from './status-rules.ts';
 const MAX_SALES = 1_000;
 /** The whole commission of a sale, in basis points. */
 export const WHOLE_SALE = 10_000;
-/** The most lines of one commission, which is calculated, stored and returned as a whole. */
+/** The most lines of one commission. All lines are calculated, stored and returned together. */
 export const MAX_LINES = 10_000;
 
 const Period = Type.String({ format: 'calendar-month', description: 'YYYY-MM' });
-const Status = Type.Enum(COMMISSION_STATUSES);
+const Status = Choice('CommissionStatus', COMMISSION_STATUSES);
 
 const Sale = Type.Object({
   accountId: Type.Optional(Id),
@@ -30,7 +31,7 @@ const Sale = Type.Object({
   saleDate: Type.Optional(
     CalendarDate({
       format: 'calendar-date',
-      description: 'Must be in the period. Default for an account: its activation date.',
+      description: 'Must be in the period. The default for an account is its activation date.',
     }),
   ),
   shareBasisPoints: Type.Optional(
@@ -38,7 +39,7 @@ const Sale = Type.Object({
       minimum: 1,
       maximum: WHOLE_SALE,
       description:
-        'For an account: this employee’s share of the commission. 5000 is half. The shares of one sale add up to at most 10000, the default.',
+        'For an account: this employee’s share of the commission. 5000 is half. The default is 10000, and the shares of one sale cannot exceed it.',
     }),
   ),
 });
@@ -53,8 +54,8 @@ export const CalculateBody = Type.Object(
         maxItems: MAX_SALES,
         description:
           'Each sale has an account or a product. An account earns commission once, for one employee or in shares. ' +
-          'Empty or missing: the accounts that the employee sold in the period, at most ' +
-          `${MAX_LINES}, each with the share that other commissions leave.`,
+          'If empty or missing, the sales are the accounts that the employee sold in the period, at most ' +
+          `${MAX_LINES}, each with the share that no other commission has.`,
       }),
     ),
   },
@@ -90,7 +91,6 @@ const COMMISSION = {
   updatedAt: '2026-11-02T08:15:30.000Z',
 };
 
-/** A commission in a list, without its up to 10,000 lines. */
 export const CommissionSummary = Type.Object(commissionProperties, {
   title: 'CommissionSummary',
   description: 'A commission without its lines, which `GET /commissions/payments/{id}` returns.',
@@ -104,13 +104,13 @@ export const Commission = Type.Object(
       Type.Object({
         accountId: Nullable(Type.Integer()),
         accountStatus: Nullable(
-          Type.Enum(ACCOUNT_STATUSES, { description: 'The current status of the account.' }),
+          Choice('AccountStatus', ACCOUNT_STATUSES, { description: 'The current status of the account.' }),
         ),
         productId: Nullable(Type.Integer()),
         saleDate: Nullable(DateText),
         quantity: Type.Integer(),
         base: Money,
-        ruleId: Nullable(Type.Integer({ description: 'null: no rule, so the rate is 0.' })),
+        ruleId: Nullable(Type.Integer({ description: 'Null if there is no rule. The rate is then 0.' })),
         rateBasisPoints: Type.Integer(),
         shareBasisPoints: Type.Integer({ description: 'This employee’s share of the commission.' }),
         amount: Money,
@@ -153,7 +153,9 @@ export type NewRule = Static<typeof NewRule>;
 export const Rule = Type.Object(
   {
     id: Id,
-    category: Nullable(Type.String({ description: 'null: the default for categories without a rule.' })),
+    category: Nullable(
+      Type.String({ description: 'Null for the default rule, which applies to categories without a rule.' }),
+    ),
     version: Type.Integer(),
     rateBasisPoints: Type.Integer(),
     createdAt: Timestamp,

@@ -2,9 +2,9 @@ import type { CommissionStatus } from '../core/database/tables.ts';
 import { illegalMove } from '../core/http/errors.ts';
 
 interface StatusRules {
-  /** The moves that staff may make. */
+  /** The statuses to which staff may change the commission. */
   moves: readonly CommissionStatus[];
-  /** Whether a new calculation may replace the lines, which sets the status to `calculated`. */
+  /** Whether a new calculation may replace the lines. It also sets the status to `calculated`. */
   canRecalculate: boolean;
 }
 

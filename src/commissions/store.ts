@@ -19,25 +19,25 @@ import type { CurrentRule } from './rules.ts';
 import type { Rule } from './schema.ts';
 
 export type CommissionRow = Selectable<Commissions>;
-export type LineRow = Selectable<CommissionLines> & { account_status: AccountStatus | null };
+export type CommissionLineRow = Selectable<CommissionLines> & { account_status: AccountStatus | null };
 
 export interface CommissionWithLines {
   commission: CommissionRow;
-  lines: LineRow[];
+  lines: CommissionLineRow[];
 }
 
-/** A rule never changes, so it was last updated when it was created. */
+/** A rule never changes, so `updatedAt` is the time of its creation. */
 const RULE = sql`r.id, nullif(r.category, '') as category, r.version, r.rate_basis_points as "rateBasisPoints",
   r.created_at as "createdAt", r.created_at as "updatedAt"`;
 
-/** A line to insert; its commission and number are added. */
+/** A line to insert. The store adds the commission and the line number. */
 export interface NewLine
   extends Omit<Selectable<CommissionLines>, 'commission_id' | 'line_number' | 'base_minor' | 'amount_minor'> {
   base_minor: Minor;
   amount_minor: Minor;
 }
 
-/** Locks the employee's commission of the period, which it inserts if there is none. */
+/** Locks the employee's commission of the period. Inserts the commission if there is none. */
 export async function lockOrInsertCommission(
   tx: Tx,
   employeeId: number,
@@ -66,7 +66,7 @@ const INSERT_LINES = insertRows(
   '$1',
 );
 
-/** @throws LostRace when a concurrent transaction gave a share of one of the sales to another commission. */
+/** @throws LostRace if a concurrent transaction gave a share of one of the sales to another commission. */
 export async function replaceLines(tx: Tx, id: number, lines: readonly NewLine[], totalMinor: Minor) {
   await tx.deleteFrom('commission_lines').where('commission_id', '=', id).execute();
   const rows = lines.map((line, index) => ({ ...line, commission_id: id, line_number: index + 1 }));
@@ -99,13 +99,13 @@ export function setCommissionStatus(tx: Tx, id: number, status: CommissionStatus
     .executeTakeFirstOrThrow();
 }
 
-/** The share of a sale that other commissions have, and the first of them. */
+/** The share of a sale that other commissions have, and the first of these commissions. */
 export interface GivenShare {
   shareBasisPoints: number;
   commissionId: number;
 }
 
-/** Returns the shares that other commissions have of the sales of these accounts, by account. */
+/** Finds the shares of other commissions in the sales of these accounts, by account. */
 export async function findSharesOfOthers(
   db: Db,
   commissionId: number,
@@ -120,7 +120,7 @@ export async function findSharesOfOthers(
   return new Map(rows.map(({ accountId, ...given }) => [accountId, given]));
 }
 
-/** Returns the cancelled accounts of a commission in the order of its lines. */
+/** Finds the cancelled accounts of a commission, in the order of its lines. */
 export async function findCancelledAccounts(db: Db, commissionId: number): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`
     select a.id from commission_lines l join accounts a on a.id = l.account_id
@@ -139,7 +139,7 @@ interface SoldAccount {
   category: string;
 }
 
-/** Returns at most `limit` sold accounts of an employee that were activated from..to. */
+/** Finds at most `limit` sold accounts of an employee that were activated between `from` and `to`. */
 export async function findSoldAccounts(
   db: Db,
   employeeId: number,
@@ -181,7 +181,7 @@ export async function findProductsForSales(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Returns the newest rule of each category; the empty category is the default. */
+/** Finds the newest rule of each category. The empty category has the default rule. */
 export async function findCurrentRules(db: Db): Promise<Map<string, CurrentRule>> {
   const { rows } = await sql<CurrentRule & { category: string }>`
     select distinct on (category) category, id, rate_basis_points as "rateBasisPoints"
@@ -189,7 +189,7 @@ export async function findCurrentRules(db: Db): Promise<Map<string, CurrentRule>
   return new Map(rows.map(({ category, ...rule }) => [category, rule]));
 }
 
-/** @throws LostRace when a concurrent transaction inserted the same version. */
+/** @throws LostRace if a concurrent transaction inserted the same version. */
 export async function insertRule(
   tx: Tx,
   category: string,
@@ -220,7 +220,7 @@ export function listRules(db: Db, plan: ListPlan) {
   });
 }
 
-/** The commissions that a user may see: all, or one employee's; null: none. */
+/** The commissions that a user may see: all, or the commissions of one employee. With null, the user sees none. */
 export type Visible = 'all' | { employeeId: number | null };
 
 export function listCommissions(
@@ -241,7 +241,7 @@ export function listCommissions(
   });
 }
 
-/** @returns undefined also for a commission that is not visible. */
+/** @returns undefined if the commission does not exist or the user may not see it. */
 export async function findCommission(
   db: Db,
   visible: Visible,
@@ -258,7 +258,7 @@ function visibleRows(visible: Visible) {
 }
 
 export async function withLines(db: Db, commission: CommissionRow): Promise<CommissionWithLines> {
-  const { rows: lines } = await sql<LineRow>`
+  const { rows: lines } = await sql<CommissionLineRow>`
     select l.*, a.status as account_status from commission_lines l left join accounts a on a.id = l.account_id
     where l.commission_id = ${commission.id}
     order by l.line_number`.execute(db);

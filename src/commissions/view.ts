@@ -1,5 +1,5 @@
 import { amountOf, type Currency } from '../core/context.ts';
-import type { CommissionRow, CommissionWithLines, LineRow } from './store.ts';
+import type { CommissionLineRow, CommissionRow, CommissionWithLines } from './store.ts';
 
 export function toCommission({ commission, lines }: CommissionWithLines, currency: Currency) {
   return { ...toCommissionSummary(commission, currency), lines: lines.map((line) => toLine(line, currency)) };
@@ -19,7 +19,7 @@ export function toCommissionSummary(row: CommissionRow, currency: Currency) {
   };
 }
 
-function toLine(line: LineRow, currency: Currency) {
+function toLine(line: CommissionLineRow, currency: Currency) {
   return {
     accountId: line.account_id,
     accountStatus: line.account_status,

@@ -1,17 +1,30 @@
-import type { Config } from '../config.ts';
 import type { Db } from './database/db.ts';
 import type { UserRole } from './database/tables.ts';
 import { invalidField } from './http/errors.ts';
 import { businessDay, type Clock, type PlainDate } from './values/dates.ts';
 import { exactNumber, type Minor, minorFromNumber, minorToNumber } from './values/money.ts';
 
-/** What commands and routes work with. Created once per service, CLI command or test. */
+/** The settings that core reads. config.ts adds all other settings. */
+export interface Config {
+  readonly LOG_LEVEL: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'silent';
+  readonly BUSINESS_TIMEZONE: string;
+  readonly RATE_LIMIT_AUTH: number;
+  readonly RATE_LIMIT_BULK: number;
+  readonly RATE_LIMIT_GENERAL: number;
+  readonly RATE_LIMIT_PAGES: number;
+  readonly RATE_LIMIT_WEBHOOK: number;
+  readonly production: boolean;
+  readonly trustedProxies: string[] | undefined;
+  readonly corsOrigins: readonly string[];
+}
+
+/** The dependencies of commands and routes. Created once per service, CLI command or test. */
 export interface Context {
   readonly db: Db;
   readonly clock: Clock;
   readonly config: Config;
   readonly currency: Currency;
-  /** The same in all instances. Signs access tokens and keys the stored hash of requests that hold a password. */
+  /** The same in all instances. It signs access tokens, and is the HMAC key for stored hashes of request bodies. */
   readonly secret: string;
 }
 
@@ -21,13 +34,21 @@ export interface Currency {
   readonly decimals: number;
 }
 
-/** Who acts: a signed-in user, or the system (userId null). */
+/** A signed-in user, an API key or the system. An API key and the system have no userId. */
 export interface Actor {
   readonly userId: number | null;
   readonly name: string;
-  readonly role: UserRole | 'system';
+  readonly role: UserRole | 'api_key' | 'system';
   readonly employeeId: number | null;
   readonly requestId: string | null;
+  /** Only for the role api_key. */
+  readonly apiKey?: ApiKeyActor;
+}
+
+export interface ApiKeyActor {
+  readonly id: number;
+  /** The permissions of the actor, see rights.ts. */
+  readonly permissions: readonly string[];
 }
 
 export const SYSTEM: Actor = {
@@ -48,9 +69,9 @@ export function amountOf(minor: number | Minor, currency: Currency): number {
 }
 
 /**
- * Like amountOf, for a sum that may be too large for an exact JSON number.
- * @param remedy the request parameter that makes the sum smaller, and how.
- * @throws AppError VALIDATION_ERROR with the remedy; a sum never rounds.
+ * Like `amountOf`, for a sum that may be too large for an exact JSON number.
+ * @param remedy - the request parameter that makes the sum smaller, and advice for it.
+ * @throws AppError VALIDATION_ERROR with the remedy, because a sum must not be rounded.
  */
 export function totalOf(minor: Minor, currency: Currency, remedy: { path: string; advice: string }): number {
   const total = exactNumber(minor, currency.decimals);
@@ -60,10 +81,10 @@ export function totalOf(minor: Minor, currency: Currency, remedy: { path: string
 
 /**
  * Reads an amount that passed the keyword `x-amount`.
- * @throws RangeError for any other.
+ * @throws RangeError for any other number.
  */
 export function readAmount(value: number, { decimals }: Currency): Minor {
   const minor = minorFromNumber(value, decimals);
-  if (minor === undefined) throw new RangeError(`${value} is no amount with ${decimals} decimals`);
+  if (minor === undefined) throw new RangeError(`${value} is not an amount with ${decimals} decimals`);
   return minor;
 }

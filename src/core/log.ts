@@ -1,11 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
-import type { Config } from '../config.ts';
+import type { Config } from './context.ts';
 
 export type Log = FastifyBaseLogger;
 
-/** JSON lines in production, where programs read them; plain lines elsewhere, where people do. */
+/** Writes JSON lines in production, for programs, and plain lines elsewhere, for people. */
 export function createLog({ LOG_LEVEL, production }: Pick<Config, 'LOG_LEVEL' | 'production'>): Log {
   const options = {
     level: LOG_LEVEL,
@@ -18,7 +18,7 @@ export function createLog({ LOG_LEVEL, production }: Pick<Config, 'LOG_LEVEL' | 
   return pino(options, pretty({ translateTime: 'SYS:HH:MM:ss', ignore: 'reqId', singleLine: true }));
 }
 
-/** PostgreSQL quotes whole rows in `detail`, and values in `where`: people's data, which no log needs. */
+/** Removes the fields `detail` and `where`, in which PostgreSQL repeats rows and values, because they hold personal data. */
 function withoutRows(error: Error): unknown {
   if (!(error instanceof Error)) return error;
   const { detail: _row, where: _values, ...shown } = pino.stdSerializers.err(error);

@@ -1,7 +1,8 @@
-import { audit } from '../core/audit.ts';
+import { auditRow } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { type ChangeRow, event } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { post } from '../ledger/commands.ts';
 import type { AccountRow } from '../ledger/rules.ts';
@@ -11,7 +12,7 @@ import { findPaymentMethodRow, getMethodId, MOBILE_MONEY } from '../payment-meth
 import type { CreditRefund, CreditTransfer } from './schema.ts';
 import { type CreditMoveRow, insertCreditMove, type NewCreditMoveRow } from './store.ts';
 
-/** Transfers credit to another account, where it is applied like a payment. */
+/** Transfers credit to another account. The other account receives the credit like a payment. */
 export async function transferCredit(
   context: Context,
   actor: Actor,
@@ -23,13 +24,13 @@ export async function transferCredit(
   const amountMinor = readAmount(body.amount, context.currency);
   const valueDate = today(context);
   return inTransaction(context.db, async (tx) => {
-    // Both at once, so that transfers in opposite directions do not deadlock.
+    // Lock both accounts at once, so that transfers in opposite directions do not deadlock.
     const accounts = await lockAccounts(tx, [id, toAccountId]);
     const giver = existing(accounts, id, 'id');
     const receiver = existing(accounts, toAccountId, 'toAccountId');
     checkCredit(booksOf(giver), amountMinor);
     if (!hasRoomFor(booksOf(receiver), amountMinor)) throw accountFull('amount');
-    const move = await insertMove(tx, actor, {
+    const { move, changes } = await insertMove(tx, actor, {
       accountId: id,
       toAccountId,
       paymentMethodId: null,
@@ -40,6 +41,7 @@ export async function transferCredit(
     });
     await post(tx, context, accounts, {
       event: 'credit_transferred',
+      actor,
       creditMoveId: move.id,
       valueDate,
       movements: [
@@ -47,6 +49,7 @@ export async function transferCredit(
         { accountId: id, movement: { kind: 'credit_out', amountMinor } },
       ],
       contra: [],
+      rows: { changes },
     });
     return move;
   });
@@ -68,7 +71,7 @@ export async function refundCredit(
   return inTransaction(context.db, async (tx) => {
     const accounts = await lockAccounts(tx, [id]);
     checkCredit(booksOf(existing(accounts, id, 'id')), amountMinor);
-    const move = await insertMove(tx, actor, {
+    const { move, changes } = await insertMove(tx, actor, {
       accountId: id,
       toAccountId: null,
       paymentMethodId,
@@ -79,10 +82,12 @@ export async function refundCredit(
     });
     await post(tx, context, accounts, {
       event: 'credit_refunded',
+      actor,
       creditMoveId: move.id,
       valueDate,
       movements: [{ accountId: id, movement: { kind: 'credit_out', amountMinor } }],
       contra: [{ ledgerAccount: 'clearing', amountMinor: -amountMinor, paymentMethodId }],
+      rows: { changes },
     });
     return move;
   });
@@ -94,26 +99,42 @@ function existing(accounts: ReadonlyMap<number, AccountRow>, id: number, field: 
   return account;
 }
 
+/** Inserts a transfer or refund of credit. @returns the inserted row and the changes to post. */
 async function insertMove(
   tx: Tx,
   actor: Actor,
   fields: Omit<NewCreditMoveRow, 'createdBy'>,
-): Promise<CreditMoveRow> {
+): Promise<{ move: CreditMoveRow; changes: ChangeRow[] }> {
   const move = await insertCreditMove(tx, { ...fields, createdBy: actor.userId });
-  const { accountId, toAccountId, ...after } = fields;
-  await audit(tx, actor, {
-    action: toAccountId === null ? 'credit.refund' : 'credit.transfer',
-    resource: 'account',
-    resourceId: accountId,
-    after: { creditMoveId: move.id, toAccountId, ...after },
-  });
-  if (toAccountId !== null) {
-    await audit(tx, actor, {
+  const { accountId, toAccountId, ...rest } = fields;
+  const { amountMinor, paymentMethodId } = fields;
+  const after = { creditMoveId: move.id, ...rest };
+  const creditMoveId = move.id;
+  const given = { resource: 'account', resourceId: accountId, after: { ...after, toAccountId } } as const;
+  if (toAccountId === null) {
+    if (paymentMethodId === null) throw new Error('A refund has a payment method.');
+    const refund = event(
+      'credit.refunded',
+      { creditMoveId, paymentMethodId, amountMinor },
+      { id: accountId },
+    );
+    return { move, changes: [auditRow(actor, { ...given, action: 'credit.refund', event: refund })] };
+  }
+  const transfer = event('credit.transferred', { creditMoveId, toAccountId, amountMinor }, { id: accountId });
+  const receipt = event(
+    'credit.received',
+    { creditMoveId, fromAccountId: accountId, amountMinor },
+    { id: toAccountId },
+  );
+  const changes = [
+    auditRow(actor, { ...given, action: 'credit.transfer', event: transfer }),
+    auditRow(actor, {
       action: 'credit.receive',
       resource: 'account',
       resourceId: toAccountId,
-      after: { creditMoveId: move.id, fromAccountId: accountId, ...after },
-    });
-  }
-  return move;
+      after: { ...after, fromAccountId: accountId },
+      event: receipt,
+    }),
+  ];
+  return { move, changes };
 }

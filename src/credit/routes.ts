@@ -23,16 +23,16 @@ export function creditRoutes(api: Api, context: Context): void {
         operationId: 'transferCredit',
         summary: 'Transfer credit to another account',
         description:
-          'At most the credit of the account. The other account accepts it in every status, like a payment.',
+          'The amount is at most the credit of the account. The other account accepts the credit in every status, like a payment.',
         params: IdParams,
         body: CreditTransfer,
         response: { 201: Envelope(CreditMove, 'Credit transferred.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
+      repeatable(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
-        const move = await transferCredit(once, actor, request.params.id, request.body);
+        const move = await transferCredit(txContext, actor, request.params.id, request.body);
         reply.status(201);
         return ok(toCreditMove(move, actor.name, currency), 'Credit transferred.');
       }),
@@ -47,16 +47,16 @@ export function creditRoutes(api: Api, context: Context): void {
         operationId: 'refundCredit',
         summary: 'Record a refund of credit',
         description:
-          'At most the credit of the account. The request records a refund that was paid; it sends no money.',
+          'The amount is at most the credit of the account. The request only records a refund that was paid. It does not send money.',
         params: IdParams,
         body: CreditRefund,
         response: { 201: Envelope(CreditMove, 'Credit refunded.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
+      repeatable(context, request, reply, async (txContext) => {
         const actor = actorOf(request);
-        const move = await refundCredit(once, actor, request.params.id, request.body);
+        const move = await refundCredit(txContext, actor, request.params.id, request.body);
         reply.status(201);
         return ok(toCreditMove(move, actor.name, currency), 'Credit refunded.');
       }),
@@ -70,7 +70,7 @@ export function creditRoutes(api: Api, context: Context): void {
         tags: ['Accounts'],
         operationId: 'listAccountCreditMoves',
         summary: 'List the credit moves of an account',
-        description: 'The credit moves from the account and to it.',
+        description: 'Lists transfers from and to the account, and refunds.',
         params: IdParams,
         querystring: creditMoveList.query,
         response: { 200: ListEnvelope(CreditMove, 'Credit moves found.') },
@@ -92,7 +92,7 @@ export function creditRoutes(api: Api, context: Context): void {
         operationId: 'listCreditMoves',
         summary: 'List credit moves',
         description:
-          'For the refunds of a day by a method: `filter[kind]=refund`, `filter[valueDate]`, `filter[paymentMethodId]`. ' +
+          'To list the refunds of a day by a method, use `filter[kind]=refund`, `filter[valueDate]` and `filter[paymentMethodId]`. ' +
           '`accountId` is the account that gave the credit.',
         querystring: creditMoveList.query,
         response: { 200: ListEnvelope(CreditMove, 'Credit moves found.') },

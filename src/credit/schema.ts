@@ -1,5 +1,14 @@
 import { type Static, Type } from 'typebox';
-import { AmountAboveZero, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import {
+  AmountAboveZero,
+  Choice,
+  DateText,
+  Id,
+  Money,
+  Nullable,
+  Text,
+  Timestamp,
+} from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../core/values/reference.ts';
 
@@ -18,7 +27,10 @@ export const CreditRefund = Type.Object(
   {
     amount: AmountAboveZero,
     reason: Text(500),
-    paymentMethodId: Type.Optional({ ...Id, description: 'How the money left; default: mobile money.' }),
+    paymentMethodId: Type.Optional({
+      ...Id,
+      description: 'The payment method of the refund. Default: mobile money.',
+    }),
     transactionRef: Type.Optional(Nullable(Text(100))),
   },
   {
@@ -34,15 +46,19 @@ export type CreditRefund = Static<typeof CreditRefund>;
 export const CreditMove = Type.Object(
   {
     id: Id,
-    kind: Type.Enum([...CREDIT_MOVE_KINDS]),
+    kind: Choice('CreditMoveKind', CREDIT_MOVE_KINDS),
     accountId: Id,
-    accountNumber: Type.String({ description: 'Of the account that gave the credit.' }),
-    toAccountId: Nullable(Type.Integer({ description: 'The account that received it; null for a refund.' })),
+    accountNumber: Type.String({ description: 'The number of the account that gave the credit.' }),
+    toAccountId: Nullable(
+      Type.Integer({ description: 'The account that received the credit. Null for a refund.' }),
+    ),
     toAccountNumber: Nullable(Type.String()),
     amount: Money,
     currency: Type.String(),
     reason: Type.String(),
-    paymentMethodId: Nullable(Type.Integer({ description: 'How a refund left; null for a transfer.' })),
+    paymentMethodId: Nullable(
+      Type.Integer({ description: 'The payment method of a refund. Null for a transfer.' }),
+    ),
     transactionRef: Nullable(Type.String()),
     valueDate: DateText,
     actor: Type.String({ description: 'The e-mail of the user.' }),

@@ -24,7 +24,7 @@ export interface NewCreditMoveRow {
   createdBy: number | null;
 }
 
-/** @throws AppError DUPLICATE_ENTRY if another refund by the method has the reference. */
+/** @throws AppError DUPLICATE_ENTRY if another refund with the same payment method has the reference. */
 export async function insertCreditMove(tx: Tx, move: NewCreditMoveRow): Promise<CreditMoveRow> {
   try {
     return await tx
@@ -54,10 +54,10 @@ function refundWith({ transactionRef, paymentMethodId }: NewCreditMoveRow) {
     where reference_key = ${referenceKey(transactionRef ?? '')} and payment_method_id = ${paymentMethodId}`;
 }
 
-/** A credit move, with the e-mail of the user. */
+/** A credit move, with the e-mail of the user who recorded it. */
 export type ListedCreditMove = CreditMoveRow & { actor: string };
 
-/** @param accountId lists only the moves from and to this account. */
+/** @param accountId - limits the list to moves from and to this account. */
 export function listCreditMoves(db: Db, plan: ListPlan, accountId?: number): Promise<Page<ListedCreditMove>> {
   return fetchPage<ListedCreditMove>(db, plan, {
     computed: { kind: sql`(case when m.to_account_id is null then 'refund' else 'transfer' end)` },

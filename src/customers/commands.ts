@@ -1,9 +1,13 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
+import { runInSlices, settleAll } from '../core/database/batching.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { notFound } from '../core/http/errors.ts';
+import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
 import { requirePhone } from '../core/values/phone.ts';
-import type { CustomerChanges, NewCustomer } from './schema.ts';
+import { requireAll } from '../rights.ts';
+import type { CustomerChanges, CustomerUpsert, NewCustomer } from './schema.ts';
 import { insertCustomer, lockCustomer, updateCustomer } from './store.ts';
 
 export async function createCustomer(context: Context, actor: Actor, body: NewCustomer) {
@@ -13,6 +17,9 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
     email: body.email ?? null,
     phone: requirePhone(body.phone, context.config.PHONE_REGION),
     nationalId: body.nationalId ?? null,
+    externalId: null,
+    metadata: {},
+    ...externalFieldsOf(body),
   };
   return inTransaction(context.db, async (tx) => {
     const customer = await insertCustomer(tx, fields);
@@ -21,15 +28,26 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
       resource: 'customer',
       resourceId: customer.id,
       after: fields,
+      event: event('customer.created', {}),
     });
     return customer;
   });
+}
+
+/** Creates customers in one transaction. One that is refused does not affect the others. */
+export function createCustomers(context: Context, actor: Actor, bodies: readonly NewCustomer[]) {
+  return inTransaction(context.db, (tx) =>
+    runInSlices(tx, bodies, (some) =>
+      settleAll(some.map((body) => createCustomer({ ...context, db: tx }, actor, body))),
+    ),
+  );
 }
 
 /** Changes only the given fields. Null removes an e-mail or a national id. */
 export async function changeCustomer(context: Context, actor: Actor, id: number, body: CustomerChanges) {
   const changes = {
     ...body,
+    ...externalFieldsOf(body),
     ...(body.phone !== undefined && { phone: requirePhone(body.phone, context.config.PHONE_REGION) }),
   };
   return inTransaction(context.db, async (tx) => {
@@ -42,7 +60,22 @@ export async function changeCustomer(context: Context, actor: Actor, id: number,
       resourceId: id,
       before,
       after: changes,
+      event: event('customer.updated', { changedFields: Object.keys(body) }),
     });
     return customer;
+  });
+}
+
+/**
+ * Creates the customer with an external id, or changes the given fields if the customer exists.
+ * @throws AppError FORBIDDEN if the customer does not exist and the actor may only change customers.
+ */
+export function upsertCustomer(context: Context, actor: Actor, externalId: string, body: CustomerUpsert) {
+  return upsertByExternalId(context.db, 'customer', externalId, {
+    create: (tx) => {
+      requireAll(actor, ['customers:create']);
+      return createCustomer({ ...context, db: tx }, actor, { ...body, externalId });
+    },
+    change: (tx, id) => changeCustomer({ ...context, db: tx }, actor, id, body),
   });
 }

@@ -1,16 +1,34 @@
 import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
+import { answerBulk, BULK_DESCRIPTION, BULK_ROUTE } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
+import { findIdByExternalId } from '../core/http/external-ids.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import { changeCustomer, createCustomer } from './commands.ts';
+import type { SharedSlots } from '../core/http/shared-slots.ts';
+import { changeCustomer, createCustomer, createCustomers, upsertCustomer } from './commands.ts';
 import { searchWords } from './rules.ts';
-import { Customer, CustomerChanges, customerList, NewCustomer } from './schema.ts';
+import {
+  CreatedCustomers,
+  Customer,
+  CustomerByExternalId,
+  CustomerChanges,
+  CustomerUpsert,
+  customerList,
+  NewCustomer,
+  NewCustomers,
+} from './schema.ts';
 import { findCustomer, listCustomers } from './store.ts';
 
-export function customerRoutes(api: Api, context: Context): void {
+export function customerRoutes(api: Api, context: Context, slots: SharedSlots): void {
+  async function read(id: number) {
+    const customer = await findCustomer(context.db, id);
+    if (!customer) throw notFound('customer', id);
+    return ok(customer, 'Customer found.');
+  }
+
   api.get(
     '/customers',
     {
@@ -42,10 +60,36 @@ export function customerRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const customer = await createCustomer(once, actorOf(request), request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const customer = await createCustomer(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(customer, 'Customer created.');
+      }),
+  );
+
+  api.post(
+    '/customers/bulk',
+    {
+      ...BULK_ROUTE,
+      config: { ...BULK_ROUTE.config, access: 'customers:create' },
+      schema: {
+        tags: ['Customers'],
+        operationId: 'createCustomers',
+        summary: 'Register up to 1,000 customers',
+        description: BULK_DESCRIPTION,
+        body: NewCustomers,
+        response: { 200: Envelope(CreatedCustomers, 'Items processed.') },
+      },
+    },
+    async (request, reply) =>
+      answerBulk(slots, context, request, reply, {
+        item: NewCustomer,
+        create: (once, items) =>
+          createCustomers(
+            once,
+            actorOf(request),
+            items.map(({ body }) => body),
+          ),
       }),
   );
 
@@ -61,11 +105,7 @@ export function customerRoutes(api: Api, context: Context): void {
         response: { 200: Envelope(Customer, 'Customer found.') },
       },
     },
-    async (request) => {
-      const customer = await findCustomer(context.db, request.params.id);
-      if (!customer) throw notFound('customer', request.params.id);
-      return ok(customer, 'Customer found.');
-    },
+    async (request) => read(request.params.id),
   );
 
   api.put(
@@ -86,5 +126,46 @@ export function customerRoutes(api: Api, context: Context): void {
         await changeCustomer(context, actorOf(request), request.params.id, request.body),
         'Customer changed.',
       ),
+  );
+
+  api.get(
+    '/customers/by-external-id/:externalId',
+    {
+      config: { access: 'customers:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Customers'],
+        operationId: 'findCustomer',
+        summary: 'Find a customer by external id',
+        params: CustomerByExternalId,
+        response: { 200: Envelope(Customer, 'Customer found.') },
+      },
+    },
+    async (request) => read(await findIdByExternalId(context.db, 'customer', request.params.externalId)),
+  );
+
+  api.put(
+    '/customers/by-external-id/:externalId',
+    {
+      config: { access: 'customers:change', errors: ['DUPLICATE_ENTRY'] },
+      schema: {
+        tags: ['Customers'],
+        operationId: 'upsertCustomer',
+        summary: 'Create or change a customer',
+        description:
+          'Safe to repeat. Creates the customer with this external id (201), or changes the given fields if the customer exists (200).',
+        params: CustomerByExternalId,
+        body: CustomerUpsert,
+        response: {
+          200: Envelope(Customer, 'Customer changed.'),
+          201: Envelope(Customer, 'Customer created.'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { externalId } = request.params;
+      const { result, isNew } = await upsertCustomer(context, actorOf(request), externalId, request.body);
+      if (isNew) reply.status(201);
+      return ok(result, isNew ? 'Customer created.' : 'Customer changed.');
+    },
   );
 }

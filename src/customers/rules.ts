@@ -2,8 +2,8 @@ import { foldCase, withoutInvisible } from '../core/values/fold.ts';
 import { nationalDigits } from '../core/values/phone.ts';
 
 /**
- * Folds text for a search: drops compatibility forms, letter case and accents, in any script. Converts to upper case
- * first, because only that maps ß and ſ to the same letters as ss and s.
+ * Folds text for a search: removes compatibility forms, letter case and accents, in any script. Converts to upper case first,
+ * because only upper case maps ß and ſ to the same letters as ss and s.
  */
 export function foldForSearch(text: string): string {
   return withoutInvisible(text.normalize('NFKD'))
@@ -21,21 +21,21 @@ export interface SearchableCustomer {
   nationalId: string | null;
 }
 
-/** The text that a search reads. It has the phone also in national form, and the id also without punctuation. */
+/** The text for searches. It also contains the phone in national form, and the national id without punctuation. */
 export function searchText({ firstName, lastName, email, phone, nationalId }: SearchableCustomer): string {
   const idKey = nationalId === null ? null : nationalIdKey(nationalId);
   const parts = [firstName, lastName, email, phone, nationalDigits(phone), nationalId, idKey];
   return foldForSearch(parts.filter((part) => part).join(' '));
 }
 
-/** The folded words of a search. Each must occur. */
+/** The folded words of a search. A customer must match all of them. */
 export function searchWords(search: string): string[] {
   return foldForSearch(search)
     .split(/\s+/)
     .filter((word) => word !== '');
 }
 
-/** The key that compares national ids: letters and digits, without case and width. Empty if the id has neither. */
+/** The key for comparing national ids: letters and digits, without case and width. Empty if the id has no letter or digit. */
 export function nationalIdKey(nationalId: string): string {
   return foldCase(nationalId).replace(/[^\p{L}\p{N}]/gu, '');
 }

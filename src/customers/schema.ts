@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox';
 import type { VerificationStatus } from '../core/database/tables.ts';
-import { Email, Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { BulkBody, BulkResult } from '../core/http/bulk.ts';
+import { ExternalFields, externalIdParams, ShownExternalFields } from '../core/http/external-ids.ts';
+import { Choice, Email, Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
 import { nationalIdKey } from './rules.ts';
@@ -15,7 +17,8 @@ export const VERIFICATION_STATUSES = [
 const Phone = Type.String({
   maxLength: 30,
   format: 'phone',
-  description: '+ and 8 to 15 digits, or a national number, which is converted to the international form.',
+  description:
+    '+ and 8 to 15 digits, or a national number. A national number is converted to the international form.',
   example: '+254712345678',
 });
 
@@ -23,6 +26,7 @@ const names = { firstName: Text(100), lastName: Text(100) };
 const optionalFields = {
   email: Type.Optional(Nullable(Email)),
   nationalId: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 50, format: 'identifier' }))),
+  ...ExternalFields,
 };
 
 export const NewCustomer = Type.Object(
@@ -36,6 +40,8 @@ export const NewCustomer = Type.Object(
         phone: '0712 345 678',
         email: 'wanjiru@example.com',
         nationalId: '23456789',
+        externalId: 'CRM-1001',
+        metadata: { region: 'north' },
       },
     ],
   },
@@ -48,6 +54,17 @@ export const CustomerChanges = Type.Object(
 );
 export type CustomerChanges = Static<typeof CustomerChanges>;
 
+const { externalId: _inPath, ...upsertFields } = NewCustomer.properties;
+export const CustomerUpsert = Type.Object(upsertFields, {
+  title: 'CustomerUpsert',
+  examples: [
+    { firstName: 'Wanjiru', lastName: 'Kamau', phone: '0712 345 678', metadata: { region: 'east' } },
+  ],
+});
+export type CustomerUpsert = Static<typeof CustomerUpsert>;
+
+export const CustomerByExternalId = externalIdParams('CRM-1001');
+
 export const Customer = Type.Object(
   {
     id: Id,
@@ -57,12 +74,13 @@ export const Customer = Type.Object(
     phone: Type.String({ description: 'E.164' }),
     nationalId: Nullable(Type.String()),
     kycStatus: Nullable(
-      Type.String({
+      Choice('VerificationStatus', VERIFICATION_STATUSES, {
         description:
-          'The latest decision. Pending if there is a submission without a decision; null without any record.',
+          'The latest decision. Pending if there are only submissions, and null if there is no record.',
       }),
     ),
-    kycReviewPending: Type.Boolean({ description: 'Whether the latest KYC record waits for a decision.' }),
+    kycReviewPending: Type.Boolean({ description: 'Whether the latest KYC record needs a decision.' }),
+    ...ShownExternalFields,
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -78,12 +96,23 @@ export const Customer = Type.Object(
         nationalId: '23456789',
         kycStatus: 'verified',
         kycReviewPending: false,
+        externalId: 'CRM-1001',
+        metadata: { region: 'north' },
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:30.000Z',
       },
     ],
   },
 );
+
+export const ExpandedCustomer = Type.Object(
+  { id: Id, name: Type.String(), phone: Type.String({ description: 'E.164' }) },
+  { title: 'ExpandedCustomer', examples: [{ id: 1, name: 'Wanjiru Kamau', phone: '+254712345678' }] },
+);
+export type ExpandedCustomer = Static<typeof ExpandedCustomer>;
+
+export const NewCustomers = BulkBody(NewCustomer, 'NewCustomers');
+export const CreatedCustomers = BulkResult(Customer, 'CreatedCustomers');
 
 export const customerList = defineList(
   {
@@ -100,6 +129,7 @@ export const customerList = defineList(
     },
     kycStatus: { kind: 'enum', column: 'c.kyc_status', nullable: true, values: VERIFICATION_STATUSES },
     kycReviewPending: { kind: 'boolean', column: 'c.kyc_review_pending' },
+    externalId: { kind: 'text', column: 'c.external_id', nullable: true },
     createdAt: { kind: 'timestamp', column: 'c.created_at' },
     updatedAt: { kind: 'timestamp', column: 'c.updated_at' },
   },
@@ -108,8 +138,10 @@ export const customerList = defineList(
       Type.String({
         maxLength: 100,
         format: 'query-text',
-        description: 'Part of a name, e-mail, phone or national id, in any case. All words must occur.',
+        description:
+          'Part of a name, e-mail, phone or national id, in upper or lower case. All words must occur.',
       }),
     ),
   },
+  'c.metadata',
 );

@@ -1,17 +1,20 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import { violatedUnique } from '../core/database/postgres-errors.ts';
+import { lookUp } from '../core/database/statements.ts';
 import type { VerificationStatus } from '../core/database/tables.ts';
 import { type AppError, duplicate } from '../core/http/errors.ts';
+import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { likeLiteral } from '../core/lists/sql.ts';
 import { emailKey } from '../core/values/email.ts';
 import { phoneSha256 } from '../core/values/phone.ts';
 import { nationalIdKey, type SearchableCustomer, searchText } from './rules.ts';
+import type { ExpandedCustomer } from './schema.ts';
 
 /** The fields that staff enter, with the phone in E.164. */
-type CustomerFields = SearchableCustomer;
+type CustomerFields = SearchableCustomer & Required<ExternalValues>;
 
 /** The columns of an answer, under its names. */
 const COLUMNS = [
@@ -23,11 +26,13 @@ const COLUMNS = [
   'national_id as nationalId',
   'kyc_status as kycStatus',
   'kyc_review_pending as kycReviewPending',
+  'external_id as externalId',
+  'metadata',
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const;
 
-/** @throws AppError DUPLICATE_ENTRY when the e-mail or the national id is taken. */
+/** @throws AppError DUPLICATE_ENTRY when the e-mail, the national id or the external id is taken. */
 export function insertCustomer(tx: Tx, fields: CustomerFields) {
   return tx
     .insertInto('customers')
@@ -39,7 +44,7 @@ export function insertCustomer(tx: Tx, fields: CustomerFields) {
     });
 }
 
-/** @throws AppError DUPLICATE_ENTRY when the e-mail or the national id is taken. */
+/** @throws AppError DUPLICATE_ENTRY when the e-mail, the national id or the external id is taken. */
 export function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
   return tx
     .updateTable('customers')
@@ -54,6 +59,18 @@ export function updateCustomer(tx: Tx, id: number, fields: CustomerFields) {
 
 export function findCustomer(db: Db, id: number) {
   return db.selectFrom('customers').select(COLUMNS).where('id', '=', id).executeTakeFirst();
+}
+
+export async function findExpandedCustomers(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, ExpandedCustomer>> {
+  const rows = await lookUp<ExpandedCustomer>(
+    db,
+    `select id, first_name || ' ' || last_name as name, phone from customers where id = any($1::bigint[])`,
+    [ids],
+  );
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 export function lockCustomer(tx: Tx, id: number) {
@@ -72,13 +89,13 @@ export async function setKycStatus(
     .execute();
 }
 
-/** @param words folded; each must occur in the customer's search text. */
+/** @param words - folded words. All must occur in the customer's search text. */
 export function listCustomers(db: Db, plan: ListPlan, words: string[]) {
   return fetchPage<CustomerRow>(db, plan, {
     select: sql`
       select c.id, c.first_name as "firstName", c.last_name as "lastName", c.email, c.phone,
         c.national_id as "nationalId", c.kyc_status as "kycStatus", c.kyc_review_pending as "kycReviewPending",
-        c.created_at as "createdAt", c.updated_at as "updatedAt"
+        c.external_id as "externalId", c.metadata, c.created_at as "createdAt", c.updated_at as "updatedAt"
       from customers c`,
     from: sql`from customers c`,
     where: words.map((word) => sql<boolean>`c.search_text like ${`%${likeLiteral(word)}%`}`),
@@ -98,6 +115,8 @@ function columnsOf(fields: CustomerFields) {
     national_id: fields.nationalId,
     national_id_key: fields.nationalId === null ? null : nationalIdKey(fields.nationalId),
     search_text: searchText(fields),
+    external_id: fields.externalId,
+    metadata: fields.metadata,
   };
 }
 
@@ -111,6 +130,6 @@ function taken(error: unknown, fields: CustomerFields): AppError | undefined {
     case 'customers_national_id_unique':
       return duplicate('customer', 'nationalId', withKey('national_id_key'));
     default:
-      return undefined;
+      return takenExternalId(error, 'customer', fields.externalId);
   }
 }

@@ -1,9 +1,11 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { notFound } from '../core/http/errors.ts';
+import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
 import { requirePhone } from '../core/values/phone.ts';
-import type { EmployeeChanges, NewEmployee } from './schema.ts';
+import type { EmployeeChanges, EmployeeUpsert, NewEmployee } from './schema.ts';
 import { insertEmployee, lockEmployee, updateEmployee } from './store.ts';
 
 export async function createEmployee(context: Context, actor: Actor, body: NewEmployee) {
@@ -11,6 +13,7 @@ export async function createEmployee(context: Context, actor: Actor, body: NewEm
     name: body.name,
     phone: phoneOf(body.phone ?? null, context),
     active: body.active ?? true,
+    ...externalFieldsOf(body),
   };
   return inTransaction(context.db, async (tx) => {
     const employee = await insertEmployee(tx, fields);
@@ -19,13 +22,18 @@ export async function createEmployee(context: Context, actor: Actor, body: NewEm
       resource: 'employee',
       resourceId: employee.id,
       after: fields,
+      event: event('employee.created', { active: fields.active }),
     });
     return employee;
   });
 }
 
 export async function changeEmployee(context: Context, actor: Actor, id: number, body: EmployeeChanges) {
-  const changes = { ...body, ...(body.phone !== undefined && { phone: phoneOf(body.phone, context) }) };
+  const changes = {
+    ...body,
+    ...externalFieldsOf(body),
+    ...(body.phone !== undefined && { phone: phoneOf(body.phone, context) }),
+  };
   return inTransaction(context.db, async (tx) => {
     const before = await lockEmployee(tx, id);
     if (!before) throw notFound('employee', id);
@@ -36,8 +44,16 @@ export async function changeEmployee(context: Context, actor: Actor, id: number,
       resourceId: id,
       before,
       after: changes,
+      event: event('employee.updated', { changedFields: Object.keys(body) }),
     });
     return employee;
+  });
+}
+
+export function upsertEmployee(context: Context, actor: Actor, externalId: string, body: EmployeeUpsert) {
+  return upsertByExternalId(context.db, 'employee', externalId, {
+    create: (tx) => createEmployee({ ...context, db: tx }, actor, { ...body, externalId }),
+    change: (tx, id) => changeEmployee({ ...context, db: tx }, actor, id, body),
   });
 }
 

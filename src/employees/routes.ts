@@ -3,14 +3,28 @@ import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
+import { findIdByExternalId } from '../core/http/external-ids.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import { changeEmployee, createEmployee } from './commands.ts';
-import { Employee, EmployeeChanges, employeeList, NewEmployee } from './schema.ts';
+import { changeEmployee, createEmployee, upsertEmployee } from './commands.ts';
+import {
+  Employee,
+  EmployeeByExternalId,
+  EmployeeChanges,
+  EmployeeUpsert,
+  employeeList,
+  NewEmployee,
+} from './schema.ts';
 import { findEmployee, listEmployees } from './store.ts';
 
 export function employeeRoutes(api: Api, context: Context): void {
   const tags = ['Employees'];
+
+  async function read(id: number) {
+    const employee = await findEmployee(context.db, id);
+    if (!employee) throw notFound('employee', id);
+    return ok(employee, 'Employee found.');
+  }
 
   api.get(
     '/employees',
@@ -30,7 +44,7 @@ export function employeeRoutes(api: Api, context: Context): void {
   api.post(
     '/employees',
     {
-      config: { access: 'catalogue:write', repeatable: true },
+      config: { access: 'catalogue:write', errors: ['DUPLICATE_ENTRY'], repeatable: true },
       schema: {
         tags,
         operationId: 'createEmployee',
@@ -40,8 +54,8 @@ export function employeeRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const employee = await createEmployee(once, actorOf(request), request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const employee = await createEmployee(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(employee, 'Employee created.');
       }),
@@ -59,17 +73,13 @@ export function employeeRoutes(api: Api, context: Context): void {
         response: { 200: Envelope(Employee, 'Employee found.') },
       },
     },
-    async (request) => {
-      const employee = await findEmployee(context.db, request.params.id);
-      if (!employee) throw notFound('employee', request.params.id);
-      return ok(employee, 'Employee found.');
-    },
+    async (request) => read(request.params.id),
   );
 
   api.put(
     '/employees/:id',
     {
-      config: { access: 'catalogue:write', errors: ['NOT_FOUND'] },
+      config: { access: 'catalogue:write', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags,
         operationId: 'updateEmployee',
@@ -84,5 +94,46 @@ export function employeeRoutes(api: Api, context: Context): void {
         await changeEmployee(context, actorOf(request), request.params.id, request.body),
         'Employee changed.',
       ),
+  );
+
+  api.get(
+    '/employees/by-external-id/:externalId',
+    {
+      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: 'findEmployee',
+        summary: 'Find an employee by external id',
+        params: EmployeeByExternalId,
+        response: { 200: Envelope(Employee, 'Employee found.') },
+      },
+    },
+    async (request) => read(await findIdByExternalId(context.db, 'employee', request.params.externalId)),
+  );
+
+  api.put(
+    '/employees/by-external-id/:externalId',
+    {
+      config: { access: 'catalogue:write', errors: ['DUPLICATE_ENTRY'] },
+      schema: {
+        tags,
+        operationId: 'upsertEmployee',
+        summary: 'Create or change an employee',
+        description:
+          'Safe to repeat. Creates the employee with this external id (201), or changes the given fields if the employee exists (200).',
+        params: EmployeeByExternalId,
+        body: EmployeeUpsert,
+        response: {
+          200: Envelope(Employee, 'Employee changed.'),
+          201: Envelope(Employee, 'Employee created.'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { externalId } = request.params;
+      const { result, isNew } = await upsertEmployee(context, actorOf(request), externalId, request.body);
+      if (isNew) reply.status(201);
+      return ok(result, isNew ? 'Employee created.' : 'Employee changed.');
+    },
   );
 }

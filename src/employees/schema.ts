@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ExternalFields, externalIdParams, ShownExternalFields } from '../core/http/external-ids.ts';
 import { Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 
@@ -6,6 +7,7 @@ const fields = {
   name: Text(200),
   phone: Nullable(Type.String({ maxLength: 30, format: 'phone' })),
   active: Type.Boolean(),
+  ...ExternalFields,
 };
 
 export const NewEmployee = Type.Object(
@@ -13,8 +15,20 @@ export const NewEmployee = Type.Object(
     name: fields.name,
     phone: Type.Optional(fields.phone),
     active: Type.Optional(fields.active),
+    ...ExternalFields,
   },
-  { title: 'NewEmployee', examples: [{ name: 'Field agent East', phone: '+254733000111', active: true }] },
+  {
+    title: 'NewEmployee',
+    examples: [
+      {
+        name: 'Field agent East',
+        phone: '+254733000111',
+        active: true,
+        externalId: 'HR-17',
+        metadata: { team: 'east' },
+      },
+    ],
+  },
 );
 export type NewEmployee = Static<typeof NewEmployee>;
 
@@ -25,6 +39,15 @@ export const EmployeeChanges = Type.Partial(Type.Object(fields), {
 });
 export type EmployeeChanges = Static<typeof EmployeeChanges>;
 
+const { externalId: _inPath, ...upsertFields } = NewEmployee.properties;
+export const EmployeeUpsert = Type.Object(upsertFields, {
+  title: 'EmployeeUpsert',
+  examples: [{ name: 'Field agent East', phone: '+254733000111', metadata: { team: 'coast' } }],
+});
+export type EmployeeUpsert = Static<typeof EmployeeUpsert>;
+
+export const EmployeeByExternalId = externalIdParams('HR-17');
+
 /** A person who earns commission. An employee need not be a user. */
 export const Employee = Type.Object(
   {
@@ -32,6 +55,7 @@ export const Employee = Type.Object(
     name: Type.String(),
     phone: Nullable(Type.String()),
     active: Type.Boolean(),
+    ...ShownExternalFields,
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -43,6 +67,8 @@ export const Employee = Type.Object(
         name: 'Field agent North',
         phone: '+254733000222',
         active: true,
+        externalId: 'HR-12',
+        metadata: { team: 'north' },
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:30.000Z',
       },
@@ -57,8 +83,10 @@ export const employeeList = defineList(
     name: { kind: 'text', column: 'e.name' },
     phone: { kind: 'text', column: 'e.phone', nullable: true },
     active: { kind: 'boolean', column: 'e.active' },
+    externalId: { kind: 'text', column: 'e.external_id', nullable: true },
     createdAt: { kind: 'timestamp', column: 'e.created_at' },
     updatedAt: { kind: 'timestamp', column: 'e.updated_at' },
   },
   {},
+  'e.metadata',
 );

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
+import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
 import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { Employee } from './schema.ts';
@@ -9,27 +10,45 @@ const EMPLOYEE = [
   'name',
   'phone',
   'active',
+  'external_id as externalId',
+  'metadata',
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const;
 
-interface EmployeeFields {
+interface EmployeeFields extends ExternalValues {
   name: string;
   phone: string | null;
   active: boolean;
 }
 
-export function insertEmployee(tx: Tx, fields: EmployeeFields) {
-  return tx.insertInto('employees').values(fields).returning(EMPLOYEE).executeTakeFirstOrThrow();
+/** @throws AppError DUPLICATE_ENTRY if the external id is taken. */
+export function insertEmployee(tx: Tx, { externalId, ...fields }: EmployeeFields) {
+  return tx
+    .insertInto('employees')
+    .values({ ...fields, external_id: externalId ?? null })
+    .returning(EMPLOYEE)
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw takenExternalId(error, 'employee', externalId) ?? error;
+    });
 }
 
-export function updateEmployee(tx: Tx, id: number, changes: Partial<EmployeeFields>): Promise<Employee> {
+/** @throws AppError DUPLICATE_ENTRY when the external id is taken. */
+export function updateEmployee(
+  tx: Tx,
+  id: number,
+  { externalId, ...changes }: Partial<EmployeeFields>,
+): Promise<Employee> {
   return tx
     .updateTable('employees')
-    .set({ ...changes, updated_at: sql`business_now()` })
+    .set({ ...changes, external_id: externalId, updated_at: sql`business_now()` })
     .where('id', '=', id)
     .returning(EMPLOYEE)
-    .executeTakeFirstOrThrow();
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw takenExternalId(error, 'employee', externalId) ?? error;
+    });
 }
 
 export function findEmployee(db: Db, id: number): Promise<Employee | undefined> {

@@ -1,16 +1,16 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { compareDates } from '../core/values/dates.ts';
 import { MAX_AMOUNT_TEXT } from '../core/values/money.ts';
-import { illegalInvoiceMove, lineOf, readQuantity, totalOf } from './rules.ts';
+import { illegalInvoiceMove, invoiceTotal, lineOf, readQuantity } from './rules.ts';
 import type { NewInvoice } from './schema.ts';
 import { findInvoice, findRecipient, type InvoiceWithItems, insertInvoice, setVoid } from './store.ts';
 
 /**
- * Issues an invoice for an account in any status. An invoice is only a document: it posts nothing to the ledger and does
- * not change the balance.
+ * Issues an invoice for an account in any status. An invoice is only a document. It does not change the ledger or the balance.
  */
 export async function issueInvoice(
   context: Context,
@@ -21,7 +21,7 @@ export async function issueInvoice(
   const lines = body.items.map((item) =>
     lineOf(item.description, readQuantity(item.quantity), readAmount(item.unitPrice, currency)),
   );
-  const totalMinor = totalOf(lines, currency.decimals);
+  const totalMinor = invoiceTotal(lines, currency.decimals);
   const issuedOn = today(context);
   const dueOn = body.dueDate ?? null;
   if (dueOn !== null && compareDates(dueOn, issuedOn) < 0) {
@@ -50,6 +50,7 @@ export async function issueInvoice(
       resource: 'invoice',
       resourceId: id,
       after: { number, accountId: body.accountId, totalMinor, dueOn },
+      event: event('invoice.issued', { accountId: body.accountId, number, totalMinor, dueDate: dueOn }),
     });
     return issued;
   });
@@ -73,6 +74,7 @@ export async function voidInvoice(
       resourceId: id,
       before: { status: 'issued' },
       after: { status: 'void', reason },
+      event: event('invoice.voided', { accountId: found.invoice.account_id }),
     });
     return found;
   });

@@ -6,12 +6,11 @@ import type { PrintedDocument, Printer } from '../platform/printing/printer.ts';
 import { printedQuantity } from './rules.ts';
 import type { InvoiceWithItems } from './store.ts';
 
-/** The contents of a printed invoice, as text. */
 interface InvoiceDocument extends PrintedDocument {
   number: string;
   /** YYYY-MM-DD, also the date of the PDF. */
   issuedOn: string;
-  /** Chosen by the issuer; it is not part of the account's schedule. */
+  /** The date that the issuer chose. It is not part of the account's schedule. */
   dueOn: string | null;
   voidedOn: string | null;
   customer: { name: string; phone: string };

@@ -1,10 +1,12 @@
 import { Type } from 'typebox';
+import { expandHolders } from '../accounts/expand-view.ts';
+import { HolderQuery } from '../accounts/schema.ts';
 import type { Context } from '../core/context.ts';
 import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
-import { IdParams } from '../core/http/fields.ts';
+import { choicesOf, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { matchesEtag } from '../core/http/negotiation.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../platform/printing/printer.ts';
@@ -25,14 +27,15 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         tags: ['Invoices'],
         operationId: 'listInvoices',
         summary: 'List invoices',
-        description: 'Rows do not include the lines (`items`) of an invoice; `GET /invoices/{id}` does.',
+        description: 'Only `GET /invoices/{id}` includes the lines (`items`) of an invoice.',
         querystring: invoiceList.query,
         response: { 200: ListEnvelope(InvoiceSummary, 'Invoices found.') },
       },
     },
     async (request) => {
       const page = await listInvoices(db, request.query);
-      const rows = page.rows.map((row) => toInvoiceSummary(row, currency));
+      const invoices = page.rows.map((row) => toInvoiceSummary(row, currency));
+      const rows = await expandHolders(db, actorOf(request), invoices, choicesOf(request.query.expand));
       return okList({ ...page, rows }, 'Invoices found.');
     },
   );
@@ -46,14 +49,14 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         operationId: 'issueInvoice',
         summary: 'Issue an invoice for an account',
         description:
-          'Takes the next number of the year. Its contents never change. Each line is quantity × unitPrice, rounded half up. An invoice does not change the account’s balance.',
+          'The invoice gets the next number of the year. Its contents never change. The total of a line is quantity × unitPrice, rounded half up. An invoice does not change the account’s balance.',
         body: NewInvoice,
         response: { 201: Envelope(Invoice, 'Invoice issued.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const issued = await issueInvoice(once, actorOf(request), request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const issued = await issueInvoice(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(toInvoice(issued, currency), 'Invoice issued.');
       }),
@@ -68,13 +71,21 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         operationId: 'getInvoice',
         summary: 'Get an invoice',
         params: IdParams,
+        querystring: HolderQuery,
         response: { 200: Envelope(Invoice, 'Invoice found.') },
       },
     },
     async (request) => {
       const found = await findInvoice(db, request.params.id);
       if (!found) throw notFound('invoice', request.params.id);
-      return ok(toInvoice(found, currency), 'Invoice found.');
+      const invoice = toInvoice(found, currency);
+      const [expanded = invoice] = await expandHolders(
+        db,
+        actorOf(request),
+        [invoice],
+        choicesOf(request.query.expand),
+      );
+      return ok(expanded, 'Invoice found.');
     },
   );
 
@@ -130,15 +141,16 @@ export function invoiceRoutes(api: Api, context: Context, printer: Printer): voi
         tags: ['Invoices'],
         operationId: 'voidInvoice',
         summary: 'Void an invoice',
-        description: 'The invoice keeps its number and its contents. Void is final.',
+        description:
+          'The invoice keeps its number and its contents. A void invoice cannot change its status again.',
         params: IdParams,
         body: Voiding,
         response: { 200: Envelope(Invoice, 'Invoice voided.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const voided = await voidInvoice(once, actorOf(request), request.params.id, request.body.reason);
+      repeatable(context, request, reply, async (txContext) => {
+        const voided = await voidInvoice(txContext, actorOf(request), request.params.id, request.body.reason);
         return ok(toInvoice(voided, currency), 'Invoice voided.');
       }),
   );

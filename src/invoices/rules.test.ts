@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { maxAmountMinor } from '../core/values/money.ts';
-import { lineOf, printedQuantity, readQuantity, totalOf } from './rules.ts';
+import { invoiceTotal, lineOf, printedQuantity, readQuantity } from './rules.ts';
 
 describe('lineOf', () => {
   it('rounds half up', () => {
@@ -48,7 +48,7 @@ describe('readQuantity and printedQuantity', () => {
 describe('totalOf', () => {
   it('adds the lines up to the largest amount of an invoice', () => {
     const lines = [lineOf('a', 1_000n, maxAmountMinor(2) - 1n), lineOf('b', 1_000n, 1n)];
-    expect(totalOf(lines, 2)).toBe(maxAmountMinor(2));
-    expect(totalOf([...lines, lineOf('c', 500n, 1n)], 2)).toBeUndefined();
+    expect(invoiceTotal(lines, 2)).toBe(maxAmountMinor(2));
+    expect(invoiceTotal([...lines, lineOf('c', 500n, 1n)], 2)).toBeUndefined();
   });
 });

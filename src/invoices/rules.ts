@@ -9,7 +9,7 @@ import {
   minorToText,
 } from '../core/values/money.ts';
 
-/** The statuses of an invoice with their allowed moves. A void invoice needs a reason, which the body requires. */
+/** The statuses of an invoice, with the statuses that may follow. The request to void an invoice must have a reason. */
 const MOVES: Record<InvoiceStatus, readonly InvoiceStatus[]> = {
   issued: ['void'],
   void: [],
@@ -49,12 +49,12 @@ export function lineOf(description: string, quantityMilli: bigint, unitPriceMino
 }
 
 /** @returns undefined for a total above the largest amount. */
-export function totalOf(lines: Line[], currencyDecimals: number): Minor | undefined {
+export function invoiceTotal(lines: Line[], currencyDecimals: number): Minor | undefined {
   const total = lines.reduce((sum, { lineTotalMinor }) => sum + lineTotalMinor, 0n);
   return total <= maxAmountMinor(currencyDecimals) ? total : undefined;
 }
 
-/** For example '2.5' for 2500n and '1,000,000' for a million units. */
+/** Formats a quantity: 2500n is '2.5', a million units are '1,000,000'. */
 export function printedQuantity(milli: bigint): string {
   return grouped(minorToText(milli, QUANTITY_DECIMALS).replace(/\.?0+$/, ''));
 }

@@ -1,7 +1,9 @@
 import { type Static, Type } from 'typebox';
+import { ExpandedHolder, expandHolder } from '../accounts/schema.ts';
 import {
   AmountFromZero,
   CalendarDate,
+  Choice,
   DateText,
   DecimalAboveZero,
   Id,
@@ -13,7 +15,7 @@ import {
 import { defineList } from '../core/lists/query.ts';
 import { INVOICE_STATUSES, QUANTITY_DECIMALS } from './rules.ts';
 
-/** Twelve digits with the three decimals, so every quantity is an exact JSON number. */
+/** With three decimals this has twelve digits, so every quantity is an exact JSON number. */
 const MAX_QUANTITY = 999_999_999;
 
 const itemProperties = {
@@ -44,7 +46,7 @@ export const NewInvoice = Type.Object(
           { description: 'Deposit, home system 40 W', quantity: 1, unitPrice: 2000 },
           { description: 'Cable, metres', quantity: 2.5, unitPrice: 80 },
         ],
-        // No dueDate: the example would be invalid after that day.
+        // No dueDate, because the example would be invalid after this day.
       },
     ],
   },
@@ -58,13 +60,13 @@ export const Voiding = Type.Object(
 
 const invoiceProperties = {
   id: Id,
-  number: Type.String({ description: 'Without gaps within a year.', example: 'INV-2026-000001' }),
+  number: Type.String({ description: 'The numbers of a year have no gaps.', example: 'INV-2026-000001' }),
   accountId: Id,
   accountNumber: Type.String(),
-  customerName: Type.String({ description: 'The name on the day of issue.' }),
+  customerName: Type.String({ description: 'The customer’s name on the day of issue.' }),
   total: Money,
   currency: Type.String(),
-  status: Type.Enum(INVOICE_STATUSES),
+  status: Choice('InvoiceStatus', INVOICE_STATUSES),
   issuedOn: DateText,
   dueDate: Nullable(DateText),
   voidedAt: Nullable(Timestamp),
@@ -89,16 +91,19 @@ const INVOICE = {
   updatedAt: '2026-11-02T08:15:30.000Z',
 };
 
-/** An invoice in a list, without its up to 200 lines. */
-export const InvoiceSummary = Type.Object(invoiceProperties, {
-  title: 'InvoiceSummary',
-  description: 'An invoice without its lines (`items`), which `GET /invoices/{id}` returns.',
-  examples: [INVOICE],
-});
+export const InvoiceSummary = Type.Object(
+  { ...invoiceProperties, ...ExpandedHolder },
+  {
+    title: 'InvoiceSummary',
+    description: 'An invoice without its lines (`items`), which `GET /invoices/{id}` returns.',
+    examples: [INVOICE],
+  },
+);
 
 export const Invoice = Type.Object(
   {
     ...invoiceProperties,
+    ...ExpandedHolder,
     items: Type.Array(
       Type.Object({
         description: Type.String(),
@@ -136,5 +141,5 @@ export const invoiceList = defineList(
     createdAt: { kind: 'timestamp', column: 'i.created_at' },
     updatedAt: { kind: 'timestamp', column: 'i.updated_at' },
   },
-  {},
+  { expand: expandHolder },
 );

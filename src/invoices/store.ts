@@ -26,8 +26,8 @@ interface NewInvoiceRow {
 }
 
 /**
- * Returns the customer of the account. It takes the lock that the invoice's foreign key needs, so that the insert does
- * not wait for the account while it holds the lock of the year's counter.
+ * Finds the customer of the account, and takes the lock on the account that the invoice's foreign key needs. Without this lock, the
+ * insert could wait for the account while it holds the lock on the year's counter.
  */
 export function findRecipient(tx: Tx, accountId: number) {
   return tx
@@ -40,8 +40,8 @@ export function findRecipient(tx: Tx, accountId: number) {
 }
 
 /**
- * Takes the year's next number and inserts the invoice in one statement, because all invoices of a year wait for the
- * lock of its counter. A transaction that fails does not use up its number.
+ * Takes the year's next number and inserts the invoice in one statement, because all invoices of a year wait for the lock on the
+ * counter. If the transaction fails, its number is used by the next invoice.
  */
 export async function insertInvoice(
   tx: Tx,
@@ -84,7 +84,7 @@ export async function findInvoice(db: Db, id: number): Promise<InvoiceWithItems 
   return invoice && { invoice, items: await findItems(db, id) };
 }
 
-/** @returns undefined when the invoice does not exist or its status forbids the move. */
+/** @returns undefined if the invoice does not exist or its status does not allow the change. */
 export function setVoid(tx: Tx, id: number, reason: string): Promise<InvoiceRow | undefined> {
   return tx
     .updateTable('invoices')

@@ -1,6 +1,7 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { AppError, notFound } from '../core/http/errors.ts';
 import { lockCustomer, setKycStatus } from '../customers/store.ts';
 import { mayDo } from '../rights.ts';
@@ -14,11 +15,15 @@ import { insertKycRecord } from './store.ts';
  * @throws AppError FORBIDDEN for a decision without the permission, NOT_FOUND for an unknown customer.
  */
 export async function updateKyc(context: Context, actor: Actor, customerId: number, body: KycUpdate) {
-  const mayDecide = mayDo(actor.role, 'kyc:decide');
+  const mayDecide = mayDo(actor, 'kyc:decide');
   if (isDecision(body.verificationStatus) && !mayDecide) {
-    throw new AppError('FORBIDDEN', `Your role (${actor.role}) may submit KYC as pending only.`, {
-      details: { permission: 'kyc:decide' },
-    });
+    throw new AppError(
+      'FORBIDDEN',
+      'Without the permission kyc:decide, KYC can only be submitted as pending.',
+      {
+        details: { permission: 'kyc:decide' },
+      },
+    );
   }
   const documents = body.documents ?? [];
   checkDocuments(documents);
@@ -31,6 +36,7 @@ export async function updateKyc(context: Context, actor: Actor, customerId: numb
     await setKycStatus(tx, customerId, { kycStatus, kycReviewPending });
     const record = { customerId, verificationType, verificationStatus, documents, createdBy: actor.userId };
     const inserted = await insertKycRecord(tx, record);
+    const data = { kycRecordId: inserted.id, verificationType, kycStatus };
     // The audit trail does not repeat the documents, because they contain personal data.
     await audit(tx, actor, {
       action: 'customer.kyc',
@@ -38,6 +44,9 @@ export async function updateKyc(context: Context, actor: Actor, customerId: numb
       resourceId: customerId,
       before: { kycStatus: customer.kycStatus, kycReviewPending: customer.kycReviewPending },
       after: { kycStatus, kycReviewPending, kycRecordId: inserted.id, verificationType },
+      event: isDecision(verificationStatus)
+        ? event('kyc.decided', { ...data, verificationStatus })
+        : event('kyc.submitted', data),
     });
     return inserted;
   });

@@ -19,8 +19,8 @@ export function kycRoutes(api: Api, context: Context): void {
         operationId: 'updateKyc',
         summary: 'Submit or decide a customer’s verification',
         description:
-          'Each call adds a record to the history. The newest decision becomes the customer’s `kycStatus`. Agents may submit `pending` only, ' +
-          'which does not replace a decision. `kycReviewPending` is true while the newest record is pending.',
+          'Each call adds a record to the history. The newest decision becomes the customer’s `kycStatus`. Agents may only submit `pending`. ' +
+          'A submission does not replace a decision. `kycReviewPending` is true while the newest record is pending.',
         params: IdParams,
         body: KycUpdate,
         response: { 200: Envelope(KycRecord, 'KYC updated.') },

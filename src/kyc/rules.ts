@@ -3,10 +3,10 @@ import { type FieldProblem, invalid } from '../core/http/errors.ts';
 import type { KycDocument } from './schema.ts';
 
 const MAX_DOCUMENT_BYTES = 2048;
-/** For one record, because a page of the history contains up to a hundred. */
+/** The limit for one record, because a page of the history contains up to a hundred records. */
 const MAX_DOCUMENTS_BYTES = 16 * 1024;
 
-/** The statuses of a KYC record. A user without the permission kyc:decide may record only the others. */
+/** The statuses of a KYC record. A user without the permission kyc:decide may only record a status that is not a decision. */
 const STATUSES: Record<VerificationStatus, { isDecision: boolean }> = {
   pending: { isDecision: false },
   verified: { isDecision: true },
@@ -19,10 +19,10 @@ export function isDecision(status: VerificationStatus): boolean {
 }
 
 /**
- * Returns the customer's status after a new record. A submission by a user who may not decide does not replace a
- * status, because it must not hide a rejection or undo a verification.
+ * Returns the customer's status after a new record. A submission by a user who may not decide does not replace the status, because
+ * the submission must not hide a rejection or undo a verification.
  *
- * @param current null for a customer without records.
+ * @param current - the status before. Null for a customer without records.
  */
 export function customerStatus(
   current: VerificationStatus | null,
@@ -33,7 +33,7 @@ export function customerStatus(
 }
 
 /**
- * @throws AppError VALIDATION_ERROR naming each document that is too large or expires before it was issued, and
+ * @throws AppError VALIDATION_ERROR with each document that is too large or that expires before it was issued, and with
  *   `documents` if their total is too large.
  */
 export function checkDocuments(documents: readonly KycDocument[]): void {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { VerificationType } from '../core/database/tables.ts';
-import { Id, Timestamp } from '../core/http/fields.ts';
+import { Choice, Id, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { VERIFICATION_STATUSES } from '../customers/schema.ts';
 
@@ -21,11 +21,11 @@ const MAX_KEY_LENGTH = 50;
 type Scalar = string | number | boolean | null;
 export type KycDocument = string | { [key: string]: Scalar };
 
-/** A text, or an object: known keys are checked, others may have any scalar. */
+/** A text or an object. The values of known keys are validated. Other keys may have any scalar. */
 const KycDocument = Type.Unsafe<KycDocument>({
   type: ['string', 'object'],
   description:
-    'A text, or an object with the known keys type, number, url, issuedAt and expiresAt. At most 2 KB.',
+    'A text, or an object with the known keys `type`, `number`, `url`, `issuedAt` and `expiresAt`. At most 2 KB.',
   minLength: 1,
   maxLength: 500,
   format: 'text',
@@ -55,8 +55,8 @@ const KycDocument = Type.Unsafe<KycDocument>({
 
 export const KycUpdate = Type.Object(
   {
-    verificationType: Type.Enum([...VERIFICATION_TYPES]),
-    verificationStatus: Type.Enum([...VERIFICATION_STATUSES]),
+    verificationType: Choice('VerificationType', VERIFICATION_TYPES),
+    verificationStatus: Choice('VerificationStatus', VERIFICATION_STATUSES),
     documents: Type.Optional(
       Type.Array(KycDocument, { maxItems: MAX_DOCUMENTS, description: 'At most 16 KB in total.' }),
     ),
@@ -78,8 +78,8 @@ export const KycRecord = Type.Object(
   {
     id: Id,
     customerId: Id,
-    verificationType: Type.Enum([...VERIFICATION_TYPES]),
-    verificationStatus: Type.Enum([...VERIFICATION_STATUSES]),
+    verificationType: Choice('VerificationType', VERIFICATION_TYPES),
+    verificationStatus: Choice('VerificationStatus', VERIFICATION_STATUSES),
     documents: Type.Array(Type.Any()),
     actor: Type.String({ description: 'The e-mail of the user who submitted the record.' }),
     createdAt: Timestamp,

@@ -13,7 +13,7 @@ interface NewKycRecord {
   createdBy: number | null;
 }
 
-/** A record never changes, so it was last updated when it was created. */
+/** A record never changes, so `updatedAt` is the time of its creation. */
 const RECORD = sql`k.id, k.customer_id as "customerId", k.verification_type as "verificationType",
   k.verification_status as "verificationStatus", k.documents, coalesce(u.email, 'system') as actor,
   k.created_at as "createdAt", k.created_at as "updatedAt"`;

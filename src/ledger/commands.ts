@@ -2,31 +2,32 @@ import { followPayment } from '../account-status/commands.ts';
 import type { Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { AppError } from '../core/http/errors.ts';
+import { numberChanges } from './event-rules.ts';
 import { type AccountRow, applyEvents, type EventRows, type MoneyEvent } from './rules.ts';
 import { writeEvents } from './store.ts';
 
 // The way of a payment, drawn in README.md:
 //   payments/routes.ts, or payments/providers/ for a notification, reads the request and submits the payment to a queue.
 //   payments/posting/commands.ts posts a batch of the queue (core/database/batching.ts) in one transaction:
-//   1 lock    posting/store.ts   references and idempotency keys, and reads what is known of them; ledger/store.ts: accounts
+//   1 lock    posting/store.ts   locks and reads references and idempotency keys, ledger/store.ts the accounts
 //   2 decide  posting/rules.ts   a payment, a link to a manual payment, a conflict, or a refusal
 //   3 apply   ledger/rules.ts    each money event to the books of its accounts
 //   4 write   ledger/store.ts    payments, entries, books, notifications, audit rows and kept answers by one statement
-//   Here, `postAll` does steps 3 and 4. If the paid amount asks for another status, account-status/commands.ts changes it.
+//   Here, `postAll` does steps 3 and 4. If the paid amount requires another status, account-status/commands.ts changes it.
 
 export interface PostedEvents {
-  /** For each event the error of the account that refused it; undefined for an event that was posted. */
+  /** The error of each event that did not pass the checks of an account; undefined for a posted event. */
   refusals: (AppError | undefined)[];
-  /** The accounts that the events have changed, as they are now. */
+  /** The changed accounts, with their new values. */
   accounts: Map<number, AccountRow>;
 }
 
 /**
- * Posts money events in their order, and changes the status of accounts that are now paid in full, or no longer. An event that
- * an account refuses leaves no trace; the others are posted.
+ * Posts money events in their order, and changes the status of accounts that are now paid in full, or no longer paid in full. An
+ * event that does not pass the checks of an account changes nothing. The other events are posted.
  *
- * @param accounts all accounts that the events name, locked by the transaction.
- * @param further rows that belong to none of the events.
+ * @param accounts - all accounts of the events, locked by the transaction.
+ * @param further - rows that belong to none of the events.
  */
 export async function postAll(
   tx: Tx,
@@ -35,8 +36,10 @@ export async function postAll(
   events: readonly MoneyEvent[],
   further: EventRows = {},
 ): Promise<PostedEvents> {
-  const { refusals, entries, books } = applyEvents(accounts, events);
-  const rows = [further, ...events.flatMap((event, at) => (refusals[at] ? [] : (event.rows ?? [])))];
+  const { refusals, entries, books: newBooks } = applyEvents(accounts, events);
+  const posted = events.filter((_event, at) => !refusals[at]);
+  const rows = [further, ...posted.flatMap((event) => event.rows ?? [])];
+  const { changes, books } = numberChanges(accounts, newBooks, posted, further.changes);
   const derived = await writeEvents(tx, {
     count: events.length,
     entries,
@@ -44,8 +47,8 @@ export async function postAll(
     rows: {
       payments: rows.flatMap(({ payments = [] }) => payments),
       notifications: rows.flatMap(({ notifications = [] }) => notifications),
-      audit_entries: rows.flatMap(({ audit_entries = [] }) => audit_entries),
       idempotency_keys: rows.flatMap(({ idempotency_keys = [] }) => idempotency_keys),
+      changes,
     },
   });
   const changed = new Map<number, AccountRow>();
@@ -60,7 +63,7 @@ export async function postAll(
   return { refusals, accounts: changed };
 }
 
-/** Posts one money event. @throws AppError when its account refuses it. */
+/** Posts one money event. @throws AppError if the event does not pass the checks of its account. */
 export async function post(
   tx: Tx,
   context: Context,
@@ -72,7 +75,7 @@ export async function post(
   return changed;
 }
 
-/** Opening, cancelling and writing off move no money: they are changes of status themselves. */
+/** Opening, cancelling and writing off move no money. They are changes of status. */
 function movesMoney({ movements }: MoneyEvent, accountId: number): boolean {
   return movements.some((one) => one.accountId === accountId && 'amountMinor' in one.movement);
 }

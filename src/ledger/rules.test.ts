@@ -15,7 +15,7 @@ import {
   paidMonthAfter,
 } from './rules.ts';
 
-/** The moves that staff may make, written out once more: the rules are held against this. */
+/** A second list of the status changes that staff may make. The test compares the rules with this list. */
 const LEGAL: Record<AccountStatus, AccountStatus[]> = {
   pending: ['active', 'suspended', 'cancelled'],
   active: ['suspended', 'defaulted', 'cancelled'],
@@ -64,41 +64,47 @@ function amounts(entries: Entry[]): Record<string, bigint> {
   );
 }
 
-describe('the latest month that money counts for', () => {
+describe('the latest month with money', () => {
   const october: PaidMonth = { month: '2026-10-01' as PlainDate, minor: 500n };
 
   it.each<[string, PaidMonth, string, bigint, PaidMonth]>([
     ['begins with the first money', { month: null, minor: 0n }, '2026-10-31', 7n, { ...october, minor: 7n }],
-    ['adds up what counts for it', october, '2026-10-01', 20n, { ...october, minor: 520n }],
-    ['loses what is taken back', october, '2026-10-15', -520n, { ...october, minor: -20n }],
+    ['adds money of the same month', october, '2026-10-01', 20n, { ...october, minor: 520n }],
     [
-      'is left by money of a later one',
+      'subtracts money of the same month that is reversed',
+      october,
+      '2026-10-15',
+      -520n,
+      { ...october, minor: -20n },
+    ],
+    [
+      'changes with money of a later month',
       october,
       '2026-11-01',
       9n,
       { month: '2026-11-01' as PlainDate, minor: 9n },
     ],
-    ['stays when earlier money is recorded or taken back', october, '2026-09-30', -9n, october],
-    ['is left alone by what moves no money', october, '2026-11-02', 0n, october],
+    ['does not change when earlier money is recorded or reversed', october, '2026-09-30', -9n, october],
+    ['does not change without money', october, '2026-11-02', 0n, october],
   ])('%s', (_, before, day, amountMinor, after) => {
     expect(paidMonthAfter(before, day as PlainDate, amountMinor)).toEqual(after);
   });
 });
 
 describe('the books of an account', () => {
-  it('take money as a payment of what is owed, and what is beyond as credit', () => {
+  it('reduce the debt by a payment, and record the rest as credit', () => {
     const booking = moneyIn(opened, 1200n);
     expect(amounts(booking.entries)).toEqual({ receivable: -1000n, customer_credit: -200n });
     expect(booking.after).toMatchObject({ paidMinor: 1200n, receivableMinor: 0n, creditMinor: 200n });
   });
 
-  it('undo credit before they owe again', () => {
+  it('reduce credit before they increase the debt', () => {
     const paid = { ...opened, ...moneyIn(opened, 1200n).after };
     expect(amounts(moneyOut(paid, 150n).entries)).toEqual({ customer_credit: 150n });
     expect(amounts(moneyOut(paid, 300n).entries)).toEqual({ customer_credit: 200n, receivable: 100n });
   });
 
-  it('turn all that was paid into credit when the sale is undone, and later money too', () => {
+  it('turn all payments into credit when the sale is undone, and also later payments', () => {
     const paid = { ...opened, ...moneyIn(opened, 300n).after };
     const cancellation = cancel(paid);
     expect(amounts(cancellation.entries)).toEqual({
@@ -111,7 +117,7 @@ describe('the books of an account', () => {
     expect(amounts(moneyIn(cancelled, 50n).entries)).toEqual({ customer_credit: -50n });
   });
 
-  it('recover what was written off, then credit; and undo the recovery before the loss grows', () => {
+  it('recover a written-off debt before recording credit, and undo the recovery before the loss grows', () => {
     const paid = { ...opened, ...moneyIn(opened, 300n).after };
     const writeOff = writeOffAll(paid);
     expect(amounts(writeOff.entries)).toEqual({ bad_debt: 700n, receivable: -700n });
@@ -127,21 +133,21 @@ describe('the books of an account', () => {
     });
   });
 
-  it('write off nothing where nothing is owed', () => {
+  it('refuse a write-off without a debt', () => {
     const paid: AccountBooks = { ...opened, ...moneyIn(opened, 1000n).after, status: 'repossessed' };
     expect(refusal(() => writeOffAll(paid)).details).toMatchObject({ fields: [{ path: 'status' }] });
   });
 });
 
-describe('credit that leaves an account', () => {
+describe('outgoing credit', () => {
   const paid: AccountBooks = { ...opened, ...moneyIn(opened, 1200n).after, status: 'completed' };
 
-  it('is at most what there is', () => {
+  it('is at most the credit of the account', () => {
     expect(amounts(creditOut(paid, 200n).entries)).toEqual({ customer_credit: 200n });
     expect(refusal(() => creditOut(paid, 201n)).details).toMatchObject({ fields: [{ path: 'amount' }] });
   });
 
-  it('is owed once more when the payment that it came from is reversed', () => {
+  it('is owed again when the payment that created the credit is reversed', () => {
     const left = { ...paid, ...creditOut(paid, 200n).after };
     const owing: AccountBooks = { ...left, ...moneyOut(left, 1200n).after, status: 'active' };
     expect(owing).toMatchObject({ paidMinor: -200n, receivableMinor: 1200n, creditMinor: 0n });
@@ -153,7 +159,7 @@ describe('credit that leaves an account', () => {
     expect(amounts(moneyIn(cancelled, 250n).entries)).toEqual({ receivable: -200n, customer_credit: -50n });
   });
 
-  it('cannot leave a debt that no amount can express', () => {
+  it('cannot lead to a debt above the largest amount', () => {
     const deep = { ...opened, paidMinor: -LARGEST_EXACT_MINOR + 5n };
     expect(moneyOut(deep, 5n).after.paidMinor).toBe(-LARGEST_EXACT_MINOR);
     expect(refusal(() => moneyOut(deep, 6n)).code).toBe('VALIDATION_ERROR');
@@ -161,8 +167,8 @@ describe('credit that leaves an account', () => {
 });
 
 /**
- * What may happen to an account: money comes (a payment, or credit of another account), one of its payments
- * is taken back, credit leaves it, or it is moved.
+ * A step of the test: the account receives money (a payment, or credit of another account), a payment is reversed, credit leaves
+ * the account, or its status changes.
  */
 type Happening =
   | { kind: 'credit-in'; amountMinor: bigint }
@@ -185,7 +191,7 @@ const startArb = fc.record({
   givenAwayMinor: fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 2000n })),
 });
 
-/** What leaves an account owing more than its total: by chance alone too few runs would look at one. */
+/** Steps after which an account owes more than its total. With random steps alone, too few runs would reach this. */
 function giveAway(totalMinor: bigint, givenAwayMinor: bigint): Happening[] {
   if (givenAwayMinor === 0n) return [];
   return [
@@ -196,11 +202,11 @@ function giveAway(totalMinor: bigint, givenAwayMinor: bigint): Happening[] {
   ];
 }
 
-/** The account's ledger beside its books, built only from the entries of each movement. */
+/** The account's ledger, built only from the entries of each movement, to compare it with the books. */
 class Model {
   books: AccountBooks;
   payments: bigint[] = [];
-  /** Below 0: off the account. */
+  /** Credit moves. Negative if the credit leaves the account. */
   moves: bigint[] = [];
   sums: Record<string, bigint>;
   private beforeCompletion: AccountStatus = 'active';
@@ -232,7 +238,7 @@ class Model {
     this.completeOrReopen();
   }
 
-  /** @param contraMinor what stands on the other side: clearing, or another account's credit. */
+  /** @param contraMinor - the contra entry on clearing or on another account's credit. */
   private book({ after, entries }: AppliedMovement, contraMinor: bigint): void {
     expect(entries.reduce((sum, { amountMinor }) => sum + amountMinor, contraMinor)).toBe(0n);
     for (const { ledgerAccount, amountMinor } of entries) {
@@ -264,14 +270,14 @@ function expectIdentities({ books, payments, moves, sums }: Model): void {
   const of = (ledgerAccount: string) => sums[ledgerAccount] ?? 0n;
   const paidMinor = [...payments, ...moves].reduce((sum, amountMinor) => sum + amountMinor, 0n);
   const most = (a: bigint, b: bigint) => (a > b ? a : b);
-  // The columns equal the entries, and what is paid equals the payments that stand and the moves.
+  // The columns equal the entries. The paid amount equals the unreversed payments plus the credit moves.
   expect(books).toMatchObject({
     paidMinor,
     receivableMinor: of('receivable'),
     creditMinor: -of('customer_credit'),
     writtenOffMinor: of('bad_debt'),
   });
-  // A loss is what was written off less what was recovered of it.
+  // The loss is the written-off amount minus the recovered amount.
   const lossMinor = of('bad_debt') + of('recovery');
   if (books.status === 'cancelled') {
     expect({ sales: of('sales'), owed: books.receivableMinor, credit: books.creditMinor, lossMinor }).toEqual(
@@ -291,15 +297,15 @@ function expectIdentities({ books, payments, moves, sums }: Model): void {
   }
   if (books.status === 'written_off') expect(books.receivableMinor).toBe(0n);
   else if (books.status !== 'completed') expect(lossMinor).toBe(0n);
-  // No balance is ever below nothing, and no more is recovered than was lost.
+  // No balance is below 0, and the recovered amount is at most the written-off amount.
   for (const minor of [books.receivableMinor, books.creditMinor, books.writtenOffMinor, lossMinor]) {
     expect(minor >= 0n).toBe(true);
   }
   expect(of('recovery') <= 0n).toBe(true);
 }
 
-describe('whatever happens to an account', () => {
-  it('its ledger, its balances, its payments and its moves of credit agree after every step', () => {
+describe('an account', () => {
+  it('has a ledger that agrees with its balances, payments and credit moves after every random step', () => {
     const reached = new Set<AccountStatus>();
     const owingMoreThanAll = new Set<AccountStatus>();
     fc.assert(
@@ -314,7 +320,7 @@ describe('whatever happens to an account', () => {
       }),
       { numRuns: 2000 },
     );
-    // Else the test looks at too little.
+    // If a status was not reached, the test covers too little.
     expect([...reached].sort()).toEqual([...ACCOUNT_STATUSES].sort());
     expect([...owingMoreThanAll]).toEqual(expect.arrayContaining(['active', 'cancelled', 'written_off']));
   });

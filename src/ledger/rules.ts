@@ -1,17 +1,19 @@
 import { isStatusIn } from '../account-status/rules.ts';
+import type { Actor } from '../core/context.ts';
 import type { RowsOf } from '../core/database/rows.ts';
 import type { AccountStatus, LedgerAccount, LedgerEvent, Row } from '../core/database/tables.ts';
+import type { ChangeRow } from '../core/events.ts';
 import { AppError, invalidField } from '../core/http/errors.ts';
 import { compareDates, firstOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { LARGEST_EXACT_MINOR, type Minor, minMinor } from '../core/values/money.ts';
 
-// What money events do to the books of accounts. Amounts are in minor units.
+// Applies money events to the books of accounts. Amounts are in minor units.
 
 /** One entry of a money event: a debit is positive, a credit negative. */
 export interface Entry {
   ledgerAccount: LedgerAccount;
   amountMinor: Minor;
-  /** Set for clearing, and only there: each payment method has its own clearing account. */
+  /** Only set for entries on clearing, because each payment method has its own clearing account. */
   paymentMethodId?: number;
 }
 
@@ -46,23 +48,27 @@ export interface AppliedMovement {
   entries: Entry[];
 }
 
-/** A money event: the movements on accounts, the contra entries, and the rows of other tables that belong to it. */
+/** A money event: movements on accounts, contra entries, and rows of other tables. */
 export interface MoneyEvent {
   event: LedgerEvent;
+  actor: Actor;
   /** The business day that the event counts for. */
   valueDate: PlainDate;
   /** The payment or credit move that the entries refer to. */
   paymentId?: number;
   creditMoveId?: number;
-  /** Empty when the money belongs to no known account. */
+  /** Empty if the account of the money is not known. */
   movements: { accountId: number; movement: Movement }[];
-  /** Together with the entries of the movements they sum to zero. They refer to the account of the first movement. */
+  /** The entries of the movements and these entries sum to zero. These entries refer to the account of the first movement. */
   contra: Entry[];
   rows?: EventRows;
 }
 
 /** Rows of other tables, written by the same statement as money events. */
-export type EventRows = RowsOf<'payments' | 'notifications' | 'audit_entries' | 'idempotency_keys'>;
+export type EventRows = RowsOf<'payments' | 'notifications' | 'idempotency_keys'> & {
+  /** The changes in their order. Changes of an account need no version. */
+  changes?: ChangeRow[];
+};
 
 /** The columns of an account that money events change. */
 export type NewBooks = Pick<
@@ -76,7 +82,7 @@ export type NewBooks = Pick<
   | 'paid_month_minor'
 >;
 
-/** A ledger entry to write. The statement that writes it generates the event's id. */
+/** A ledger entry to write. The SQL statement that writes the entry generates the id of its event. */
 export interface NewEntry {
   /** The position of its event in the batch, counted from 1. */
   position: number;
@@ -90,9 +96,11 @@ export interface NewEntry {
   payment_method_id: number | null;
 }
 
+export type BooksToWrite = NewBooks & Pick<AccountRow, 'event_count'>;
+
 /** What a batch of money events changes. */
 export interface AppliedEvents {
-  /** For each event the error of the account that refuses it; undefined for an event to write. */
+  /** The error of each event that does not pass the checks of an account; undefined for an event to write. */
   refusals: (AppError | undefined)[];
   entries: NewEntry[];
   /** The new books of each account, by account id. */
@@ -100,10 +108,10 @@ export interface AppliedEvents {
 }
 
 /**
- * Applies money events in their order to the books of their accounts. An event that an account refuses changes nothing,
- * and the other events are applied without it.
+ * Applies money events in their order to the books of their accounts. An event that does not pass the checks of an account
+ * changes nothing. The other events are still applied.
  *
- * @param accounts all accounts that the events name.
+ * @param accounts - all accounts of the events.
  */
 export function applyEvents(
   accounts: ReadonlyMap<number, AccountRow>,
@@ -121,7 +129,7 @@ export function applyEvents(
   return { refusals, entries, books };
 }
 
-/** @param books the accounts that earlier events of the batch have changed. */
+/** @param books - the accounts that earlier events of the batch have changed. */
 function applyEvent(
   accounts: ReadonlyMap<number, AccountRow>,
   books: ReadonlyMap<number, NewBooks>,
@@ -174,14 +182,14 @@ function newBooksOf(before: NewBooks, after: Balances, valueDate: PlainDate): Ne
   };
 }
 
-/** What an event does to one account. */
+/** The effect of an event on one account. */
 export type Movement =
   | { kind: 'money_in' | 'money_out' | 'credit_out'; amountMinor: Minor }
   | { kind: 'open' | 'cancel' | 'write_off' };
 
 /**
  * Applies a movement to the books of an account.
- * @throws AppError VALIDATION_ERROR when the account cannot take it.
+ * @throws AppError VALIDATION_ERROR if the account does not allow the movement.
  */
 export function applyMovement(books: AccountBooks, movement: Movement): AppliedMovement {
   switch (movement.kind) {
@@ -206,8 +214,8 @@ function unpaid({ totalMinor, paidMinor }: Pick<AccountBooks, 'totalMinor' | 'pa
 }
 
 /**
- * The amount that the customer owes. The sale of a cancelled account was undone: its customer only owes refunds of payments
- * that were reversed later.
+ * The amount that the customer owes. On a cancelled account, whose sale was undone, the customer owes only refunds of payments that
+ * were reversed later.
  */
 export function balanceOf(books: Pick<AccountBooks, 'status' | 'totalMinor' | 'paidMinor'>): Minor {
   return unpaid(isStatusIn(books.status, 'saleUndone') ? { ...books, totalMinor: 0n } : books);
@@ -218,7 +226,7 @@ export function hasRoomFor({ paidMinor }: Pick<AccountBooks, 'paidMinor'>, amoun
   return paidMinor + amountMinor <= LARGEST_EXACT_MINOR;
 }
 
-/** The error for an amount that an account has no room for. @param path the field of the request. */
+/** The error for an amount that is too large for the account. @param path - the field of the request. */
 export function accountFull(path: string): AppError {
   return invalidField(path, 'must keep the paid amount of the account below 10^15 minor units');
 }
@@ -247,8 +255,8 @@ function moneyIn(books: AccountBooks, amountMinor: Minor): AppliedMovement {
 }
 
 /**
- * Money leaves an account. Credit is used first; the rest becomes debt again, which exceeds the total if credit had left the
- * account before. If the debt was written off, recoveries are undone first; the rest increases the loss.
+ * Money leaves an account. Credit is used first, and the rest becomes debt again. The debt is above the total if credit had left
+ * the account before. If the debt was written off, recoveries are undone first, and the rest increases the loss.
  */
 function moneyOut(books: AccountBooks, amountMinor: Minor): AppliedMovement {
   if (books.paidMinor - amountMinor < -LARGEST_EXACT_MINOR) {
@@ -341,7 +349,7 @@ export interface PaidMonth {
   minor: Minor;
 }
 
-/** @param amountMinor negative for money that leaves the account; it counts for the value date of its payment. */
+/** @param amountMinor - negative for money that leaves the account. This money counts for the value date of its payment. */
 export function paidMonthAfter(paid: PaidMonth, valueDate: PlainDate, amountMinor: Minor): PaidMonth {
   if (amountMinor === 0n) return paid;
   const month = firstOfMonth(valueDate);

@@ -1,6 +1,7 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { MAX_AMOUNT_TEXT, maxAmountMinor } from '../core/values/money.ts';
 import type { NewPayPlan, PayPlanChanges } from './schema.ts';
@@ -30,6 +31,7 @@ export async function createPayPlan(context: Context, actor: Actor, body: NewPay
       resource: 'payplan',
       resourceId: plan.id,
       after: fields,
+      event: event('payplan.created', { productId: fields.productId, active: fields.active }),
     });
     return plan;
   });
@@ -46,6 +48,7 @@ export async function changePayPlan(context: Context, actor: Actor, id: number, 
       resourceId: id,
       before: { ...row, autoSuspend: row.auto_suspend },
       after: body,
+      event: event('payplan.updated', { changedFields: Object.keys(body) }),
     });
     return plan;
   });

@@ -45,8 +45,8 @@ export function payPlanRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const plan = await createPayPlan(once, actorOf(request), request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const plan = await createPayPlan(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(toPayPlan(plan, currency), 'Pay plan created.');
       }),

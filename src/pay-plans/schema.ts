@@ -3,6 +3,7 @@ import type { Frequency } from '../core/database/tables.ts';
 import {
   AmountAboveZero,
   AmountFromZero,
+  Choice,
   Id,
   Money,
   Nullable,
@@ -20,7 +21,7 @@ export const NewPayPlan = Type.Object(
     deposit: AmountFromZero,
     instalmentAmount: AmountAboveZero,
     instalmentCount: Type.Integer({ minimum: 1, maximum: 10_000 }),
-    frequency: Type.Enum([...FREQUENCIES]),
+    frequency: Choice('Frequency', FREQUENCIES),
     graceDays: Type.Optional(Type.Integer({ minimum: 0, maximum: 365, description: 'Default: 0.' })),
     autoSuspend: Type.Optional(Type.Boolean()),
     active: Type.Optional(Type.Boolean()),
@@ -44,7 +45,7 @@ export const NewPayPlan = Type.Object(
 );
 export type NewPayPlan = Static<typeof NewPayPlan>;
 
-/** Without the terms of the plan, which never change, because accounts were opened with them. */
+/** Excludes the terms of the plan. They never change, because accounts were opened with them. */
 export const PayPlanChanges = Type.Object(
   {
     name: Type.Optional(Text(200)),
@@ -64,12 +65,12 @@ export const PayPlan = Type.Object(
     id: Id,
     name: Type.String(),
     productId: Nullable(
-      Type.Integer({ description: 'The product that the plan is for; null: any product.' }),
+      Type.Integer({ description: 'The product that the plan is for. Null for any product.' }),
     ),
     deposit: Money,
     instalmentAmount: Money,
     instalmentCount: Type.Integer(),
-    frequency: Type.Enum([...FREQUENCIES]),
+    frequency: Choice('Frequency', FREQUENCIES),
     graceDays: Type.Integer(),
     autoSuspend: Type.Boolean(),
     active: Type.Boolean(),

@@ -21,7 +21,7 @@ interface PayPlanFields {
   active: boolean;
 }
 
-/** @throws AppError DUPLICATE_ENTRY when the name is taken, NOT_FOUND for an unknown product. */
+/** @throws AppError DUPLICATE_ENTRY if the name is taken, NOT_FOUND for an unknown product. */
 export async function insertPayPlan(tx: Tx, fields: PayPlanFields): Promise<PayPlanRow> {
   try {
     return await tx
@@ -50,7 +50,7 @@ export function lockPayPlan(tx: Tx, id: number): Promise<PayPlanRow | undefined>
   return tx.selectFrom('pay_plans').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
-/** @throws AppError DUPLICATE_ENTRY when the name is taken. */
+/** @throws AppError DUPLICATE_ENTRY if the name is taken. */
 export async function updatePayPlan(
   tx: Tx,
   id: number,
@@ -76,7 +76,6 @@ function nameTaken(name: string): AppError {
   return duplicate('payplan', 'name', sql`select id from pay_plans where name = ${name}`);
 }
 
-/** Returns the plans that suspend late accounts. */
 export async function findSuspendingPlans(db: Db): Promise<number[]> {
   const rows = await db
     .selectFrom('pay_plans')

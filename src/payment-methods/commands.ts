@@ -1,6 +1,7 @@
 import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { notFound } from '../core/http/errors.ts';
 import type { NewPaymentMethod, PaymentMethodChanges } from './schema.ts';
 import { insertPaymentMethod, lockPaymentMethod, updatePaymentMethod } from './store.ts';
@@ -14,12 +15,13 @@ export async function createPaymentMethod(context: Context, actor: Actor, body: 
       resource: 'payment_method',
       resourceId: method.id,
       after: fields,
+      event: event('payment_method.created', { active: fields.active }),
     });
     return method;
   });
 }
 
-/** The code never changes, because other programs identify the method by it. */
+/** The code never changes, because other programs use it to identify the payment method. */
 export async function changePaymentMethod(
   context: Context,
   actor: Actor,
@@ -36,6 +38,7 @@ export async function changePaymentMethod(
       resourceId: id,
       before,
       after: body,
+      event: event('payment_method.updated', { changedFields: Object.keys(body) }),
     });
     return method;
   });

@@ -39,8 +39,8 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const method = await createPaymentMethod(once, actorOf(request), request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const method = await createPaymentMethod(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(method, 'Payment method created.');
       }),
@@ -55,7 +55,7 @@ export function paymentMethodRoutes(api: Api, context: Context): void {
         operationId: 'updatePaymentMethod',
         summary: 'Change a payment method',
         description:
-          'Payments that a provider notifies are posted even while the mobile-money method is inactive.',
+          'Payments that a provider reports are posted even if the mobile-money method is inactive.',
         params: IdParams,
         body: PaymentMethodChanges,
         response: { 200: Envelope(PaymentMethod, 'Payment method changed.') },

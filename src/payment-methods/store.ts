@@ -6,7 +6,7 @@ import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { PaymentMethod } from './schema.ts';
 
-/** The code of the method under which notifications of the provider are posted. */
+/** The code of the payment method for payments that the provider reports. */
 export const MOBILE_MONEY = 'mobile_money';
 
 const METHOD = [
@@ -18,7 +18,7 @@ const METHOD = [
   'updated_at as updatedAt',
 ] as const;
 
-/** @throws AppError DUPLICATE_ENTRY when the code is taken. */
+/** @throws AppError DUPLICATE_ENTRY if the code is taken. */
 export function insertPaymentMethod(tx: Tx, fields: { code: string; name: string; active: boolean }) {
   return tx
     .insertInto('payment_methods')

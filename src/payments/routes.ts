@@ -1,32 +1,65 @@
+import { expandHolders } from '../accounts/expand-view.ts';
+import { type HolderExpansion, HolderQuery } from '../accounts/schema.ts';
 import { findAccountRow } from '../accounts/store.ts';
-import type { Context } from '../core/context.ts';
+import type { Actor, Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
+import { answerBulk, BULK_DESCRIPTION, BULK_ROUTE } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
-import { IdParams } from '../core/http/fields.ts';
+import { findIdByExternalId } from '../core/http/external-ids.ts';
+import { type ChoiceText, choicesOf, IdParams } from '../core/http/fields.ts';
 import { idempotencyKeyOf, repeatable, replay } from '../core/http/idempotency.ts';
-import { assignPayment, reversePayment, unassignPayment } from './commands.ts';
+import type { SharedSlots } from '../core/http/shared-slots.ts';
+import type { ListPlan } from '../core/lists/query.ts';
+import { assignPayment, unassignPayment } from './assignment-commands.ts';
+import { changePayment } from './external-id-commands.ts';
 import { listUnmatched } from './matching/view.ts';
+import { recordPayments } from './posting/bulk-commands.ts';
 import { type PostingQueue, recordPayment } from './posting/commands.ts';
+import { reversePayment } from './reversal-commands.ts';
 import type { PaymentRow } from './rules.ts';
 import {
   AccountParams,
   Assignment,
   NewPayment,
+  NewPayments,
   Payment,
+  PaymentByExternalId,
+  PaymentChanges,
   paymentList,
+  RecordedPayments,
   Reversal,
   ReversalParams,
   Unassignment,
   UnmatchedParams,
   UnmatchedPayment,
+  unmatchedList,
 } from './schema.ts';
 import { findPaymentRow, listPayments } from './store.ts';
-import { paymentsFound, toPayment } from './view.ts';
+import { toPayment } from './view.ts';
 
-export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): void {
+export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, slots: SharedSlots): void {
   const { db, currency } = context;
+
+  async function read(actor: Actor, id: number, expand?: ChoiceText<HolderExpansion>) {
+    const row = await findPaymentRow(db, id);
+    if (!row) throw notFound('payment', id);
+    const payment = toPayment(row, currency);
+    const [expanded = payment] = await expandHolders(db, actor, [payment], choicesOf(expand));
+    return ok(expanded, 'Payment found.');
+  }
+
+  async function list(
+    actor: Actor,
+    query: ListPlan & { expand?: ChoiceText<HolderExpansion> },
+    accountId?: number,
+  ) {
+    const page = await listPayments(db, query, accountId);
+    const payments = page.rows.map((row) => toPayment(row, currency));
+    const rows = await expandHolders(db, actor, payments, choicesOf(query.expand));
+    return okList({ ...page, rows }, 'Payments found.');
+  }
 
   api.get(
     '/payments',
@@ -40,9 +73,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): 
         response: { 200: ListEnvelope(Payment, 'Payments found.') },
       },
     },
-    async (request) => {
-      return paymentsFound(await listPayments(db, request.query), currency);
-    },
+    async (request) => list(actorOf(request), request.query),
   );
 
   api.post(
@@ -54,10 +85,11 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): 
         operationId: 'recordPayment',
         summary: 'Record a received payment',
         description:
-          'Accepted in every status of the account, because the money has moved already; the amount above the total becomes credit. ' +
-          'A transaction that the provider has reported, by a notification or on an uploaded statement, is DUPLICATE_ENTRY; import ' +
+          'Accepted in every status of the account, because the money has moved already. An amount above the total becomes credit. ' +
+          'A transaction that the provider has reported, by a notification or on an uploaded statement, is DUPLICATE_ENTRY. Import ' +
           'missing lines with their statement. If the payment of the transaction was reversed, and no other payment has the ' +
-          'reference, users who may assign payments can record it again with the reported amount.',
+          'reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already ' +
+          'has, even a reversed payment, is DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.',
         body: NewPayment,
         response: { 201: Envelope(Payment, 'Payment recorded.') },
       },
@@ -73,6 +105,31 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): 
     },
   );
 
+  api.post(
+    '/payments/bulk',
+    {
+      ...BULK_ROUTE,
+      config: { ...BULK_ROUTE.config, access: 'payments:record' },
+      schema: {
+        tags: ['Payments'],
+        operationId: 'recordPayments',
+        summary: 'Record up to 1,000 received payments',
+        description: `${BULK_DESCRIPTION} Payments are posted in batches of 100, each in its own transaction.`,
+        body: NewPayments,
+        response: { 200: Envelope(RecordedPayments, 'Items processed.') },
+      },
+    },
+    async (request, reply) =>
+      answerBulk(slots, context, request, reply, {
+        item: NewPayment,
+        create: (once, items) =>
+          recordPayments(once, queue, actorOf(request), items, {
+            key: idempotencyKeyOf(context, request),
+            answerOf: (payment) => toPayment(payment, currency),
+          }),
+      }),
+  );
+
   api.get(
     '/payments/:id',
     {
@@ -82,13 +139,31 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): 
         operationId: 'getPayment',
         summary: 'Get a payment',
         params: IdParams,
+        querystring: HolderQuery,
         response: { 200: Envelope(Payment, 'Payment found.') },
       },
     },
+    async (request) => read(actorOf(request), request.params.id, request.query.expand),
+  );
+
+  api.put(
+    '/payments/:id',
+    {
+      config: { access: 'payments:assign', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
+      schema: {
+        tags: ['Payments'],
+        operationId: 'changePayment',
+        summary: 'Change a payment’s external id or metadata',
+        description:
+          'Payments that the provider reported have neither at first. No other field can be changed: reverse or assign the payment instead.',
+        params: IdParams,
+        body: PaymentChanges,
+        response: { 200: Envelope(Payment, 'Payment changed.') },
+      },
+    },
     async (request) => {
-      const payment = await findPaymentRow(db, request.params.id);
-      if (!payment) throw notFound('payment', request.params.id);
-      return ok(toPayment(payment, currency), 'Payment found.');
+      const payment = await changePayment(context, actorOf(request), request.params.id, request.body);
+      return ok(toPayment(payment, currency), 'Payment changed.');
     },
   );
 
@@ -108,7 +183,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): 
     async (request) => {
       const { accountId } = request.params;
       if (!(await findAccountRow(db, accountId))) throw notFound('account', accountId, 'accountId');
-      return paymentsFound(await listPayments(db, request.query, accountId), currency);
+      return list(actorOf(request), request.query, accountId);
     },
   );
 
@@ -121,8 +196,8 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): 
         operationId: 'listUnmatchedPayments',
         summary: 'List unmatched payments with suggestions',
         description:
-          'Each with at most 10 suggested accounts, by the typed reference, the payer’s phone and the payer’s name, with reasons.',
-        querystring: paymentList.query,
+          'Each payment has up to 10 suggested accounts with reasons, from the typed reference, the payer’s phone and the payer’s name.',
+        querystring: unmatchedList.query,
         response: { 200: ListEnvelope(UnmatchedPayment, 'Unmatched payments found.') },
       },
     },
@@ -140,16 +215,17 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): 
         summary: 'Assign an unmatched payment to an account',
         description:
           'If the payer’s exact number is known, the next notification with the same reference from the same payer matches this account. ' +
-          'The exception is a reference that is the number of another open account: it stays unmatched, and both are suggested.',
+          'The exception is a reference that is the number of another open account. The payment then stays unmatched, and both accounts ' +
+          'are suggested.',
         params: UnmatchedParams,
         body: Assignment,
         response: { 200: Envelope(Payment, 'Payment assigned.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
+      repeatable(context, request, reply, async (txContext) => {
         const { accountId } = request.body;
-        const payment = await assignPayment(once, actorOf(request), request.params.id, accountId);
+        const payment = await assignPayment(txContext, actorOf(request), request.params.id, accountId);
         return ok(toPayment(payment, currency), 'Payment assigned.');
       }),
   );
@@ -163,17 +239,17 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): 
         operationId: 'unassignPayment',
         summary: 'Unassign a payment from its account',
         description:
-          'The payment is unmatched again and can be assigned to another account, even if it is reconciled. The learned reference of the ' +
-          'assignment is deleted; payments that it has matched stay matched (`filter[matchMethod]=learned`).',
+          'The payment is unmatched again and can be assigned to another account, even if it is reconciled. The reference learned from the ' +
+          'assignment is deleted. Payments that this reference has matched stay matched (`filter[matchMethod]=learned`).',
         params: UnmatchedParams,
         body: Unassignment,
         response: { 200: Envelope(Payment, 'Payment unassigned.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
+      repeatable(context, request, reply, async (txContext) => {
         const { reason } = request.body;
-        const payment = await unassignPayment(once, actorOf(request), request.params.id, reason);
+        const payment = await unassignPayment(txContext, actorOf(request), request.params.id, reason);
         return ok(toPayment(payment, currency), 'Payment unassigned.');
       }),
   );
@@ -187,7 +263,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): 
         operationId: 'reversePayment',
         summary: 'Reverse a payment',
         description:
-          'The payment stays in the list as reversed; opposite ledger entries undo it. A notification that was linked to a ' +
+          'The payment stays in the list as reversed, and opposite ledger entries undo it. A notification that was linked to a ' +
           'manual payment, or conflicted with it, is posted in the same transaction.',
         params: ReversalParams,
         body: Reversal,
@@ -195,10 +271,31 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue): 
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
+      repeatable(context, request, reply, async (txContext) => {
         const { reason } = request.body;
-        const payment = await reversePayment(once, actorOf(request), request.params.id, reason);
+        const payment = await reversePayment(txContext, actorOf(request), request.params.id, reason);
         return ok(toPayment(payment, currency), 'Payment reversed.');
       }),
+  );
+
+  api.get(
+    '/payments/by-external-id/:externalId',
+    {
+      config: { access: 'payments:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Payments'],
+        operationId: 'findPayment',
+        summary: 'Find a payment by external id',
+        params: PaymentByExternalId,
+        querystring: HolderQuery,
+        response: { 200: Envelope(Payment, 'Payment found.') },
+      },
+    },
+    async (request) =>
+      read(
+        actorOf(request),
+        await findIdByExternalId(db, 'payment', request.params.externalId),
+        request.query.expand,
+      ),
   );
 }

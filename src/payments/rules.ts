@@ -1,4 +1,5 @@
 import type { PaymentStatus, Row } from '../core/database/tables.ts';
+import { type AppError, illegalMove } from '../core/http/errors.ts';
 
 export type PaymentRow = Row<'payments'>;
 export type NotificationRow = Row<'notifications'>;
@@ -9,3 +10,7 @@ export const PAYMENT_STATUSES: Record<PaymentStatus, { next: readonly PaymentSta
   unmatched: { next: ['matched', 'reversed'] },
   reversed: { next: [] },
 };
+
+export function refusedMove({ status }: PaymentRow, to: PaymentStatus): AppError {
+  return illegalMove('A payment', status, to, PAYMENT_STATUSES[status].next);
+}

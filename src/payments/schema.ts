@@ -1,8 +1,12 @@
 import { type Static, Type } from 'typebox';
+import { ExpandedHolder, expandHolder } from '../accounts/schema.ts';
 import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
+import { BulkBody, BulkResult } from '../core/http/bulk.ts';
+import { ExternalFields, externalIdParams, ShownExternalFields } from '../core/http/external-ids.ts';
 import {
   AmountAboveZero,
   CalendarDate,
+  Choice,
   DateText,
   Id,
   Money,
@@ -10,9 +14,11 @@ import {
   Text,
   Timestamp,
 } from '../core/http/fields.ts';
+import type { ListField } from '../core/lists/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../core/values/reference.ts';
 import { MATCH_METHODS } from './matching/rules.ts';
+import { NOTIFICATION_FLAGS } from './notifications/rules.ts';
 import { PAYMENT_STATUSES } from './rules.ts';
 
 export const STATUSES = Object.keys(PAYMENT_STATUSES) as PaymentStatus[];
@@ -28,6 +34,7 @@ export const NewPayment = Type.Object(
     paymentDate: Type.Optional(
       CalendarDate({ format: 'past-date', description: 'YYYY-MM-DD, not later than today.' }),
     ),
+    ...ExternalFields,
   },
   {
     title: 'NewPayment',
@@ -38,11 +45,20 @@ export const NewPayment = Type.Object(
         paymentMethodId: 2,
         transactionRef: 'RECEIPT-0001',
         paymentDate: '2026-11-02',
+        externalId: 'ERP-PAY-3001',
+        metadata: { till: '4' },
       },
     ],
   },
 );
 export type NewPayment = Static<typeof NewPayment>;
+
+export const PaymentChanges = Type.Object(ExternalFields, {
+  minProperties: 1,
+  title: 'PaymentChanges',
+  examples: [{ metadata: { till: '5' } }],
+});
+export type PaymentChanges = Static<typeof PaymentChanges>;
 
 export const Reversal = Type.Object(
   { reason: Text(500) },
@@ -56,6 +72,7 @@ export const Assignment = Type.Object(
   { accountId: Id },
   { title: 'Assignment', examples: [{ accountId: 1 }] },
 );
+export const PaymentByExternalId = externalIdParams('ERP-PAY-3001');
 export const AccountParams = Type.Object({ accountId: { ...Id, examples: [1] } });
 export const ReversalParams = Type.Object({ id: { ...Id, examples: [2] } });
 export const UnmatchedParams = Type.Object({ id: { ...Id, examples: [3] } });
@@ -69,60 +86,68 @@ const paymentProperties = {
   paymentMethodId: Id,
   transactionRef: Nullable(Type.String()),
   paymentDate: DateText,
-  status: Type.Enum(STATUSES),
-  source: Type.Enum([...PAYMENT_SOURCES]),
-  matchMethod: Nullable(Type.String({ description: `How the account was found: ${METHODS.join(', ')}.` })),
+  status: Choice('PaymentStatus', STATUSES),
+  source: Choice('PaymentSource', PAYMENT_SOURCES),
+  matchMethod: Nullable(Choice('MatchMethod', METHODS, { description: 'How the account was found.' })),
   matchReason: Nullable(Type.String({ description: 'The match method in words.' })),
   reconciliationId: Nullable(Type.Integer()),
   reconciliationDate: Nullable(DateText),
   reversedAt: Nullable(Timestamp),
   reversalReason: Nullable(Type.String()),
+  ...ShownExternalFields,
   createdAt: Timestamp,
   updatedAt: Timestamp,
 };
 
-export const Payment = Type.Object(paymentProperties, {
-  title: 'Payment',
-  examples: [
-    {
-      id: 1,
-      accountId: 1,
-      accountNumber: 'ACC10000012',
-      amount: 400,
-      currency: 'KES',
-      paymentMethodId: 2,
-      transactionRef: 'RECEIPT-0001',
-      paymentDate: '2026-11-02',
-      status: 'matched',
-      source: 'manual',
-      matchMethod: null,
-      matchReason: null,
-      reconciliationId: null,
-      reconciliationDate: null,
-      reversedAt: null,
-      reversalReason: null,
-      createdAt: '2026-11-02T08:15:30.000Z',
-      updatedAt: '2026-11-02T08:15:30.000Z',
-    },
-  ],
-});
+export const Payment = Type.Object(
+  { ...paymentProperties, ...ExpandedHolder },
+  {
+    title: 'Payment',
+    examples: [
+      {
+        id: 1,
+        accountId: 1,
+        accountNumber: 'ACC10000012',
+        amount: 400,
+        currency: 'KES',
+        paymentMethodId: 2,
+        transactionRef: 'RECEIPT-0001',
+        paymentDate: '2026-11-02',
+        status: 'matched',
+        source: 'manual',
+        matchMethod: null,
+        matchReason: null,
+        reconciliationId: null,
+        reconciliationDate: null,
+        reversedAt: null,
+        reversalReason: null,
+        externalId: 'ERP-PAY-3001',
+        metadata: { till: '4' },
+        createdAt: '2026-11-02T08:15:30.000Z',
+        updatedAt: '2026-11-02T08:15:30.000Z',
+      },
+    ],
+  },
+);
+
+export const NewPayments = BulkBody(NewPayment, 'NewPayments');
+export const RecordedPayments = BulkResult(Payment, 'RecordedPayments');
 
 export const CONFIDENCES = ['high', 'medium', 'low'] as const;
 
-/** An unmatched payment, with its typed reference and suggested accounts. */
 export const UnmatchedPayment = Type.Object(
   {
     ...paymentProperties,
     reference: Nullable(Type.String({ description: 'The reference that the payer typed.' })),
     payer: Nullable(Type.String({ description: 'The payer’s number as the provider sent it.' })),
-    flags: Type.Array(Type.String()),
+    flags: Type.Array(Choice('NotificationFlag', NOTIFICATION_FLAGS)),
     suggestions: Type.Array(
       Type.Object({
         accountId: Id,
         accountNumber: Type.String(),
         customerName: Type.String(),
         reason: Type.String({ description: 'The reasons for the account, strongest first.' }),
-        confidence: Type.Enum([...CONFIDENCES]),
+        confidence: Choice('Confidence', CONFIDENCES),
       }),
       { description: 'Most likely first.' },
     ),
@@ -147,6 +172,8 @@ export const UnmatchedPayment = Type.Object(
         reconciliationDate: null,
         reversedAt: null,
         reversalReason: null,
+        externalId: null,
+        metadata: {},
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:30.000Z',
         reference: 'SOLAR',
@@ -166,26 +193,28 @@ export const UnmatchedPayment = Type.Object(
   },
 );
 
-export const paymentList = defineList(
-  {
-    id: { kind: 'id', column: 'p.id' },
-    accountId: { kind: 'id', column: 'p.account_id', nullable: true },
-    amount: { kind: 'money', column: 'p.amount_minor' },
-    paymentMethodId: { kind: 'id', column: 'p.payment_method_id' },
-    transactionRef: {
-      kind: 'text',
-      column: 'p.transaction_ref',
-      key: { column: 'p.reference_key', of: referenceKey },
-      nullable: true,
-    },
-    paymentDate: { kind: 'date', column: 'p.payment_date' },
-    status: { kind: 'enum', column: 'p.status', values: STATUSES },
-    source: { kind: 'enum', column: 'p.source', values: PAYMENT_SOURCES },
-    matchMethod: { kind: 'enum', column: 'p.match_method', values: METHODS, nullable: true },
-    reconciliationId: { kind: 'id', column: 'p.reconciliation_id', nullable: true },
-    reconciliationDate: { kind: 'date', column: 'p.reconciliation_date', nullable: true },
-    createdAt: { kind: 'timestamp', column: 'p.created_at' },
-    updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
+const listFields = {
+  id: { kind: 'id', column: 'p.id' },
+  accountId: { kind: 'id', column: 'p.account_id', nullable: true },
+  amount: { kind: 'money', column: 'p.amount_minor' },
+  paymentMethodId: { kind: 'id', column: 'p.payment_method_id' },
+  transactionRef: {
+    kind: 'text',
+    column: 'p.transaction_ref',
+    key: { column: 'p.reference_key', of: referenceKey },
+    nullable: true,
   },
-  {},
-);
+  paymentDate: { kind: 'date', column: 'p.payment_date' },
+  status: { kind: 'enum', column: 'p.status', values: STATUSES },
+  source: { kind: 'enum', column: 'p.source', values: PAYMENT_SOURCES },
+  matchMethod: { kind: 'enum', column: 'p.match_method', values: METHODS, nullable: true },
+  reconciliationId: { kind: 'id', column: 'p.reconciliation_id', nullable: true },
+  reconciliationDate: { kind: 'date', column: 'p.reconciliation_date', nullable: true },
+  externalId: { kind: 'text', column: 'p.external_id', nullable: true },
+  createdAt: { kind: 'timestamp', column: 'p.created_at' },
+  updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
+} as const satisfies Record<string, ListField>;
+
+export const paymentList = defineList(listFields, { expand: expandHolder }, 'p.metadata');
+/** The list of unmatched payments. They have no account to expand. */
+export const unmatchedList = defineList(listFields, {}, 'p.metadata');

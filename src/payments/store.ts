@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import { lookUp } from '../core/database/statements.ts';
 import type { Page } from '../core/http/envelope.ts';
+import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { ListColumns } from '../core/lists/sql.ts';
@@ -13,7 +14,7 @@ export async function findPaymentRow(db: Db, id: number): Promise<PaymentRow | u
   return row;
 }
 
-/** Locks payments in the order of their ids. Lock their accounts before. */
+/** Locks payments in the order of their ids. Lock their accounts first. */
 export async function lockPaymentRows(tx: Tx, ids: readonly number[]): Promise<Map<number, PaymentRow>> {
   const { rows } = await sql<PaymentRow>`
     select * from payments where id = any(${[...ids]}::bigint[]) order by id for no key update`.execute(tx);
@@ -35,7 +36,7 @@ export function setAssigned(tx: Tx, id: number, accountId: number): Promise<Paym
     .executeTakeFirstOrThrow();
 }
 
-/** Also clears how the account was found. */
+/** Also clears the match method. */
 export function setUnassigned(tx: Tx, id: number): Promise<PaymentRow> {
   return tx
     .updateTable('payments')
@@ -67,7 +68,24 @@ export function setReversed(tx: Tx, id: number, reason: string, reversedAt: Date
     .executeTakeFirstOrThrow();
 }
 
-/** The manual payments that conflict with a notification. Not locked. */
+/** @throws AppError DUPLICATE_ENTRY when the external id is taken. */
+export function updateExternalFields(
+  tx: Tx,
+  id: number,
+  { externalId, metadata }: ExternalValues,
+): Promise<PaymentRow> {
+  return tx
+    .updateTable('payments')
+    .set({ external_id: externalId, metadata, updated_at: sql`business_now()` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+    .catch((error: unknown) => {
+      throw takenExternalId(error, 'payment', externalId) ?? error;
+    });
+}
+
+/** Finds the manual payments that conflict with a notification. Does not lock them. */
 export async function findManualPayments(tx: Tx, transId: string): Promise<PaymentRow[]> {
   const { rows } = await sql<PaymentRow>`
     select * from payments
@@ -77,7 +95,7 @@ export async function findManualPayments(tx: Tx, transId: string): Promise<Payme
   return rows;
 }
 
-/** A reconciliation lists its payments. Their primary key finds them; reconciliation_id has no index. */
+/** Includes the list of a reconciliation. The primary key finds its payments, because `reconciliation_id` has no index. */
 export const PAYMENT_COLUMNS: ListColumns = {
   indexed: {
     reconciliationId: ({ operator, values }, usual) =>
@@ -88,7 +106,6 @@ export const PAYMENT_COLUMNS: ListColumns = {
   },
 };
 
-/** All payments, or those of one account. */
 export function listPayments(db: Db, plan: ListPlan, accountId?: number): Promise<Page<PaymentRow>> {
   return fetchPage<PaymentRow>(db, plan, {
     ...PAYMENT_COLUMNS,

@@ -1,12 +1,7 @@
 import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { amountOf, type Currency } from '../core/context.ts';
-import { okList, type Page } from '../core/http/envelope.ts';
 import { MATCH_METHODS } from './matching/rules.ts';
 import type { PaymentRow } from './rules.ts';
-
-export function paymentsFound(page: Page<PaymentRow>, currency: Currency) {
-  return okList({ ...page, rows: page.rows.map((row) => toPayment(row, currency)) }, 'Payments found.');
-}
 
 export function toPayment(row: PaymentRow, currency: Currency) {
   return {
@@ -26,6 +21,8 @@ export function toPayment(row: PaymentRow, currency: Currency) {
     reconciliationDate: row.reconciliation_date,
     reversedAt: row.reversed_at,
     reversalReason: row.reversal_reason,
+    externalId: row.external_id,
+    metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

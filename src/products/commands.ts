@@ -1,11 +1,13 @@
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, type Currency, readAmount } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
-import type { NewConfiguration, NewProduct, ProductChanges } from './schema.ts';
+import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
+import type { NewConfiguration, NewProduct, ProductChanges, ProductUpsert } from './schema.ts';
 import { clearDefault, insertConfiguration, insertProduct, lockProduct, updateProduct } from './store.ts';
 
-/** For one configuration, because a page contains up to a hundred. */
+/** The limit for one configuration, because a page contains up to a hundred configurations. */
 const MAX_ATTRIBUTES_BYTES = 16 * 1024;
 
 export async function createProduct(context: Context, actor: Actor, body: NewProduct) {
@@ -18,6 +20,7 @@ export async function createProduct(context: Context, actor: Actor, body: NewPro
     description: body.description ?? '',
     priceMinor: readAmount(body.price, currency),
     active: body.active ?? true,
+    ...externalFieldsOf(body),
   };
   return inTransaction(context.db, async (tx) => {
     const product = await insertProduct(tx, fields);
@@ -26,17 +29,22 @@ export async function createProduct(context: Context, actor: Actor, body: NewPro
       resource: 'product',
       resourceId: product.id,
       after: fields,
+      event: event('product.created', { priceMinor: fields.priceMinor, active: fields.active }),
     });
     return product;
   });
 }
 
-/** Open accounts keep their terms. */
+/** Changes a product. Accounts that exist keep their terms. */
 export async function changeProduct(context: Context, actor: Actor, id: number, body: ProductChanges) {
   const { currency } = context;
   const { price, currency: given, ...others } = body;
   checkCurrency(given, currency);
-  const changes = { ...others, ...(price !== undefined && { priceMinor: readAmount(price, currency) }) };
+  const changes = {
+    ...others,
+    ...externalFieldsOf(body),
+    ...(price !== undefined && { priceMinor: readAmount(price, currency) }),
+  };
   return inTransaction(context.db, async (tx) => {
     const row = await lockProduct(tx, id);
     if (!row) throw notFound('product', id);
@@ -45,10 +53,18 @@ export async function changeProduct(context: Context, actor: Actor, id: number, 
       action: 'product.change',
       resource: 'product',
       resourceId: id,
-      before: { ...row, priceMinor: row.price_minor },
+      before: { ...row, priceMinor: row.price_minor, externalId: row.external_id },
       after: changes,
+      event: event('product.updated', { changedFields: Object.keys(body) }),
     });
     return product;
+  });
+}
+
+export function upsertProduct(context: Context, actor: Actor, externalId: string, body: ProductUpsert) {
+  return upsertByExternalId(context.db, 'product', externalId, {
+    create: (tx) => createProduct({ ...context, db: tx }, actor, { ...body, externalId }),
+    change: (tx, id) => changeProduct({ ...context, db: tx }, actor, id, body),
   });
 }
 
@@ -74,9 +90,24 @@ export async function createConfiguration(
     if (formerDefault !== undefined) {
       const configurationId = formerDefault;
       const before = { configurationId, isDefault: true };
-      await audit(tx, actor, { ...entry, before, after: { configurationId, isDefault: false } });
+      const after = { configurationId, isDefault: false };
+      await audit(tx, actor, {
+        ...entry,
+        before,
+        after,
+        event: event('product.configuration_updated', after),
+      });
     }
-    await audit(tx, actor, { ...entry, after: { configurationId: configuration.id, ...fields } });
+    const { priceMinor, isDefault } = fields;
+    await audit(tx, actor, {
+      ...entry,
+      after: { configurationId: configuration.id, ...fields },
+      event: event('product.configuration_created', {
+        configurationId: configuration.id,
+        priceMinor,
+        isDefault,
+      }),
+    });
     return configuration;
   });
 }

@@ -3,16 +3,19 @@ import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
+import { findIdByExternalId } from '../core/http/external-ids.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
-import { changeProduct, createConfiguration, createProduct } from './commands.ts';
+import { changeProduct, createConfiguration, createProduct, upsertProduct } from './commands.ts';
 import {
   Configuration,
   configurationList,
   NewConfiguration,
   NewProduct,
   Product,
+  ProductByExternalId,
   ProductChanges,
+  ProductUpsert,
   productList,
 } from './schema.ts';
 import { findProduct, listConfigurations, listProducts } from './store.ts';
@@ -21,6 +24,12 @@ import { toConfiguration, toProduct } from './view.ts';
 export function productRoutes(api: Api, context: Context): void {
   const { db, currency } = context;
   const tags = ['Products'];
+
+  async function read(id: number) {
+    const product = await findProduct(db, id);
+    if (!product) throw notFound('product', id);
+    return ok(toProduct(product, currency), 'Product found.');
+  }
 
   api.get(
     '/products',
@@ -53,8 +62,8 @@ export function productRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const product = await createProduct(once, actorOf(request), request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const product = await createProduct(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(toProduct(product, currency), 'Product created.');
       }),
@@ -72,11 +81,7 @@ export function productRoutes(api: Api, context: Context): void {
         response: { 200: Envelope(Product, 'Product found.') },
       },
     },
-    async (request) => {
-      const product = await findProduct(db, request.params.id);
-      if (!product) throw notFound('product', request.params.id);
-      return ok(toProduct(product, currency), 'Product found.');
-    },
+    async (request) => read(request.params.id),
   );
 
   api.put(
@@ -135,9 +140,9 @@ export function productRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
+      repeatable(context, request, reply, async (txContext) => {
         const configuration = await createConfiguration(
-          once,
+          txContext,
           actorOf(request),
           request.params.id,
           request.body,
@@ -145,5 +150,46 @@ export function productRoutes(api: Api, context: Context): void {
         reply.status(201);
         return ok(toConfiguration(configuration, currency), 'Configuration created.');
       }),
+  );
+
+  api.get(
+    '/products/by-external-id/:externalId',
+    {
+      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: 'findProduct',
+        summary: 'Find a product by external id',
+        params: ProductByExternalId,
+        response: { 200: Envelope(Product, 'Product found.') },
+      },
+    },
+    async (request) => read(await findIdByExternalId(context.db, 'product', request.params.externalId)),
+  );
+
+  api.put(
+    '/products/by-external-id/:externalId',
+    {
+      config: { access: 'catalogue:write', errors: ['DUPLICATE_ENTRY'] },
+      schema: {
+        tags,
+        operationId: 'upsertProduct',
+        summary: 'Create or change a product',
+        description:
+          'Safe to repeat. Creates the product with this external id (201), or changes the given fields if the product exists (200).',
+        params: ProductByExternalId,
+        body: ProductUpsert,
+        response: {
+          200: Envelope(Product, 'Product changed.'),
+          201: Envelope(Product, 'Product created.'),
+        },
+      },
+    },
+    async (request, reply) => {
+      const { externalId } = request.params;
+      const { result, isNew } = await upsertProduct(context, actorOf(request), externalId, request.body);
+      if (isNew) reply.status(201);
+      return ok(toProduct(result, currency), isNew ? 'Product created.' : 'Product changed.');
+    },
   );
 }

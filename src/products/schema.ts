@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ExternalFields, externalIdParams, ShownExternalFields } from '../core/http/external-ids.ts';
 import { AmountFromZero, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 
@@ -10,6 +11,7 @@ const productFields = {
   price: AmountFromZero,
   currency: Type.String({ description: 'Must be the currency of the books.' }),
   active: Type.Boolean(),
+  ...ExternalFields,
 };
 
 export const NewProduct = Type.Object(
@@ -30,6 +32,8 @@ export const NewProduct = Type.Object(
         price: 34000,
         currency: 'KES',
         active: true,
+        externalId: 'ERP-880',
+        metadata: { line: 'home' },
       },
     ],
   },
@@ -42,6 +46,15 @@ export const ProductChanges = Type.Partial(Type.Object(productFields), {
   examples: [{ price: 17500 }],
 });
 export type ProductChanges = Static<typeof ProductChanges>;
+
+const { externalId: _inPath, ...upsertFields } = NewProduct.properties;
+export const ProductUpsert = Type.Object(upsertFields, {
+  title: 'ProductUpsert',
+  examples: [{ sku: 'SHS-80', name: 'Home system 80 W', category: 'home_system', price: 33500 }],
+});
+export type ProductUpsert = Static<typeof ProductUpsert>;
+
+export const ProductByExternalId = externalIdParams('ERP-880');
 
 const Attribute = Type.Unsafe<string | number | boolean | null>({
   type: ['string', 'number', 'boolean', 'null'],
@@ -82,7 +95,7 @@ export const Configuration = Type.Object(
     productId: Id,
     name: Type.String(),
     attributes: Type.Object({}, { additionalProperties: true }),
-    price: Nullable(Type.Number({ description: 'null: the price of the product.' })),
+    price: Nullable(Type.Number({ description: 'Null for the price of the product.' })),
     currency: Type.String(),
     isDefault: Type.Boolean(),
     createdAt: Timestamp,
@@ -116,6 +129,7 @@ export const Product = Type.Object(
     price: Money,
     currency: Type.String(),
     active: Type.Boolean(),
+    ...ShownExternalFields,
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -131,12 +145,20 @@ export const Product = Type.Object(
         price: 18000,
         currency: 'KES',
         active: true,
+        externalId: 'ERP-840',
+        metadata: { line: 'home' },
         createdAt: '2026-11-02T08:15:30.000Z',
         updatedAt: '2026-11-02T08:15:30.000Z',
       },
     ],
   },
 );
+
+export const ExpandedProduct = Type.Object(
+  { id: Id, name: Type.String() },
+  { title: 'ExpandedProduct', examples: [{ id: 1, name: 'Home system 40 W' }] },
+);
+export type ExpandedProduct = Static<typeof ExpandedProduct>;
 
 export const productList = defineList(
   {
@@ -146,6 +168,7 @@ export const productList = defineList(
     category: { kind: 'text', column: 'p.category' },
     price: { kind: 'money', column: 'p.price_minor' },
     active: { kind: 'boolean', column: 'p.active' },
+    externalId: { kind: 'text', column: 'p.external_id', nullable: true },
     createdAt: { kind: 'timestamp', column: 'p.created_at' },
     updatedAt: { kind: 'timestamp', column: 'p.updated_at' },
   },
@@ -153,6 +176,7 @@ export const productList = defineList(
     category: Type.Optional(Type.String({ maxLength: 100, format: 'query-text' })),
     active: Type.Optional(Type.Boolean()),
   },
+  'p.metadata',
 );
 
 export const configurationList = defineList(

@@ -1,16 +1,19 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
 import { violatedForeignKey, violatedUnique } from '../core/database/postgres-errors.ts';
+import { lookUp } from '../core/database/statements.ts';
 import type { ProductConfigurations, Products } from '../core/database/tables.ts';
 import { duplicate, notFound } from '../core/http/errors.ts';
+import { type ExternalValues, takenExternalId } from '../core/http/external-ids.ts';
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import type { Minor } from '../core/values/money.ts';
+import type { ExpandedProduct } from './schema.ts';
 
 export type ProductRow = Selectable<Products>;
 export type ConfigurationRow = Selectable<ProductConfigurations>;
 
-interface ProductFields {
+interface ProductFields extends ExternalValues {
   sku: string;
   name: string;
   category: string;
@@ -19,29 +22,32 @@ interface ProductFields {
   active: boolean;
 }
 
-/** @throws AppError DUPLICATE_ENTRY when the sku is taken. */
-export function insertProduct(tx: Tx, { priceMinor, ...fields }: ProductFields): Promise<ProductRow> {
+/** @throws AppError DUPLICATE_ENTRY when the sku or the external id is taken. */
+export function insertProduct(
+  tx: Tx,
+  { priceMinor, externalId, ...fields }: ProductFields,
+): Promise<ProductRow> {
   return tx
     .insertInto('products')
-    .values({ ...fields, price_minor: priceMinor })
+    .values({ ...fields, price_minor: priceMinor, external_id: externalId ?? null })
     .returningAll()
     .executeTakeFirstOrThrow()
-    .catch(refuseTakenSku(fields.sku));
+    .catch(refuseTaken(fields.sku, externalId));
 }
 
-/** @throws AppError DUPLICATE_ENTRY when the sku is taken. */
+/** @throws AppError DUPLICATE_ENTRY when the sku or the external id is taken. */
 export function updateProduct(
   tx: Tx,
   id: number,
-  { priceMinor, ...changes }: Partial<ProductFields>,
+  { priceMinor, externalId, ...changes }: Partial<ProductFields>,
 ): Promise<ProductRow> {
   return tx
     .updateTable('products')
-    .set({ ...changes, price_minor: priceMinor, updated_at: sql`business_now()` })
+    .set({ ...changes, price_minor: priceMinor, external_id: externalId, updated_at: sql`business_now()` })
     .where('id', '=', id)
     .returningAll()
     .executeTakeFirstOrThrow()
-    .catch(refuseTakenSku(changes.sku));
+    .catch(refuseTaken(changes.sku, externalId));
 }
 
 export function listProducts(db: Db, query: ListPlan & { category?: string; active?: boolean }) {
@@ -61,6 +67,15 @@ export function findProduct(db: Db, id: number): Promise<ProductRow | undefined>
   return db.selectFrom('products').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
+export async function findExpandedProducts(
+  db: Db,
+  ids: readonly number[],
+): Promise<ReadonlyMap<number, ExpandedProduct>> {
+  const text = 'select id, name from products where id = any($1::bigint[])';
+  const rows = await lookUp<ExpandedProduct>(db, text, [ids]);
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 export async function hasProducts(db: Db): Promise<boolean> {
   const row = await db.selectFrom('products').select('id').limit(1).executeTakeFirst();
   return row !== undefined;
@@ -78,7 +93,7 @@ interface ConfigurationFields {
   isDefault: boolean;
 }
 
-/** @throws AppError DUPLICATE_ENTRY when the product has a configuration of this name, NOT_FOUND for an unknown product. */
+/** @throws AppError DUPLICATE_ENTRY if the product has a configuration with this name, NOT_FOUND for an unknown product. */
 export async function insertConfiguration(tx: Tx, fields: ConfigurationFields): Promise<ConfigurationRow> {
   try {
     return await tx
@@ -103,8 +118,8 @@ export async function insertConfiguration(tx: Tx, fields: ConfigurationFields): 
 }
 
 /**
- * Clears the default configuration of a product and returns its id. The lock of the product serializes changes of
- * its default.
+ * Clears the default configuration of a product and returns the id of this configuration. The lock on the product serializes
+ * changes of the default.
  */
 export async function clearDefault(tx: Tx, productId: number): Promise<number | undefined> {
   await lockProduct(tx, productId);
@@ -126,9 +141,10 @@ export function listConfigurations(db: Db, plan: ListPlan, productId: number) {
   });
 }
 
-function refuseTakenSku(sku: string | undefined) {
+function refuseTaken(sku: string | undefined, externalId: string | null | undefined) {
   return (error: unknown): never => {
     const existing = sql<{ id: number }>`select id from products where sku = ${sku}`;
-    throw violatedUnique(error) === 'products_sku_unique' ? duplicate('product', 'sku', existing) : error;
+    if (violatedUnique(error) === 'products_sku_unique') throw duplicate('product', 'sku', existing);
+    throw takenExternalId(error, 'product', externalId) ?? error;
   };
 }

@@ -11,6 +11,8 @@ export function toProduct(row: ProductRow, currency: Currency) {
     price: amountOf(row.price_minor, currency),
     currency: currency.code,
     active: row.active,
+    externalId: row.external_id,
+    metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

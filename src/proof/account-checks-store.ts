@@ -52,7 +52,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
   {
     name: 'balances_follow_payments',
     rule:
-      'The sum paid on every account, in total and in its latest month, equals its payments and moves of credit. ' +
+      'The sum paid on every account, in total and in its latest month, equals its payments and credit moves. ' +
       'Its receivable, credit and loss follow from that sum.',
     checked: sql`
       select a.*, coalesce(m.paid, 0) as money_minor, coalesce(m.paid_in_month, 0) as month_minor, m.last_month,
@@ -91,7 +91,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
   },
   {
     name: 'credit_moves',
-    rule: 'Every move of credit has its ledger entries: on the giving account, and on the receiving account or the refund method.',
+    rule: 'Every credit move has its ledger entries: on the giving account, and on the receiving account or the refund method.',
     checked: sql`
       select m.id, m.value_date as day, m.amount_minor, m.to_account_id,
         coalesce(sum(e.amount_minor) filter (
@@ -121,7 +121,7 @@ export const ACCOUNT_CHECKS: readonly Check[] = [
   },
   {
     name: 'statuses',
-    rule: 'Every change of status is recorded. An account that completes when paid is completed exactly when it is paid in full.',
+    rule: 'Every change of status is recorded. An account that completes when paid is completed if and only if it is paid in full.',
     checked: sql`
       select a.id, a.status, a.paid_minor, a.total_minor, h.last_status, h.broken_id, h.broken_from, h.broken_after
       from accounts a left join (

@@ -8,7 +8,7 @@ import { Proof, ProofQuery } from './schema.ts';
 import { PROOF_READS } from './store.ts';
 import { readProof } from './view.ts';
 
-export function proofRoutes(api: Api, context: Context, prover: LongReads): void {
+export function proofRoutes(api: Api, context: Context, verifier: LongReads): void {
   api.get(
     '/reports/proof',
     {
@@ -18,15 +18,15 @@ export function proofRoutes(api: Api, context: Context, prover: LongReads): void
         operationId: 'getProof',
         summary: 'Prove the books',
         description:
-          'Shows the payments of a day beside the ledger, and runs every check on the whole database, in one snapshot. ' +
-          'Large books take many seconds. Answers 503 while another proof runs.',
+          'Compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. ' +
+          'Takes many seconds for large books. Answers 503 while another proof runs.',
         querystring: ProofQuery,
         response: { 200: Envelope(Proof, 'Proof made.') },
       },
     },
     async (request) => {
       const day = (request.query.date as PlainDate | undefined) ?? today(context);
-      const proof = await prover.read(callerOf(request), (tx) => readProof(tx, context.currency, day));
+      const proof = await verifier.read(callerOf(request), (tx) => readProof(tx, context.currency, day));
       return ok(proof, 'Proof made.');
     },
   );

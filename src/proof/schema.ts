@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { DateText, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 
-/** How many violations of a check are listed. All are counted. */
+/** The maximum number of violations that are listed for a check. All violations are counted. */
 export const MAX_VIOLATIONS = 100;
 
 export const ProofQuery = Type.Object({
@@ -16,7 +16,8 @@ export const ProofQuery = Type.Object({
 
 const Amount = Nullable(
   Type.Number({
-    description: 'In units of the currency. Null for a damaged amount that no JSON number holds exactly.',
+    description:
+      'In units of the currency. Null for a damaged amount that is too large for an exact JSON number.',
   }),
 );
 
@@ -43,7 +44,7 @@ const dayFigures = {
 const violationFields = {
   table: Type.String(),
   id: Nullable(
-    Type.Integer({ description: 'The id of the row; null if a day is wrong rather than one row.' }),
+    Type.Integer({ description: 'The id of the row. Null if the violation belongs to a day, not to a row.' }),
   ),
   what: Type.String({ description: 'The value that is wrong.' }),
   expected: Type.String({ description: 'Amounts are in minor units.' }),
@@ -73,7 +74,7 @@ export const Proof = Type.Object(
         sums: Type.Array(Type.Object({ name: Type.String(), amount: Amount })),
         violationCount: Type.Integer(),
         violations: Type.Array(Type.Object(violationFields), {
-          description: `The first ${MAX_VIOLATIONS}; those of the day come first.`,
+          description: `The first ${MAX_VIOLATIONS} violations. Violations of the day come first.`,
         }),
       }),
     ),

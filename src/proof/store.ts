@@ -7,21 +7,21 @@ import { MAX_VIOLATIONS } from './schema.ts';
 export const PROOF_READS = { what: 'proofs', connections: 1, timeoutMs: 120_000 };
 
 /**
- * A check of the books in SQL. Checks read only the tables, so that they share no mistake with the code that they judge.
- * They share only the definition of the account statuses and the functions of migrations/0005_reports.sql, which tests
- * compare with the schedule.
+ * A check of the books in SQL. Checks read only the tables, so that they do not repeat a mistake of the code that they check.
+ * They share with that code only the definition of the account statuses and the functions of migrations/0005_reports.sql, which
+ * tests compare with the schedule.
  */
 export interface Check {
   name: string;
   /** The rule as a sentence. */
   rule: string;
-  /** `select …`: the rows to check. The two statements below read them as `checked`. */
+  /** `select …`: the rows to check. The two statements below read these rows as `checked`. */
   checked: RawBuilder<unknown>;
   /** `select … from checked`, one row: `looked_at`, the number of rows, and named sums in minor units. */
   figures: RawBuilder<unknown>;
   /**
-   * `select … from checked`, one row per violation: the table, the id of the row, what is wrong with it, the expected and
-   * the found value as text, and the business day, if the violation belongs to one.
+   * `select … from checked`, one row for each violation: the table, the id of the row, the wrong value's name, the expected and
+   * the found value as text, and the business day, if the violation belongs to a day.
    */
   violations: RawBuilder<unknown>;
 }
@@ -31,7 +31,7 @@ export const ON_ACCOUNT = sql`('receivable', 'customer_credit', 'recovery', 'bad
 
 export interface Violation {
   table: string;
-  /** Null if a day is wrong rather than one row. */
+  /** Null if the violation belongs to a day, not to a row. */
   id: number | null;
   what: string;
   expected: string;
@@ -46,7 +46,7 @@ export interface Finding {
   lookedAt: number;
   sums: { name: string; amountMinor: bigint }[];
   violationCount: number;
-  /** The first violations; those of the requested day come first. */
+  /** The first violations. Violations of the requested day come first. */
   violations: Violation[];
 }
 

@@ -3,16 +3,25 @@ import type { Tx } from '../core/database/db.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { findMethodNames } from '../payment-methods/store.ts';
 import { ACCOUNT_CHECKS } from './account-checks-store.ts';
-import { DOCUMENT_CHECKS } from './document-checks-store.ts';
+import { COMMISSION_CHECKS } from './commission-checks-store.ts';
+import { EVENT_CHECKS } from './event-checks-store.ts';
+import { INVOICE_CHECKS } from './invoice-checks-store.ts';
 import { LEDGER_CHECKS } from './ledger-checks-store.ts';
 import { PAYMENT_CHECKS } from './payment-checks-store.ts';
 import { type DayRow, type Finding, findDay, readClock, runCheck } from './store.ts';
 
 /** Every check, in the order in which they run. */
-export const CHECKS = [...LEDGER_CHECKS, ...ACCOUNT_CHECKS, ...PAYMENT_CHECKS, ...DOCUMENT_CHECKS];
+export const CHECKS = [
+  ...LEDGER_CHECKS,
+  ...ACCOUNT_CHECKS,
+  ...PAYMENT_CHECKS,
+  ...INVOICE_CHECKS,
+  ...COMMISSION_CHECKS,
+  ...EVENT_CHECKS,
+];
 
 interface RunOptions {
-  /** The day whose violations come first. */
+  /** The day. Its violations come first. */
   day?: PlainDate | null;
   /** Called with each finding when its check ends. */
   onFinding?: (finding: Finding) => void;
@@ -97,7 +106,7 @@ function toCheck({ check, rule, lookedAt, sums, violationCount, violations }: Fi
   };
 }
 
-/** Null for an amount that no JSON number holds exactly: a proof must not fail on a damaged amount. */
+/** Null for an amount that is too large for an exact JSON number, because a proof must not fail on a damaged amount. */
 function exactAmount(minor: bigint, currency: Currency): number | null {
   try {
     return amountOf(minor, currency);

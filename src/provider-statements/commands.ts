@@ -1,7 +1,10 @@
+import { apiKeyActor } from '../api-keys/rules.ts';
+import { getApiKey } from '../api-keys/store.ts';
 import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event, eventRow, writeChanges } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import type { Log } from '../core/log.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
@@ -17,6 +20,7 @@ import { lockPayments } from '../reconciliations/store.ts';
 import { findUser } from '../users/store.ts';
 import {
   compareLines,
+  countBreaks,
   deleteMissingAtProvider,
   findMatchedPayments,
   findMissingAtProvider,
@@ -30,17 +34,17 @@ import { checkStage, type Stage } from './rules.ts';
 import {
   findIdsAtWork,
   findStatement,
-  type LineRow,
   lockStatement,
   type ProviderStatementRow,
   type Reconciling,
-  recordFailure,
+  recordStatementFailure,
+  type StatementLineRow,
   setStatus,
 } from './store.ts';
 
 /**
- * A stage of a statement (matching, importing, reconciling) is started by a request and done by a job, in steps. Each step is
- * a transaction that also stores its position, so that any instance can continue after it.
+ * A request starts a stage of a statement (matching, importing, reconciling). A job does the stage in steps. Each step is a
+ * transaction that also stores its position, so that any instance can continue with the next step.
  */
 
 export const STATEMENT_TASK = 'provider-statement';
@@ -51,12 +55,12 @@ const IMPORTED_PER_STEP = 250;
 const RECONCILED_PER_STEP = 10_000;
 const MARKED_PER_STEP = 5_000;
 
-/** After this the statement goes to the end of the queue. */
+/** After this time, the statement goes to the end of the queue. */
 const LONGEST_TURN_MS = 60_000;
 
 /**
- * Starts to match a statement (again), to import its missing payments, or to reconcile its matched ones.
- * Does nothing if that stage is running.
+ * Starts to match a statement (again), to import its missing payments, or to reconcile its matched payments.
+ * Does nothing if the same stage is running.
  * @throws AppError VALIDATION_ERROR while another stage is running.
  */
 export async function startStage(
@@ -75,7 +79,7 @@ export async function startStage(
     checkStage(statement.status, stage);
     if (stage === 'reconciling') checkReconciliationDate(statement, reconciliationDate ?? today(context));
     const reconciling: Reconciling | undefined =
-      stage === 'reconciling' ? { by: actor.userId, date: reconciliationDate ?? today(context) } : undefined;
+      stage === 'reconciling' ? { by: actor, date: reconciliationDate ?? today(context) } : undefined;
     await setStatus(tx, statement, stage, reconciling);
     await audit(tx, actor, {
       action: `provider_statement.${stage}`,
@@ -83,6 +87,7 @@ export async function startStage(
       resourceId: id,
       before: { status: statement.status },
       after: { status: stage, ...(reconciling && { reconciliationDate: reconciling.date }) },
+      event: event(`statement.${stage}_started`, { previousStatus: statement.status }),
     });
   });
 }
@@ -99,16 +104,16 @@ export async function queueStatement(db: Db, id: number): Promise<void> {
 }
 
 /**
- * Queues statements that have no job, as after a restore of a backup, which holds no jobs. A statement whose job was given
- * up has failed: its processes died, or could not record the failure.
- * @returns how many were queued.
+ * Queues statements that have no job. This happens after a restore, because a backup contains no jobs. If the queue has given up
+ * the job of a statement, the statement gets the status `failed`: its processes died or could not record the failure.
+ * @returns the number of queued statements.
  */
 export async function queueUnfinishedStatements(db: Db): Promise<number> {
   let queued = 0;
   for (const id of await findIdsAtWork(db)) {
     const job = { task: STATEMENT_TASK, key: keyOf(id), payload: { id }, onlyIfMissing: true };
     if (await isGivenUp(db, job.key))
-      await recordFailure(db, id, 'The work on it ended several times without a result.');
+      await recordStatementFailure(db, id, 'The work on it ended several times without a result.');
     else if (await addJob(db, job)) queued += 1;
   }
   return queued;
@@ -129,13 +134,14 @@ export async function workOnStatement(
   try {
     while (!turn.aborted) if (!(await takeStep(context, log, id))) return;
   } catch (error) {
-    if (isLast) await recordFailure(context.db, id, error instanceof Error ? error.message : String(error));
+    if (isLast)
+      await recordStatementFailure(context.db, id, error instanceof Error ? error.message : String(error));
     throw error;
   }
   await queueStatement(context.db, id);
 }
 
-/** @returns false when nothing is left to do. */
+/** @returns false if the stage is complete. */
 async function takeStep(context: Context, log: Log, id: number): Promise<boolean> {
   const statement = await findStatement(context.db, id);
   if (statement?.status === 'matching' && (await reportNext(context, log, statement))) return true;
@@ -163,7 +169,7 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
   if (status === 'received') await setStatus(tx, statement, 'matching');
   if (status !== 'matching') return true;
   const options = { provider: STATEMENT_PROVIDER.name, timeZone: context.config.BUSINESS_TIMEZONE };
-  // Nothing was searched yet, so such lines are of an earlier comparison.
+  // The search has not started yet, so these lines come from an earlier comparison.
   if (statement.searched_to_date === null && (await deleteMissingAtProvider(tx, id, SEARCHED_PER_STEP)))
     return true;
   if (await compareLines(tx, statement, { ...options, limit: COMPARED_PER_STEP })) return true;
@@ -172,13 +178,18 @@ async function matchNext(tx: Tx, context: Context, statement: ProviderStatementR
     return true;
   if (await markReversedElsewhere(tx, id, MARKED_PER_STEP)) return true;
   await setStatus(tx, statement, 'done');
+  const breakCount = await countBreaks(tx, id);
+  if (breakCount > 0) {
+    const found = event('statement.break_found', { breakCount });
+    await writeChanges(tx, [eventRow(SYSTEM, { resource: 'provider_statement', resourceId: id }, found)]);
+  }
   return false;
 }
 
 /**
- * Posts the next lines whose transaction staff have recorded, as notifications. That links each payment to its transaction
- * or makes a conflict. Every line is posted before it is compared.
- * @returns false when no line is left to post before the next comparison.
+ * Posts the next lines whose transaction staff have recorded. Each line is posted like a notification, which links the payment to
+ * the transaction or makes a conflict. Every line is posted before it is compared.
+ * @returns false if no line is left to post before the next comparison.
  */
 async function reportNext(context: Context, log: Log, statement: ProviderStatementRow): Promise<boolean> {
   const lines = await findUnreportedLines(context.db, statement, {
@@ -204,7 +215,12 @@ async function importNext(context: Context, log: Log, statement: ProviderStateme
   await recordImported(context.db, statement, STATEMENT_PROVIDER.name, last.line_number);
 }
 
-function importLines(context: Context, log: Log, statement: ProviderStatementRow, lines: readonly LineRow[]) {
+function importLines(
+  context: Context,
+  log: Log,
+  statement: ProviderStatementRow,
+  lines: readonly StatementLineRow[],
+) {
   return importNotifications(
     context,
     log,
@@ -216,7 +232,7 @@ function importLines(context: Context, log: Log, statement: ProviderStatementRow
 function notificationOfLine(
   { config }: Context,
   statement: ProviderStatementRow,
-  line: LineRow,
+  line: StatementLineRow,
 ): Notification {
   const { receipt, amount_minor: amount, completed_at: completedAt } = line;
   if (receipt === null || amount === null || completedAt === null) {
@@ -231,7 +247,7 @@ function notificationOfLine(
     payer: line.payer,
     payerName: line.payer_name,
   };
-  // A file without a short code is accepted as one of ours: the user who uploaded it says so.
+  // A file without a short code counts as ours, because a user of the business uploaded it.
   const paybillNumbers = statement.short_code === null ? [] : config.paybillNumbers;
   const content = { statementId: statement.id, line: line.line_number, ...facts, amountMinor: amount };
   return {
@@ -263,8 +279,10 @@ async function reconcileNext(tx: Tx, statement: ProviderStatementRow): Promise<b
   return true;
 }
 
-/** The user who asked for it, whichever instance does the work. */
+/** The user or the API key that requested the reconciliation. */
 async function reconcilerOf(tx: Tx, statement: ProviderStatementRow): Promise<Actor> {
-  const user = statement.reconciling_by === null ? undefined : await findUser(tx, statement.reconciling_by);
+  const { reconciling_by: userId, reconciling_api_key_id: keyId } = statement;
+  if (keyId !== null) return apiKeyActor(await getApiKey(tx, keyId), null);
+  const user = userId === null ? undefined : await findUser(tx, userId);
   return user ? { ...SYSTEM, userId: user.id, name: user.email } : SYSTEM;
 }

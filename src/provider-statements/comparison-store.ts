@@ -1,10 +1,12 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
-import type { LineRow, ProviderStatementRow } from './store.ts';
+import { literalList } from '../core/database/literal-list.ts';
+import { COMPARED_RESULTS } from './rules.ts';
+import type { ProviderStatementRow, StatementLineRow } from './store.ts';
 
 /** Compares the lines of a statement with payments, in both directions, and finds the lines to import or reconcile. */
 
-/** Deletes lines that an earlier comparison added. @returns false when none is left. */
+/** Deletes lines that an earlier comparison added. @returns false if no such line is left. */
 export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number): Promise<boolean> {
   const { numAffectedRows } = await sql`
     delete from provider_statement_lines where id in (
@@ -14,15 +16,15 @@ export async function deleteMissingAtProvider(tx: Tx, id: number, limit: number)
 }
 
 /**
- * Among the next lines to compare, those whose transaction staff have recorded and the provider has not reported yet.
- * A transaction that the provider reversed is excluded: staff reverse its payment.
+ * Finds lines, among the next lines to compare, whose transaction staff have recorded and the provider has not reported yet.
+ * Excludes transactions that the provider reversed, because staff reverse their payments.
  */
 export async function findUnreportedLines(
   db: Db,
   statement: ProviderStatementRow,
   options: { provider: string; compared: number; limit: number },
-): Promise<LineRow[]> {
-  const { rows } = await sql<LineRow>`
+): Promise<StatementLineRow[]> {
+  const { rows } = await sql<StatementLineRow>`
     select l.* from (
       select * from provider_statement_lines
       where statement_id = ${statement.id} and line_number > ${statement.compared_to_line} and is_payment
@@ -40,10 +42,10 @@ export async function findUnreportedLines(
 }
 
 /**
- * Compares the next lines with payments, by the transaction id or by the reference that staff entered. Only a payment that
- * is linked to the transaction matches; a manual payment that is not linked is a conflict. An unreversed payment is
- * preferred, then the provider's own. The statement is locked.
- * @returns false when no line is left.
+ * Compares the next lines with payments, by the transaction id or by the reference that staff entered. Only a payment that is
+ * linked to the transaction matches. A manual payment without this link is a conflict. Unreversed payments are preferred, and then
+ * payments that the provider reported. The statement must be locked.
+ * @returns false if no line is left.
  */
 export async function compareLines(
   tx: Tx,
@@ -91,9 +93,9 @@ export async function compareLines(
 }
 
 /**
- * Adds lines for the next payments of the statement's days that have no line in any statement. A payment with a notification
- * for another short code is left to the statement of that one. The statement is locked.
- * @returns false when no payment is left.
+ * Adds lines for the next payments of the statement's days that have no line in any statement. Skips a payment whose notification
+ * is for another short code, because the payment belongs to the statement of that code. The statement must be locked.
+ * @returns false if no payment is left.
  */
 export async function findMissingAtProvider(
   tx: Tx,
@@ -136,9 +138,9 @@ export async function findMissingAtProvider(
 }
 
 /**
- * Marks lines of other statements that the withdrawals of this one reverse. Lines that are not compared yet are left out:
- * their comparison sees the withdrawals.
- * @returns false when no line is left.
+ * Marks lines of other statements that the withdrawals of this statement reverse. Skips lines that are not compared yet, because
+ * their comparison will find the withdrawals.
+ * @returns false if no line is left.
  */
 export async function markReversedElsewhere(tx: Tx, id: number, limit: number): Promise<boolean> {
   const { rows: affected } = await sql`
@@ -183,8 +185,8 @@ export async function findMissingLines(
   db: Db,
   statement: ProviderStatementRow,
   limit: number,
-): Promise<LineRow[]> {
-  const { rows } = await sql<LineRow>`
+): Promise<StatementLineRow[]> {
+  const { rows } = await sql<StatementLineRow>`
     select l.* from provider_statement_lines l
     where l.statement_id = ${statement.id} and l.result = 'missing_in_books'
       and l.line_number > ${statement.imported_to_line} and not ${isReversedByProvider('l.receipt')}
@@ -193,8 +195,8 @@ export async function findMissingLines(
 }
 
 /**
- * Counts the payments that importing these lines added, now or in an attempt that failed. A payment that another statement
- * imported counts there. Updates nothing if another process has counted the lines since they were read.
+ * Counts the payments that the import of these lines added, now or in a failed attempt. A payment that another statement imported
+ * counts for the other statement. Updates nothing if another process has counted the lines since they were read.
  */
 export async function recordImported(
   db: Db,
@@ -219,8 +221,8 @@ export async function recordImported(
 }
 
 /**
- * The payments of the next matched lines. Excludes payments that the provider reversed since the comparison, and payments
- * that are not linked to the transaction: an earlier version matched manual payments by reference alone.
+ * Finds the payments of the next matched lines. Excludes payments that the provider reversed after the comparison. Also excludes
+ * payments that are not linked to the transaction, because an earlier version matched manual payments by reference alone.
  */
 export async function findMatchedPayments(
   tx: Tx,
@@ -247,4 +249,14 @@ export async function recordReconciled(tx: Tx, id: number, payments: number, toL
     })
     .where('id', '=', id)
     .execute();
+}
+
+/** The lines whose comparison with the books found a difference. */
+export async function countBreaks(tx: Tx, id: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select coalesce(sum(line_count), 0)::integer as count from provider_statement_totals
+    where statement_id = ${id} and result in ${literalList(COMPARED_RESULTS)} and result <> 'matched'`.execute(
+    tx,
+  );
+  return rows[0]?.count ?? 0;
 }

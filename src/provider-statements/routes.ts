@@ -23,9 +23,9 @@ import {
 } from './schema.ts';
 import { findStatement, findTotals, listLines, listStatements } from './store.ts';
 import { checkSize, receiveStatement } from './upload-commands.ts';
-import { toLine, toStatement } from './view.ts';
+import { toLine, toProviderStatement } from './view.ts';
 
-/** 64 MiB at 75 kB/s, as from a field office. */
+/** The time for 64 MiB at 75 kB/s, a slow connection of a field office. */
 const LONGEST_UPLOAD_MS = 15 * 60_000;
 /** From the last byte of the file until it is stored. */
 const LONGEST_STORING_MS = 60_000;
@@ -36,7 +36,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
   async function getStatement(id: number, { db } = context) {
     const row = await findStatement(db, id);
     if (!row) throw notFound('provider_statement', id);
-    return toStatement(row, await findTotals(db, [id]), currency);
+    return toProviderStatement(row, await findTotals(db, [id]), currency);
   }
 
   async function begin(
@@ -47,9 +47,9 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
     reconciliationDate?: PlainDate,
   ) {
     const { id } = request.params;
-    return repeatable(context, request, reply, async (once) => {
-      await startStage(once, actorOf(request), id, stage, reconciliationDate);
-      return ok(await getStatement(id, once), message);
+    return repeatable(context, request, reply, async (txContext) => {
+      await startStage(txContext, actorOf(request), id, stage, reconciliationDate);
+      return ok(await getStatement(id, txContext), message);
     });
   }
 
@@ -76,7 +76,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
           operationId: 'uploadProviderStatement',
           summary: 'Upload a statement of the provider',
           description:
-            'A CSV file as the portal of the provider exports it: at most 64 MiB and 1,000,000 lines, columns separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16. Name the charset in Content-Type if the answer asks for it. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. The file is stored as a whole or not at all. A job then compares its lines with the payments; GET shows the progress. The same file again is a DUPLICATE_ENTRY with the id of the first.',
+            'A CSV file as the portal of the provider exports it: at most 64 MiB and 1,000,000 lines, columns separated by commas, semicolons or tabs, in UTF-8, Windows-1252 or UTF-16. If the upload is refused because its encoding is ambiguous, declare the charset in Content-Type. The columns Receipt No., Completion Time, Transaction Status and Paid In are required, in any order. If one line cannot be stored, nothing is stored. A job then compares the lines with the payments, and GET shows the progress. A file that was uploaded before is a DUPLICATE_ENTRY with the id of the earlier upload.',
           body: { content: { 'text/csv': { schema: StatementFileBody } } },
           response: { 201: Envelope(ProviderStatement, 'Statement received.') },
         },
@@ -85,7 +85,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
           httpPart === 'body' ? () => true : compileValidator({ schema, httpPart }),
       },
       async (request, reply) => {
-        // After a refusal, the rest of the file is not read.
+        // If the upload is refused, the rest of the file is not read.
         reply.header('connection', 'close');
         const uploader = { actor: actorOf(request), caller: callerOf(request) };
         const id = await receiveStatement(context, copies, uploader, fileOf(request));
@@ -111,7 +111,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
       const page = await listStatements(db, request.query);
       const ids = page.rows.map(({ id }) => id);
       const totals = await findTotals(db, ids);
-      const rows = page.rows.map((row) => toStatement(row, totals, currency));
+      const rows = page.rows.map((row) => toProviderStatement(row, totals, currency));
       return okList({ ...page, rows }, 'Statements found.');
     },
   );
@@ -125,7 +125,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         operationId: 'getProviderStatement',
         summary: 'Get a provider statement and its progress',
         description:
-          'The status of the work on the statement, and the number and sum of the lines of each result.',
+          'Shows the status of the work on the statement, and the number and sum of the lines of each result.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Statement found.') },
       },
@@ -163,7 +163,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         operationId: 'matchProviderStatement',
         summary: 'Compare a provider statement with the books',
         description:
-          'Before a line is compared with a manual payment, it is posted as the notification would be: the payment is linked to the transaction, or the line is in conflict and finance resolves the notification.',
+          'Before a line is compared with a manual payment, the line is processed like a provider notification. Either the payment is linked to the transaction, or there is a conflict, which finance resolves.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Matching started.') },
       },
@@ -180,7 +180,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         operationId: 'importProviderStatement',
         summary: 'Import missing payments of a statement',
         description:
-          'Posts each line that is missing_in_books like a notification: it is matched to its account or becomes an unmatched payment. Safe to repeat, also when the notifications arrive at the same time.',
+          'Posts each line with the result missing_in_books like a notification. The payment is matched to its account, or is unmatched. Safe to repeat, even if the notifications arrive at the same time.',
         params: IdParams,
         response: { 200: Envelope(ProviderStatement, 'Import started.') },
       },
@@ -197,7 +197,7 @@ export function providerStatementRoutes(api: Api, context: Context, copies: Copy
         operationId: 'reconcileProviderStatement',
         summary: 'Reconcile the payments that a statement matched',
         description:
-          'In batches of 10,000 payments that are in no batch yet. Safe to repeat. List its batches by GET /reconciliations?filter[providerStatementId]=:id.',
+          'Puts the matched payments that are not yet in a batch into new batches of up to 10,000. Safe to repeat. List the batches with GET /reconciliations?filter[providerStatementId]=:id.',
         params: IdParams,
         body: ReconcileStatementBody,
         response: { 200: Envelope(ProviderStatement, 'Reconciling started.') },

@@ -1,7 +1,7 @@
 import type { ProviderLineResult, ProviderStatementStatus } from '../core/database/tables.ts';
 import { AppError } from '../core/http/errors.ts';
 
-/** The status of a statement: whether a job works on it, and which status may follow. */
+/** The statuses of a statement: whether a job works on the statement, and the statuses that may follow. */
 const STATUSES = {
   received: { isAtWork: true, next: ['matching', 'failed'] },
   matching: { isAtWork: true, next: ['done', 'failed'] },
@@ -14,31 +14,31 @@ const STATUSES = {
   { isAtWork: boolean; next: readonly ProviderStatementStatus[] }
 >;
 
-/** What a user can ask for. */
+/** The stages that a user can request. */
 export type Stage = (typeof STATUSES)['done']['next'][number];
 
 export const STATEMENT_STATUSES = Object.keys(STATUSES) as ProviderStatementStatus[];
 
 export const AT_WORK = STATEMENT_STATUSES.filter((status) => STATUSES[status].isAtWork);
 
-/** @throws AppError VALIDATION_ERROR for a stage that a user cannot ask for in this status. */
+/** @throws AppError VALIDATION_ERROR for a stage that a user cannot request in this status. */
 export function checkStage(from: ProviderStatementStatus, to: Stage): void {
   const { isAtWork, next } = STATUSES[from];
   const allowed: readonly ProviderStatementStatus[] = isAtWork ? [] : next;
   if (allowed.includes(to)) return;
   const advice = isAtWork ? ' Wait until its status is done.' : '';
   throw new AppError('VALIDATION_ERROR', `A statement cannot go from ${from} to ${to}.${advice}`, {
-    details: { from, to, allowed },
+    details: { from, to, allowed: [...allowed] },
   });
 }
 
-/** @throws Error for a move that the table does not have. */
-export function checkMove(from: ProviderStatementStatus, to: ProviderStatementStatus): void {
+/** @throws Error for a status change that is not in the table. */
+export function checkStatementMove(from: ProviderStatementStatus, to: ProviderStatementStatus): void {
   const next: readonly ProviderStatementStatus[] = STATUSES[from].next;
-  if (!next.includes(to)) throw new Error(`A provider statement does not go from ${from} to ${to}.`);
+  if (!next.includes(to)) throw new Error(`A provider statement cannot go from ${from} to ${to}.`);
 }
 
-/** Results that a comparison with the books finds. Matching again finds them again. */
+/** The results of comparing a line with the books. They are set again when the statement is matched again. */
 export const COMPARED_RESULTS = [
   'matched',
   'conflict',
@@ -49,7 +49,7 @@ export const COMPARED_RESULTS = [
   'missing_at_provider',
 ] as const satisfies readonly ProviderLineResult[];
 
-/** The others follow from the file alone. */
+/** All results. Those that are not in COMPARED_RESULTS depend only on the file. */
 export const LINE_RESULTS = [
   ...COMPARED_RESULTS,
   'other',

@@ -1,11 +1,10 @@
 import { Type } from 'typebox';
-import { DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
+import { Choice, DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { referenceKey } from '../core/values/reference.ts';
 import { STATUSES as PAYMENT_STATUSES } from '../payments/schema.ts';
 import { LINE_RESULTS, STATEMENT_STATUSES } from './rules.ts';
 
-/** A file as the provider's portal exports it. */
 export const StatementFileBody = Type.String({
   format: 'binary',
   examples: [
@@ -27,8 +26,8 @@ const figures = Type.Object({ lines: Type.Integer(), total: Money });
 export const ProviderStatement = Type.Object(
   {
     id: Id,
-    status: Type.Enum([...STATEMENT_STATUSES], {
-      description: 'What a job does with it. With done and failed, no job works on it.',
+    status: Choice('ProviderStatementStatus', STATEMENT_STATUSES, {
+      description: 'The work that a job does on the statement. In done and failed, no job works on it.',
     }),
     failure: Nullable(Type.String()),
     organisation: Nullable(Type.String()),
@@ -40,17 +39,17 @@ export const ProviderStatement = Type.Object(
     periodStart: Nullable(DateText),
     periodEnd: Nullable(DateText),
     progress: Type.Object({
-      lines: Type.Integer({ description: 'Lines of the file after the head.' }),
+      lines: Type.Integer({ description: 'The number of lines after the header.' }),
       payments: Type.Integer({
         description:
-          'Lines to compare: completed, paid in, the first with their receipt, without a linked transaction.',
+          'The number of lines to compare: completed, paid in, without a linked transaction, and not a repeat of a receipt.',
       }),
       compared: Type.Integer(),
-      imported: Type.Integer({ description: 'Payments imported from this statement.' }),
-      reconciled: Type.Integer({ description: 'Payments reconciled by this statement.' }),
+      imported: Type.Integer({ description: 'The number of payments imported from this statement.' }),
+      reconciled: Type.Integer({ description: 'The number of payments reconciled by this statement.' }),
     }),
     results: Type.Object(Object.fromEntries(LINE_RESULTS.map((result) => [result, figures])), {
-      description: 'Number and sum of the lines of each result. Withdrawals are negative.',
+      description: 'The number and the sum of the lines of each result. Withdrawals are negative.',
     }),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -95,32 +94,34 @@ export const ProviderStatementLine = Type.Object(
   {
     id: Id,
     lineNumber: Nullable(
-      Type.Integer({ description: 'Line of the file; null for a payment that is missing in the file.' }),
+      Type.Integer({ description: 'The line of the file. Null for a payment that is missing in the file.' }),
     ),
     result: Nullable(
-      Type.Enum([...LINE_RESULTS], {
+      Choice('ProviderStatementLineResult', LINE_RESULTS, {
         description:
-          'Null until the line is compared. conflict: the payment was recorded by hand and is not linked to the transaction; it is not reconciled until the notification in conflict is resolved and the statement is matched again.',
+          'Null until the line is compared. conflict: the payment was recorded by hand and is not linked to the transaction. To reconcile this payment, resolve the notification in conflict and match the statement again.',
       }),
     ),
-    problem: Nullable(Type.String({ description: 'Why it is unreadable, contradictory or in conflict.' })),
+    problem: Nullable(
+      Type.String({ description: 'Why the line is unreadable, contradictory or in conflict.' }),
+    ),
     receipt: Nullable(Type.String()),
     completedAt: Nullable(Timestamp),
     amount: Nullable(Money),
     currency: Type.String(),
-    reference: Nullable(Type.String({ description: 'Account as the payer typed it.' })),
-    payer: Nullable(Type.String({ description: 'Number of the payer as the provider prints it.' })),
+    reference: Nullable(Type.String({ description: 'The account that the payer typed.' })),
+    payer: Nullable(Type.String({ description: 'The payer’s number as the provider prints it.' })),
     payerName: Nullable(Type.String()),
     providerStatus: Nullable(Type.String()),
-    details: Nullable(Type.String({ description: 'For an unreadable line, its whole text.' })),
+    details: Nullable(Type.String({ description: 'The whole text of an unreadable line.' })),
     linkedReceipt: Nullable(
-      Type.String({ description: 'Transaction that this one reverses or belongs to.' }),
+      Type.String({ description: 'The other transaction that this transaction reverses or belongs to.' }),
     ),
     paymentId: Nullable(Type.Integer()),
-    paymentStatus: Nullable(Type.Enum([...PAYMENT_STATUSES])),
+    paymentStatus: Nullable(Choice('PaymentStatus', PAYMENT_STATUSES)),
     paymentAmount: Nullable(Money),
     paymentDate: Nullable(DateText),
-    dayDiffers: Nullable(Type.Boolean({ description: 'The payment has another date in the books.' })),
+    dayDiffers: Nullable(Type.Boolean({ description: 'Whether the payment has another date in the books.' })),
     reconciliationId: Nullable(Type.Integer()),
     createdAt: Timestamp,
   },

@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import type { Actor } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import type {
   PaymentStatus,
@@ -10,13 +11,11 @@ import type {
 import { fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
 import { businessDay, type PlainDate } from '../core/values/dates.ts';
-import type { StatementLine } from '../payments/providers/mobilemoney-statement.ts';
-import { AT_WORK, COMPARED_RESULTS, checkMove } from './rules.ts';
-
-/** Statements, their lines and totals. */
+import type { StatementLine } from '../payments/providers/provider.ts';
+import { AT_WORK, COMPARED_RESULTS, checkStatementMove } from './rules.ts';
 
 export type ProviderStatementRow = Selectable<ProviderStatements>;
-export type LineRow = Selectable<ProviderStatementLines>;
+export type StatementLineRow = Selectable<ProviderStatementLines>;
 export type TotalRow = Selectable<ProviderStatementTotals>;
 
 export function findStatement(db: Db, id: number): Promise<ProviderStatementRow | undefined> {
@@ -41,7 +40,7 @@ export async function findTotals(db: Db, ids: readonly number[]): Promise<TotalR
   return rows;
 }
 
-export type ListedLine = LineRow & {
+export type ListedLine = StatementLineRow & {
   statement_created_at: string;
   payment_status: PaymentStatus | null;
   payment_amount_minor: number | null;
@@ -75,7 +74,7 @@ export const COPY_LINES = `copy provider_statement_lines (statement_id, line_num
   problem, receipt, completed_at, amount_minor, reference, payer, payer_name, provider_status, details, linked_receipt)
   from stdin`;
 
-/** A row in the text format of COPY. Texts of a line have no control characters. */
+/** A row in the text format of COPY. The texts in a line contain no control characters. */
 export function toCopyRow(statementId: number, lineNumber: number, line: StatementLine): string {
   const values = [
     statementId,
@@ -97,7 +96,7 @@ export function toCopyRow(statementId: number, lineNumber: number, line: Stateme
   return `${values.map((value) => (value === null ? '\\N' : String(value).replaceAll('\\', '\\\\'))).join('\t')}\n`;
 }
 
-/** Counts a receipt once. A later line with the same receipt is repeated if it is equal, and contradictory if not. */
+/** Counts each receipt once. A later line with the same receipt is `repeated` if it is equal, otherwise `contradictory`. */
 export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<void> {
   await sql`
     with ranked as (
@@ -115,7 +114,7 @@ export async function setRepeatedReceipts(tx: Tx, statementId: number): Promise<
     where l.id = r.id and r.id <> r.first_id`.execute(tx);
 }
 
-/** What is known once the whole file has been read. */
+/** The columns that need the whole file. */
 export interface StatementFile {
   sha256: Buffer;
   organisation: string | null;
@@ -178,18 +177,18 @@ export async function findIdsAtWork(db: Db): Promise<number[]> {
 }
 
 export interface Reconciling {
-  by: number | null;
+  by: Pick<Actor, 'userId' | 'apiKey'>;
   date: PlainDate;
 }
 
-/** Starts a stage at the first line, or ends it. The statement is locked. */
+/** Starts a stage at the first line, or ends the stage. The statement must be locked. */
 export async function setStatus(
   tx: Tx,
   { id, status: from }: ProviderStatementRow,
   to: ProviderStatementStatus,
   reconciling?: Reconciling,
 ): Promise<void> {
-  checkMove(from, to);
+  checkStatementMove(from, to);
   if (to === 'matching') {
     await tx
       .deleteFrom('provider_statement_totals')
@@ -210,7 +209,8 @@ export async function setStatus(
       ...(to === 'importing' && { imported_to_line: 0 }),
       ...(to === 'reconciling' && {
         reconciled_to_line: 0,
-        reconciling_by: reconciling?.by ?? null,
+        reconciling_by: reconciling?.by.userId ?? null,
+        reconciling_api_key_id: reconciling?.by.apiKey?.id ?? null,
         reconciling_date: reconciling?.date ?? null,
       }),
       failure: null,
@@ -220,7 +220,7 @@ export async function setStatus(
     .execute();
 }
 
-export async function recordFailure(db: Db, id: number, failure: string): Promise<void> {
+export async function recordStatementFailure(db: Db, id: number, failure: string): Promise<void> {
   await db
     .updateTable('provider_statements')
     .set({ status: 'failed', failure, updated_at: sql`business_now()` })

@@ -53,13 +53,13 @@ describe('a statement file', () => {
     expect(second).toContain('é,\\\\');
   });
 
-  it('has no amount whose comma can mean thousands or three decimals', async () => {
+  it('has no amount if a comma could mean thousands or decimals', async () => {
     const text = 'Receipt No.;Completion Time;Transaction Status;Paid In\nA1;02-11-2026;Completed;1,500\n';
     const dinars = { ...RULES, currency: { code: 'TND', decimals: 3 } };
     expect((await read([Buffer.from(text)], dinars)).rows).toContain('Paid In is not an amount');
   });
 
-  it('is refused above 64 MiB, also without a Content-Length', async () => {
+  it('is refused above 64 MiB, even without a Content-Length', async () => {
     const large = Buffer.alloc(64 * 1024 * 1024 + 1, 'x');
     await expect(read([Buffer.from(HEAD), large])).rejects.toMatchObject({ status: 413 });
   });

@@ -6,20 +6,12 @@ import { audit } from '../core/audit.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import type { CopyPool } from '../core/database/copy.ts';
 import { violatedUnique } from '../core/database/postgres-errors.ts';
+import { event } from '../core/events.ts';
 import { AppError } from '../core/http/errors.ts';
 import type { Minor } from '../core/values/money.ts';
 import { decodeText } from '../core/values/text-encoding.ts';
-import {
-  type Delimiter,
-  findDelimiter,
-  type Head,
-  type LineRules,
-  REQUIRED_COLUMNS,
-  readHead,
-  readLine,
-  readPreamble,
-  type StatementLine,
-} from '../payments/providers/mobilemoney-statement.ts';
+import type { Delimiter, Head, LineRules, StatementLine } from '../payments/providers/provider.ts';
+import { STATEMENT_PROVIDER } from '../payments/providers/registry.ts';
 import { queueStatement } from './commands.ts';
 import {
   COPY_LINES,
@@ -31,13 +23,14 @@ import {
   toCopyRow,
 } from './store.ts';
 
+const { statement: reader } = STATEMENT_PROVIDER;
 const MAX_BYTES = 64 * 1024 * 1024;
 const MAX_LINES = 1_000_000;
 const MAX_PREAMBLE_LINES = 100;
 /** The most text that is buffered to find the header. */
 const MAX_PREAMBLE_CHARACTERS = 1024 * 1024;
 const MAX_LINE_BYTES = 16 * 1024;
-/** An upload that sends nothing for this long is ended. */
+/** An upload that sends nothing for this time is ended. */
 const STALL_MS = 20_000;
 const CHUNK_CHARACTERS = 64 * 1024;
 /** Sums below this are exact as JSON numbers. */
@@ -68,6 +61,7 @@ export async function receiveStatement(
         resource: 'provider_statement',
         resourceId: id,
         after: { sha256: sha256.toString('hex'), lines: statement.lineCount },
+        event: event('statement.received', { lineCount: statement.lineCount }),
       });
       await queueStatement(tx, id);
       return id;
@@ -88,8 +82,8 @@ function sameFile(first: number): AppError {
 /**
  * Writes the lines of a file as rows of COPY while the file is being uploaded. Few lines are in memory at a time.
  *
- * @param charset of the Content-Type; default: see decodeText.
- * @throws AppError VALIDATION_ERROR for a file that is not a statement, with status 413 above 64 MiB and 408 when the upload
+ * @param charset - the charset of the Content-Type; default: see `decodeText`.
+ * @throws AppError VALIDATION_ERROR for a file that is not a statement. The status is 413 above 64 MiB, and 408 if the upload
  *   stops.
  */
 export async function readStatement(
@@ -124,7 +118,7 @@ export async function readStatement(
   return { ...statement, sha256: meter.digest() };
 }
 
-/** How files start that people upload instead of CSV. */
+/** The first bytes of other file types that people upload instead of CSV. */
 const OTHER_FILES: { start: Buffer; message: string }[] = [
   ...[Buffer.from('PK\x03\x04'), Buffer.from('d0cf11e0', 'hex')].map((start) => ({
     start,
@@ -148,7 +142,7 @@ async function* refuseSpreadsheets(bytes: AsyncIterable<Buffer>): AsyncGenerator
   }
 }
 
-/** Finds the delimiter by the header of the file. Returns all texts, including those read for that. */
+/** Finds the delimiter from the header of the file. Returns all texts, including the texts already read for the header. */
 async function readStart(
   texts: AsyncGenerator<string>,
 ): Promise<{ texts: AsyncIterable<string>; delimiter: Delimiter }> {
@@ -164,7 +158,7 @@ async function readStart(
     characters += text.length;
     for (const [index, part] of text.split('\n').entries()) {
       if (index > 0) {
-        delimiter ??= findDelimiter(line);
+        delimiter ??= reader.findDelimiter(line);
         if (line.trim() !== '') lines += 1;
         line = '';
       }
@@ -212,16 +206,16 @@ async function* rowsOf(
     const number = lineNumber(info, record);
     if (record.every((cell) => cell.trim() === '')) continue;
     if (!head) {
-      head = readHead(record);
+      head = reader.readHead(record);
       if (head) continue;
-      Object.assign(statement, readPreamble(record));
+      Object.assign(statement, reader.readPreamble(record));
       preambleLines += 1;
       if (preambleLines > MAX_PREAMBLE_LINES) throw noHead();
       continue;
     }
     statement.lineCount += 1;
     if (statement.lineCount > MAX_LINES) throw refused(`A statement has at most ${MAX_LINES} lines.`);
-    const line = readLine(head, record, rules);
+    const line = reader.readLine(head, record, rules);
     extendPeriod(statement, line);
     totalMinor +=
       line.amountMinor === null || line.amountMinor < 0n ? -(line.amountMinor ?? 0n) : line.amountMinor;
@@ -262,7 +256,7 @@ function extendPeriod(
   if (last === null || completedAt > last) statement.lastCompletedAt = completedAt;
 }
 
-/** Counts and hashes the bytes. Fails when the file is too large or the upload stops. */
+/** Counts and hashes the bytes. Fails if the file is too large or the upload stops. */
 function metered() {
   const hash = createHash('sha256');
   let bytes = 0;
@@ -294,7 +288,7 @@ function asRefusal(error: unknown): unknown {
   if (error instanceof CsvError) {
     const { lines } = error as CsvError & { lines?: number };
     if (error.code === 'CSV_QUOTE_NOT_CLOSED')
-      return refused(`A quote is not closed: it reaches to the end of the file, line ${lines}.`);
+      return refused(`A quote is opened but not closed before the end of the file, line ${lines}.`);
     if (error.code === 'CSV_MAX_RECORD_SIZE') {
       return refused(
         `A line before line ${lines} is longer than ${MAX_LINE_BYTES} bytes. Perhaps a quote is not closed.`,
@@ -310,7 +304,7 @@ function asRefusal(error: unknown): unknown {
 
 function noHead(): AppError {
   return refused(
-    `None of the first ${MAX_PREAMBLE_LINES} lines is the header of a statement, which has the columns ${REQUIRED_COLUMNS.join(', ')}.`,
+    `None of the first ${MAX_PREAMBLE_LINES} lines is the header of a statement, which has the columns ${reader.requiredColumns.join(', ')}.`,
   );
 }
 

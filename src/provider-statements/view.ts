@@ -4,10 +4,14 @@ import { LINE_RESULTS } from './rules.ts';
 import type { ListedLine, ProviderStatementRow, TotalRow } from './store.ts';
 
 const FAILED =
-  'The work on this statement failed several times. The reason is in the log; ask for it again once that is resolved.';
+  'The work on this statement failed several times. The reason is in the log. Start the work again after the problem is solved.';
 
-/** @param totals of this statement, and perhaps of others. */
-export function toStatement(row: ProviderStatementRow, totals: readonly TotalRow[], currency: Currency) {
+/** @param totals - the totals of this statement, and perhaps of other statements. */
+export function toProviderStatement(
+  row: ProviderStatementRow,
+  totals: readonly TotalRow[],
+  currency: Currency,
+) {
   const figures = (result: ProviderLineResult) => {
     const total = totals.find((one) => one.statement_id === row.id && one.result === result);
     return { lines: total?.line_count ?? 0, total: amountOf(total?.amount_minor ?? 0, currency) };
@@ -15,7 +19,7 @@ export function toStatement(row: ProviderStatementRow, totals: readonly TotalRow
   return {
     id: row.id,
     status: row.status,
-    // The reason is for operators: it is in the log and in the table.
+    // The reason is for operators. They find it in the log and in the table.
     failure: row.failure === null ? null : FAILED,
     organisation: row.organisation,
     shortCode: row.short_code,

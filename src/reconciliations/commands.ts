@@ -2,6 +2,7 @@ import { audit } from '../core/audit.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event, eventRow } from '../core/events.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { type PaymentToReconcile, resultOf } from './rules.ts';
 import type { ReconcileBody } from './schema.ts';
@@ -9,8 +10,8 @@ import { insertReconciliation, lockPayments } from './store.ts';
 import { toReconciliationResult } from './view.ts';
 
 /**
- * Reconciles payments as one batch, and returns the result of each id. Repeating it changes nothing.
- * @throws AppError VALIDATION_ERROR, and changes nothing, if a total is too large for an exact number.
+ * Reconciles payments as one batch, and returns the result of each id. Repeating the request changes nothing.
+ * @throws AppError VALIDATION_ERROR if a total is too large for an exact number. Nothing is then changed.
  */
 export async function reconcile(context: Context, actor: Actor, body: ReconcileBody) {
   const date = body.reconciliationDate ?? today(context);
@@ -29,11 +30,11 @@ export async function reconcile(context: Context, actor: Actor, body: ReconcileB
 interface Batch {
   date: PlainDate;
   payments: readonly Pick<PaymentToReconcile, 'id' | 'amount_minor'>[];
-  /** The provider's statement that proves it, if there is one. */
+  /** The provider's statement that proves the batch, if there is one. */
   providerStatementId?: number | null;
 }
 
-/** Creates a batch of payments that the transaction has locked, and that can be reconciled. */
+/** Creates a batch of payments. The transaction must have locked them, and they must be reconcilable. */
 export async function createBatch(
   tx: Tx,
   actor: Actor,
@@ -48,12 +49,30 @@ export async function createBatch(
     providerStatementId,
     createdBy: actor.userId,
   });
-  const after = { date, paymentCount: payments.length, totalMinor, providerStatementId };
-  await audit(tx, actor, {
-    action: 'payments.reconcile',
-    resource: 'reconciliation',
-    resourceId: batchId,
-    after,
-  });
+  const paymentCount = payments.length;
+  const reconciled = payments.map(({ id, amount_minor: amountMinor }) =>
+    eventRow(
+      actor,
+      { resource: 'payment', resourceId: id },
+      event('payment.reconciled', { amountMinor, reconciliationId: batchId, reconciliationDate: date }),
+    ),
+  );
+  await audit(
+    tx,
+    actor,
+    {
+      action: 'payments.reconcile',
+      resource: 'reconciliation',
+      resourceId: batchId,
+      after: { date, paymentCount, totalMinor, providerStatementId },
+      event: event('reconciliation.created', {
+        reconciliationDate: date,
+        paymentCount,
+        totalMinor,
+        providerStatementId,
+      }),
+    },
+    reconciled,
+  );
   return batchId;
 }

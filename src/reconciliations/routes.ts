@@ -10,7 +10,7 @@ import { ReconcileBody, Reconciliation, ReconciliationResult, reconciliationList
 import { findReconciliation, listReconciliations } from './store.ts';
 import { toReconciliation } from './view.ts';
 
-/** 10,000 payments that PostgreSQL reads from disk take some seconds. After a timeout, repeating the request is safe. */
+/** PostgreSQL may need some seconds to read 10,000 payments from disk. After a time-out, repeating the request is safe. */
 const ANSWER_TIMEOUT_MS = 30_000;
 
 export function reconciliationRoutes(api: Api, context: Context): void {
@@ -31,14 +31,14 @@ export function reconciliationRoutes(api: Api, context: Context): void {
         summary: 'Reconcile up to 10,000 payments',
         description:
           'Creates one batch of the payments that are not reconciled yet, and returns the result of each id. Unmatched payments can be ' +
-          'reconciled; reversed payments, and payments dated after the batch, cannot. Repeating the request changes nothing.',
+          'reconciled. Reversed payments and payments dated after the batch cannot. Repeating the request changes nothing.',
         body: ReconcileBody,
         response: { 200: Envelope(ReconciliationResult, 'Payments reconciled.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) =>
-        ok(await reconcile(once, actorOf(request), request.body), 'Payments reconciled.'),
+      repeatable(context, request, reply, async (txContext) =>
+        ok(await reconcile(txContext, actorOf(request), request.body), 'Payments reconciled.'),
       ),
   );
 

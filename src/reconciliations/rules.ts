@@ -8,7 +8,7 @@ export type PaymentToReconcile = Pick<
 >;
 
 /** A payment id of a request, with its payment and the result. */
-export interface Outcome {
+export interface ReconciliationResult {
   id: number;
   payment: PaymentToReconcile | undefined;
   result: Result;
@@ -17,14 +17,13 @@ export interface Outcome {
 type Result = (typeof RESULTS)[number];
 type Reason = (typeof REASONS)[number];
 
-/** The result of reconciling a payment on a date. */
 export function resultOf(payment: PaymentToReconcile | undefined, date: PlainDate): Result {
   if (!payment) return 'not_found';
   if (payment.reconciliation_id !== null) return 'already_reconciled';
   return obstacleOf(payment, date) === null ? 'reconciled' : 'not_reconcilable';
 }
 
-/** Why a payment cannot be reconciled: a statement of one day does not prove that money of a later day has arrived. */
+/** Why a payment cannot be reconciled. A statement of one day does not prove that money of a later day has arrived. */
 export function obstacleOf(payment: PaymentToReconcile, date: PlainDate): Reason | null {
   if (payment.status === 'reversed') return 'reversed';
   return compareDates(payment.payment_date, date) > 0 ? 'dated_later' : null;

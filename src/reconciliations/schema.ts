@@ -1,12 +1,12 @@
 import { type Static, Type } from 'typebox';
-import { CalendarDate, DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
+import { CalendarDate, Choice, DateText, Id, Money, Nullable, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 
 const MAX_PAYMENTS = 10_000;
 
 export const RESULTS = ['reconciled', 'already_reconciled', 'not_found', 'not_reconcilable'] as const;
 
-/** Why a payment is not_reconcilable. */
+/** The reasons for the result `not_reconcilable`. */
 export const REASONS = ['reversed', 'dated_later'] as const;
 
 export const ReconcileBody = Type.Object(
@@ -19,7 +19,7 @@ export const ReconcileBody = Type.Object(
     reconciliationDate: Type.Optional(
       CalendarDate({
         format: 'calendar-date',
-        description: 'Default: today. Payments that are dated later are not_reconcilable.',
+        description: 'Default: today. Payments with a later date are `not_reconcilable`.',
       }),
     ),
   },
@@ -34,12 +34,14 @@ export const Reconciliation = Type.Object(
     paymentCount: Type.Integer(),
     total: Money,
     reversedCount: Type.Integer({
-      description: 'How many of the payments were reversed after they had been reconciled.',
+      description: 'The number of payments that were reversed after the reconciliation.',
     }),
     reversedTotal: Money,
     currency: Type.String(),
     providerStatementId: Nullable(
-      Type.Integer({ description: 'The provider’s statement that proves it; null for one made from ids.' }),
+      Type.Integer({
+        description: 'The provider’s statement that proves the batch. Null for a batch made from ids.',
+      }),
     ),
     createdAt: Timestamp,
     updatedAt: Timestamp,
@@ -66,7 +68,7 @@ export const Reconciliation = Type.Object(
 export const ReconciliationResult = Type.Object(
   {
     reconciliationId: Nullable(
-      Type.Integer({ description: 'The batch; null when no payment was reconciled now.' }),
+      Type.Integer({ description: 'The new batch. Null if no payment was reconciled by this request.' }),
     ),
     reconciliationDate: DateText,
     currency: Type.String(),
@@ -80,9 +82,11 @@ export const ReconciliationResult = Type.Object(
     results: Type.Array(
       Type.Object({
         paymentId: Id,
-        result: Type.Enum([...RESULTS]),
+        result: Choice('ReconciliationOutcome', RESULTS),
         reason: Nullable(
-          Type.Enum([...REASONS], { description: 'Why it is not_reconcilable; null for other results.' }),
+          Choice('NotReconcilableReason', REASONS, {
+            description: 'Why the payment is `not_reconcilable`. Null for other results.',
+          }),
         ),
         amount: Nullable(Money),
         reconciliationId: Nullable(Type.Integer()),

@@ -7,7 +7,7 @@ import type { ListPlan } from '../core/lists/query.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { PaymentToReconcile } from './rules.ts';
 
-/** A batch, with the payments that were reversed after it. Its own figures stay, because that money has arrived. */
+/** A batch and its payments that were reversed later. The figures of the batch do not change, because the money has arrived. */
 export type ReconciliationRow = Omit<Row<'reconciliations'>, 'payment_ids'> & {
   reversed_count: number;
   reversed_minor: number;
@@ -17,10 +17,10 @@ const SELECT = sql<BatchRow>`
   select r.id, r.reconciliation_date, r.payment_count, r.total_minor, r.provider_statement_id, r.created_by, r.created_at
   from reconciliations r`;
 
-/** Limits the time of one statement: each payment may be on another page of the disk. */
+/** Limits the time of one SQL statement, because each payment may be on another disk page. */
 const PAYMENTS_AT_ONCE = 1_000;
 
-/** Runs a statement for one part of the payments after the other. */
+/** Divides the payments into parts, and runs a statement for each part in turn. */
 async function inParts<Row>(tx: Tx, ids: readonly number[], statement: (part: number[]) => RawBuilder<Row>) {
   const found: Row[] = [];
   for (let start = 0; start < ids.length; start += PAYMENTS_AT_ONCE) {
@@ -53,10 +53,10 @@ export interface NewReconciliation {
   createdBy: number | null;
 }
 
-/** Inserts the batch, and marks its payments, which the transaction has locked. */
+/** Inserts the batch, and marks its payments. The transaction must have locked the payments. */
 export async function insertReconciliation(tx: Tx, batch: NewReconciliation): Promise<number> {
   const paymentIds = ascending(batch.paymentIds);
-  // So that the foreign key of each payment is checked by the index, and not by a scan of the batches.
+  // With this, the foreign key check of each payment uses the index and does not scan the batches.
   await sql`set local enable_seqscan = off`.execute(tx);
   const { id } = await tx
     .insertInto('reconciliations')

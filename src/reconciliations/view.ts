@@ -1,9 +1,9 @@
 import { amountOf, type Context, type Currency, totalOf } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import { type Outcome, obstacleOf } from './rules.ts';
+import { obstacleOf, type ReconciliationResult } from './rules.ts';
 import type { ReconciliationRow } from './store.ts';
 
-/** A batch is never changed, so it was last updated when it was created. */
+/** A batch never changes, so `updatedAt` is the time of its creation. */
 export function toReconciliation(row: ReconciliationRow, currency: Currency) {
   return {
     id: row.id,
@@ -26,10 +26,11 @@ export function toReconciliationResult(
   { currency }: Context,
   date: PlainDate,
   reconciliationId: number | null,
-  outcomes: readonly Outcome[],
+  outcomes: readonly ReconciliationResult[],
 ) {
-  const ofResult = (result: Outcome['result']) => outcomes.filter((outcome) => outcome.result === result);
-  const total = (result: Outcome['result']) => {
+  const ofResult = (result: ReconciliationResult['result']) =>
+    outcomes.filter((outcome) => outcome.result === result);
+  const total = (result: ReconciliationResult['result']) => {
     const minor = ofResult(result).reduce((sum, { payment }) => sum + BigInt(payment?.amount_minor ?? 0), 0n);
     return totalOf(minor, currency, FEWER_PAYMENTS);
   };

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import { Type } from 'typebox';
-import { DateText, Id, Money, Nullable } from '../core/http/fields.ts';
+import { Choice, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../core/lists/query.ts';
+import { STATUSES } from '../payments/schema.ts';
 import { Period, periodProperties } from './schema.ts';
 
 const MAX_PAGE = 1_000_000_000;
@@ -22,7 +23,7 @@ export const PaymentsQuery = Type.Object({
 });
 
 const sums = {
-  received: Type.Number({ description: 'All payments of the period, including those reversed later.' }),
+  received: Type.Number({ description: 'All payments of the period, including payments reversed later.' }),
   reversed: Type.Number({ description: 'The reversed part.' }),
   net: Type.Number({ description: 'received − reversed.' }),
 };
@@ -55,7 +56,7 @@ export const PaymentsReport = Type.Object(
         currency: Type.String(),
         paymentMethod: Type.String(),
         transactionRef: Nullable(Type.String()),
-        status: Type.String(),
+        status: Choice('PaymentStatus', STATUSES),
         reconciliationDate: Nullable(DateText),
       }),
       { description: 'One page of the payments of the period, the oldest first.' },

@@ -4,7 +4,7 @@ import { currencyLiteral, dateLiteral } from '../core/database/copy.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { PaymentStatus } from '../core/database/tables.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import type { Period } from './rules.ts';
+import type { ReportPeriod } from './rules.ts';
 
 export interface PageOf {
   page: number;
@@ -22,7 +22,7 @@ export interface Sums {
   reversed: string;
 }
 
-export async function paymentSums(tx: Tx, { startDate, endDate }: Period): Promise<Sums[]> {
+export async function paymentSums(tx: Tx, { startDate, endDate }: ReportPeriod): Promise<Sums[]> {
   const { rows } = await sql<Sums>`
     select payment_method_id, payment_date,
       count(*) as count,
@@ -51,7 +51,7 @@ export interface ReportRow {
 
 export async function paymentRows(
   tx: Tx,
-  { startDate, endDate }: Period,
+  { startDate, endDate }: ReportPeriod,
   { page, limit }: PageOf,
 ): Promise<ReportRow[]> {
   const { rows } = await sql<ReportRow>`
@@ -71,11 +71,11 @@ const JOINS = `
     left join accounts a on a.id = p.account_id
     left join customers c on c.id = a.customer_id`;
 
-/** The columns of the CSV that hold text; see `open` in copy.ts. */
+/** The columns of the CSV with text; see `open` in copy.ts. */
 export const TEXT_COLUMNS = ['customerName', 'paymentMethod', 'transactionRef'] as const;
 
 /** The query of the CSV: all payments of a period, in the order of the report's rows. */
-export function paymentsCsv({ startDate, endDate }: Period, { code, decimals }: Currency): string {
+export function paymentsCsv({ startDate, endDate }: ReportPeriod, { code, decimals }: Currency): string {
   // bigint × 0.01 is a numeric with exactly two decimals.
   const amount = decimals === 0 ? 'p.amount_minor' : `p.amount_minor * 0.${'1'.padStart(decimals, '0')}`;
   return `

@@ -2,10 +2,11 @@ import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { amountOf, type Currency, totalOf } from '../core/context.ts';
 import type { Db } from '../core/database/db.ts';
 import { inSnapshot } from '../core/database/transactions.ts';
+import { pageNumbers } from '../core/http/envelope.ts';
 import { invalidField } from '../core/http/errors.ts';
 import { findMethodNames } from '../payment-methods/store.ts';
 import { type PageOf, paymentRows, paymentSums, type Sums } from './payments-store.ts';
-import type { Period } from './rules.ts';
+import type { ReportPeriod } from './rules.ts';
 
 /** Ten years of days. Each day is a row of the answer. */
 const MAX_GROUPS = 4_000;
@@ -14,9 +15,14 @@ const SHORTER_PERIOD = { path: 'endDate', advice: 'ask for a shorter period, or 
 /**
  * The totals of a period's payments and one page of its rows, from one snapshot.
  *
- * @throws AppError VALIDATION_ERROR if a total exceeds an exact number, or the payments have too many days or methods.
+ * @throws AppError VALIDATION_ERROR if a total is too large for an exact number, or the payments have too many days or methods.
  */
-export async function reportPayments(db: Db, currency: Currency, period: Period, { page, limit }: PageOf) {
+export async function reportPayments(
+  db: Db,
+  currency: Currency,
+  period: ReportPeriod,
+  { page, limit }: PageOf,
+) {
   const { sums, rows, methods } = await inSnapshot(db, async (tx) => ({
     sums: await paymentSums(tx, period),
     rows: await paymentRows(tx, period, { page, limit }),
@@ -24,7 +30,7 @@ export async function reportPayments(db: Db, currency: Currency, period: Period,
   }));
   if (sums.length > MAX_GROUPS) {
     const groups = `payments on more than ${MAX_GROUPS} days or by as many methods`;
-    throw invalidField(SHORTER_PERIOD.path, `makes a period that has ${groups}; ${SHORTER_PERIOD.advice}`);
+    throw invalidField(SHORTER_PERIOD.path, `gives a period with ${groups}; ${SHORTER_PERIOD.advice}`);
   }
   const nameOf = new Map(methods.map(({ id, name }) => [id, name]));
   const amounts = (row: Sums | undefined) => {
@@ -76,5 +82,5 @@ export async function reportPayments(db: Db, currency: Currency, period: Period,
     })),
   };
   const total = all?.count ?? 0;
-  return { data, pagination: { page, limit, total, totalPages: Math.ceil(total / limit) } };
+  return { data, pagination: pageNumbers(page, limit, total) };
 }

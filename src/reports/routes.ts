@@ -4,13 +4,13 @@ import { type CopyPool, EXPORT_TIMEOUT_MS } from '../core/database/copy.ts';
 import type { LongReads } from '../core/database/long-reads.ts';
 import { callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
-import { Envelope, examplesOf, ok, PagedEnvelope } from '../core/http/envelope.ts';
+import { Envelope, examplesOf, ok, PagedEnvelope, Pagination } from '../core/http/envelope.ts';
 import { invalid } from '../core/http/errors.ts';
 import { DEFAULT_LIMIT } from '../core/lists/query.ts';
 import { CsvFile, PaymentsQuery, PaymentsReport } from './payments-schema.ts';
 import { paymentsCsv, TEXT_COLUMNS } from './payments-store.ts';
 import { reportPayments } from './payments-view.ts';
-import { type Period, readPeriod } from './rules.ts';
+import { type ReportPeriod, readReportPeriod } from './rules.ts';
 import { AccountSummary, SummaryQuery } from './summary-schema.ts';
 import { SUMMARY_READS } from './summary-store.ts';
 import { summarizeAccounts } from './summary-view.ts';
@@ -22,7 +22,7 @@ interface ReportParts {
 
 export function reportRoutes(api: Api, context: Context, { copies, summaries }: ReportParts): void {
   const { db, currency } = context;
-  const periodOf = (query: Partial<Period>): Period => readPeriod(query, today(context));
+  const periodOf = (query: Partial<ReportPeriod>): ReportPeriod => readReportPeriod(query, today(context));
 
   api.get(
     '/reports/accounts/summary',
@@ -34,8 +34,8 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
         summary: 'Summarise the portfolio for a period',
         description:
           'startDate and endDate are business days, both included. Balances, lateness and statuses are those at the end of ' +
-          'asOf = min(endDate, today), by the value dates of the payments. The lists of accounts show today, so figures ' +
-          'of a past asOf have no accountsUrl. Ratios follow the GOGLA PAYGo PERFORM definitions. Answers 503 if too ' +
+          'asOf = min(endDate, today), by the value dates of the payments. The lists of accounts show the present, so figures ' +
+          'for an asOf in the past have no accountsUrl. Ratios follow the GOGLA PAYGo PERFORM definitions. Answers 503 if too ' +
           'many summaries run.',
         querystring: SummaryQuery,
         response: { 200: Envelope(AccountSummary, 'Summary made.') },
@@ -58,7 +58,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
         summary: 'Report the payments of a period',
         description:
           'startDate and endDate are business days, both included. json has the totals of the period and one page of its ' +
-          'rows. csv streams every row in UTF-8 with a byte order mark; if that fails, the connection is reset. A text ' +
+          'rows. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text ' +
           'that a spreadsheet would run as a formula gets a leading apostrophe.',
         querystring: PaymentsQuery,
         response: {
@@ -66,7 +66,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
             description: 'The report.',
             content: {
               'application/json': {
-                schema: PagedEnvelope(PaymentsReport, examplesOf(PaymentsReport), 'Report made.'),
+                schema: PagedEnvelope(PaymentsReport, examplesOf(PaymentsReport), 'Report made.', Pagination),
               },
               'text/csv': { schema: CsvFile },
             },
@@ -89,8 +89,8 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
       const rows = isHead
         ? Readable.from([])
         : await copies.open(callerOf(request), paymentsCsv(period, currency), TEXT_COLUMNS);
-      // Every client sees a reset as a failure. An HTTP/1.0 client, such as a proxy, takes the end of a connection for the
-      // end of the file.
+      // Every client recognizes a reset as a failure. An HTTP/1.0 client, such as a proxy, would take a normal close of the
+      // connection for the end of the file.
       rows.once('error', () => request.raw.socket.resetAndDestroy());
       return reply
         .type('text/csv; charset=utf-8')
@@ -107,6 +107,6 @@ function refusePages(given: Record<string, number | undefined>): void {
   if (problems.length > 0) throw invalid(problems);
 }
 
-function fileName({ startDate, endDate }: Period): string {
+function fileName({ startDate, endDate }: ReportPeriod): string {
   return `payments_${startDate}_${endDate}.csv`;
 }

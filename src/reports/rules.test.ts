@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlainDate } from '../core/values/dates.ts';
-import { BUCKET_STARTS, BUCKETS, beyond, bucketUrl, momentOf, ratioOf, readPeriod } from './rules.ts';
+import { BUCKET_STARTS, BUCKETS, beyond, bucketUrl, momentOf, ratioOf, readReportPeriod } from './rules.ts';
 
 const day = (text: string) => text as PlainDate;
 const TODAY = day('2026-11-15');
@@ -16,11 +16,13 @@ describe('readPeriod', () => {
     [{ endDate: '2026-02-10' }, '2026-02-01', '2026-02-10'],
     [{ endDate: '2026-12-10' }, '2026-11-01', '2026-12-10'],
   ])('reads %j as %s to %s', (given, startDate, endDate) => {
-    expect(readPeriod(given as never, TODAY)).toEqual({ startDate, endDate });
+    expect(readReportPeriod(given as never, TODAY)).toEqual({ startDate, endDate });
   });
 
   it('refuses a start after the end and names the field', () => {
-    expect(() => readPeriod({ startDate: day('2026-02-02'), endDate: day('2026-02-01') }, TODAY)).toThrow(
+    expect(() =>
+      readReportPeriod({ startDate: day('2026-02-02'), endDate: day('2026-02-01') }, TODAY),
+    ).toThrow(
       expect.objectContaining({
         code: 'VALIDATION_ERROR',
         details: { fields: [{ path: 'startDate', message: 'must not be after endDate (2026-02-01)' }] },

@@ -4,7 +4,7 @@ import { addDays, compareDates, firstOfMonth, lastOfMonth, type PlainDate } from
 import { divideHalfUp, type Minor, minorToNumber } from '../core/values/money.ts';
 
 /** Business days, both included. */
-export interface Period {
+export interface ReportPeriod {
   startDate: PlainDate;
   endDate: PlainDate;
 }
@@ -15,7 +15,7 @@ export interface Period {
  *
  * @throws AppError VALIDATION_ERROR when the start is after the end.
  */
-export function readPeriod(given: Partial<Period>, today: PlainDate): Period {
+export function readReportPeriod(given: Partial<ReportPeriod>, today: PlainDate): ReportPeriod {
   const startDate = given.startDate ?? firstOfMonth(earlier(given.endDate ?? today, today));
   const endDate = given.endDate ?? lastOfMonth(later(given.startDate ?? today, today));
   if (compareDates(startDate, endDate) > 0) {
@@ -25,16 +25,16 @@ export function readPeriod(given: Partial<Period>, today: PlainDate): Period {
 }
 
 /** The days on which the figures of a period are taken. */
-export interface Moment {
+export interface ReportDays {
   /** The last day that counts: min(endDate, today). */
   asOf: PlainDate;
-  /** The day before the period; asOf if the whole period lies in the future. */
+  /** The day before the period, or asOf if the whole period is in the future. */
   before: PlainDate;
-  /** Whether asOf is today and nothing is dated later. Then the stored balances of the accounts are the figures. */
+  /** Whether asOf is today and nothing is dated later. The stored balances of the accounts are then the figures. */
   isToday: boolean;
 }
 
-export function momentOf({ startDate, endDate }: Period, today: PlainDate): Moment {
+export function momentOf({ startDate, endDate }: ReportPeriod, today: PlainDate): ReportDays {
   const asOf = earlier(endDate, today);
   return { asOf, before: earlier(addDays(startDate, -1), asOf), isToday: compareDates(endDate, today) >= 0 };
 }
@@ -57,7 +57,7 @@ export const BUCKETS: readonly Bucket[] = [
 /** The first day of each bucket except the first one: the thresholds of width_bucket. */
 export const BUCKET_STARTS = BUCKETS.slice(1).map(({ from }) => from);
 
-/** The sum of the figures of the buckets above a number of days, which must be the end of a bucket. */
+/** The sum of the figures of all buckets after `days`, which must be the end of a bucket. */
 export function beyond(days: number, figures: readonly bigint[]): bigint {
   return figures.reduce((sum, figure, i) => ((BUCKETS[i]?.from ?? 0) > days ? sum + figure : sum), 0n);
 }
@@ -66,7 +66,7 @@ const RECEIVABLE = statusesIn('receivable').join(',');
 
 const RATIO_DECIMALS = 4;
 
-/** The quotient with four decimals, halves rounded up; null if the denominator is 0. */
+/** The quotient with four decimals, halves rounded up. Null if the denominator is 0. */
 export function ratioOf(numerator: Minor, denominator: Minor): number | null {
   if (denominator === 0n) return null;
   return minorToNumber(divideHalfUp(numerator * 10n ** BigInt(RATIO_DECIMALS), denominator), RATIO_DECIMALS);
@@ -86,12 +86,12 @@ export function bucketUrl({ from, to }: Bucket): string {
   });
 }
 
-/** The accounts of the gross receivables that are more than a number of days past due. */
+/** The address of the accounts of the gross receivables that are more than `days` days past due. */
 export function atRiskUrl(days: number): string {
   return accountsUrl({ '[daysPastDue][gt]': days, '[status][in]': RECEIVABLE });
 }
 
-/** The filter for all accounts except those of the statuses. */
+/** The filter for all accounts that do not have one of the statuses. */
 export function without(statuses: readonly string[]): Record<string, string> {
   return { [statuses.length === 1 ? '[status][ne]' : '[status][nin]']: statuses.join(',') };
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { statusesIn } from '../account-status/rules.ts';
-import { CalendarDate, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
+import { ACCOUNT_STATUSES, statusesIn } from '../account-status/rules.ts';
+import { CalendarDate, Choice, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
 import { atRiskUrl, bucketUrl } from './rules.ts';
 import { Period, periodProperties } from './schema.ts';
 
@@ -9,7 +9,7 @@ export const SummaryQuery = Type.Object(periodProperties);
 const AccountsUrl = Nullable(
   Type.String({
     description:
-      'The list of the accounts behind the figure. Null for a past asOf, because the list shows the accounts of today.',
+      'The list of the accounts behind the figure. Null for an asOf in the past, because the list shows the present.',
   }),
 );
 
@@ -67,27 +67,27 @@ export const AccountSummary = Type.Object(
     ),
     contractValue: Type.Number({ description: 'The totals of all accounts except cancelled ones.' }),
     collected: Type.Number({
-      description: 'Unreversed payments on accounts less refunded credit, dated in the period, up to asOf.',
+      description: 'Unreversed payments on accounts minus refunded credit, dated in the period, up to asOf.',
     }),
     outstanding: Type.Number({
       description: `Gross receivables: the balances of the accounts that are ${statusesIn('receivable').join(', ')}. The buckets add up to it.`,
     }),
     arrears: Type.Number({ description: 'The due part of the outstanding sum.' }),
-    byStatus: Type.Array(Type.Object({ status: Type.String(), ...group }), {
+    byStatus: Type.Array(Type.Object({ status: Choice('AccountStatus', ACCOUNT_STATUSES), ...group }), {
       description: 'All accounts. The contract value of cancelled accounts is in no other figure.',
     }),
     byProduct: Type.Array(Type.Object({ productId: Id, productName: Type.String(), ...group }), {
       description: 'All accounts except cancelled ones. Their contract values add up to contractValue.',
     }),
     collectionRate: Ratio(
-      'The sum received for instalments in the period, up to asOf, over the instalments due in it. Excludes deposits and cancelled accounts. The numerator includes prepayments and arrears.',
+      'The sum received for instalments in the period, up to asOf, divided by the instalments due in the period. Excludes deposits and cancelled accounts. The numerator includes prepayments and arrears.',
     ),
     repaymentRate: Ratio(
       'The paid part of the instalments due by asOf. Includes written-off accounts. Excludes deposits and cancelled accounts.',
     ),
-    par30: Ratio('The balance of accounts more than 30 days past due over the gross receivables.'),
-    par60: Ratio('The balance of accounts more than 60 days past due over the gross receivables.'),
-    par90: Ratio('The balance of accounts more than 90 days past due over the gross receivables.'),
+    par30: Ratio('The balance of accounts more than 30 days past due, divided by the gross receivables.'),
+    par60: Ratio('The balance of accounts more than 60 days past due, divided by the gross receivables.'),
+    par90: Ratio('The balance of accounts more than 90 days past due, divided by the gross receivables.'),
     daysPastDue: Type.Array(
       Type.Object({
         from: Type.Integer(),
@@ -101,11 +101,11 @@ export const AccountSummary = Type.Object(
       {
         count: Type.Integer({ description: 'Accounts written off in the period, up to asOf.' }),
         amount: Type.Number({
-          description: 'The sum that they owed at the end of the day of their write-off.',
+          description: 'The sum that the accounts owed at the end of the day of their write-off.',
         }),
         recovered: Type.Number({
           description:
-            'The sum received in the period, up to asOf, after the day of any write-off, up to the sum that the account owed.',
+            'The money received in the period, up to asOf, on accounts after the day of their write-off, at most the sum that each account owed.',
         }),
         asOf: DateText,
         accountsUrl: Type.String({ description: 'The accounts written off in the period.' }),

@@ -5,7 +5,7 @@ import type { Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import type { AccountStatus } from '../core/database/tables.ts';
 import { addDays, firstOfMonth, type PlainDate, startOfDayUtc } from '../core/values/dates.ts';
-import { BUCKET_STARTS, type Moment, type Period } from './rules.ts';
+import { BUCKET_STARTS, type ReportDays, type ReportPeriod } from './rules.ts';
 
 /** A summary reads all accounts, which takes seconds in a large portfolio. */
 export const SUMMARY_READS = { what: 'summaries', connections: 2, timeoutMs: 60_000 };
@@ -19,7 +19,7 @@ export async function isAnythingDatedAfter(tx: Tx, day: PlainDate): Promise<bool
 }
 
 /** The accounts of one status, product and bucket. Sums of money are texts, because they may exceed an exact number. */
-export interface Figures {
+export interface SummaryFigures {
   standing: AccountStatus;
   product_id: number;
   /** Index into BUCKETS; null outside the gross receivables. */
@@ -41,19 +41,19 @@ export interface Figures {
 }
 
 /**
- * Sums up all accounts in one pass. The sum paid by a day is the present sum less what came later. The status on a day is
- * the one before the first later move. So the cost grows with the accounts, the payments since the start of the period
- * and the moves since its end; for the current month, only with the accounts.
+ * Sums up all accounts in one statement. The amount paid by a day is the present amount minus later payments. The status on a day
+ * is the status before the first later change. So the cost grows with the accounts, the payments since the start of the period
+ * and the status changes since its end. For the current month it grows only with the accounts.
  *
- * docs/decisions/0012-reports.md has the formulas. Money dated before its account counts on its own day, so
- * that months add up to a year.
+ * docs/decisions/0012-reports.md has the formulas. Money dated before the opening of its account counts on its own day, so that
+ * the sums of twelve months equal that of the year.
  */
 export async function accountFigures(
   tx: Tx,
   context: Pick<Context, 'config'>,
-  period: Period,
-  moment: Moment,
-): Promise<Figures[]> {
+  period: ReportPeriod,
+  moment: ReportDays,
+): Promise<SummaryFigures[]> {
   const { asOf, before, isToday } = moment;
   const sumUp = (accounts: RawBuilder<unknown>) => sumUpAccounts(tx, context, period, moment, accounts);
   if (!isToday) return sumUp(accountsAt(moment));
@@ -66,14 +66,14 @@ export async function accountFigures(
 async function sumUpAccounts(
   tx: Tx,
   { config }: Pick<Context, 'config'>,
-  { startDate, endDate }: Period,
-  { asOf, before }: Moment,
+  { startDate, endDate }: ReportPeriod,
+  { asOf, before }: ReportDays,
   accounts: RawBuilder<unknown>,
-): Promise<Figures[]> {
+): Promise<SummaryFigures[]> {
   const startOf = (day: PlainDate) => startOfDayUtc(day, config.BUSINESS_TIMEZONE);
-  // "offset '0'" keeps PostgreSQL from inlining a subquery, which would compute its columns again at each use. The quotes
-  // matter: with a cast the planner cannot tell that no rows are skipped, and plans no parallel scan.
-  const { rows } = await sql<Figures>`
+  // "offset '0'" keeps PostgreSQL from inlining a subquery, which would compute its columns again at each use. Write '0'
+  // in quotes: if it is cast, the planner assumes that rows may be skipped, and plans no parallel scan.
+  const { rows } = await sql<SummaryFigures>`
     with known as (${accounts}),
     placed as (
       select product_id, activation_date, total_minor, deposit_minor, instalment_minor, created_at,
@@ -135,8 +135,8 @@ async function sumUpAccounts(
   return rows;
 }
 
-/** All accounts: the sums paid by asOf and before the period, whether they existed by asOf, and their status then. */
-function accountsAt({ asOf, before }: Moment): RawBuilder<unknown> {
+/** All accounts: the amounts paid by asOf and before the period, a flag for accounts opened by asOf, and the status on asOf. */
+function accountsAt({ asOf, before }: ReportDays): RawBuilder<unknown> {
   return sql`
     select a.*,
       a.paid_minor - coalesce(r.after_end, 0) as paid_end,
@@ -157,7 +157,7 @@ function accountsAt({ asOf, before }: Moment): RawBuilder<unknown> {
       where value_date > ${before}::date
       group by account_id
     ) r on r.account_id = a.id
-    -- Completion and its undoing follow from the sum paid.
+    -- Changes to and from completed are left out: they follow from the sum paid.
     left join (
       select distinct on (account_id) account_id, from_status, to_status
       from account_status_changes
@@ -167,7 +167,7 @@ function accountsAt({ asOf, before }: Moment): RawBuilder<unknown> {
     ) m on m.account_id = a.id`;
 }
 
-/** The same for a period that ends today, when nothing is dated later: the accounts as they are. */
+/** The same for a period that ends today, if nothing is dated later: the present values of the accounts. */
 function accountsToday(before: PlainDate): RawBuilder<unknown> {
   return sql`
     select a.*, true as is_there, status as moved_to, paid_minor as paid_end,
@@ -197,13 +197,13 @@ export interface WriteOffs {
 }
 
 /**
- * Sums up the debts at the end of each day of write-off in the period, and the recoveries in the period. The cost grows with
- * the written-off accounts and their payments since.
+ * Sums up the debts that were written off in the period, each at the end of its day, and the recoveries in the period. The cost
+ * grows with the written-off accounts and their later payments.
  */
 export async function writeOffFigures(
   tx: Tx,
-  { startDate }: Period,
-  { asOf, before }: Moment,
+  { startDate }: ReportPeriod,
+  { asOf, before }: ReportDays,
 ): Promise<WriteOffs> {
   const { rows } = await sql<WriteOffs>`
     select

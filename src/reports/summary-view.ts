@@ -8,24 +8,24 @@ import {
   BUCKETS,
   beyond,
   bucketUrl,
-  type Moment,
   momentOf,
-  type Period,
+  type ReportDays,
+  type ReportPeriod,
   ratioOf,
   without,
 } from './rules.ts';
 import {
   accountFigures,
-  type Figures,
   findProductNames,
   isAnythingDatedAfter,
+  type SummaryFigures,
   writeOffFigures,
 } from './summary-store.ts';
 
 const EARLIER_PERIOD = { path: 'endDate', advice: 'ask for an earlier period' };
 
 /** The figures of the portfolio for a period, from one snapshot. The formulas are in summary-store.ts. */
-export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, period: Period) {
+export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, period: ReportPeriod) {
   const { currency } = context;
   const moment = await readMoment(tx, context, period);
   const figures = await accountFigures(tx, context, period, moment);
@@ -33,11 +33,11 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   const products = await findProductNames(tx);
 
   const amount = (minor: Minor) => totalOf(minor, currency, EARLIER_PERIOD);
-  const money = (rows: Figures[], sum: Sum) => amount(addUp(rows, sum));
-  const count = (rows: Figures[], sum: Sum) => Number(addUp(rows, sum));
-  // The list of accounts shows today, so figures of a past day have no address.
+  const money = (rows: SummaryFigures[], sum: Sum) => amount(addUp(rows, sum));
+  const count = (rows: SummaryFigures[], sum: Sum) => Number(addUp(rows, sum));
+  // The list of accounts shows only the values of today, so figures of a past day get no URL.
   const ifToday = (url: string) => (moment.isToday ? url : null);
-  const group = (rows: Figures[], url: string) => ({
+  const group = (rows: SummaryFigures[], url: string) => ({
     count: count(rows, 'accounts'),
     contractValue: money(rows, 'contract'),
     outstanding: money(rows, 'outstanding'),
@@ -130,18 +130,18 @@ export async function summarizeAccounts(tx: Tx, context: Omit<Context, 'db'>, pe
   };
 }
 
-/** Something is dated after today when a clock was set back or the clock of another instance is ahead. */
+/** Something can be dated after today if a clock was set back or the clock of another instance is ahead. */
 async function readMoment(
   tx: Tx,
   context: Pick<Context, 'clock' | 'config'>,
-  period: Period,
-): Promise<Moment> {
+  period: ReportPeriod,
+): Promise<ReportDays> {
   const moment = momentOf(period, today(context));
   return { ...moment, isToday: moment.isToday && !(await isAnythingDatedAfter(tx, moment.asOf)) };
 }
 
-type Sum = Exclude<keyof Figures, 'standing' | 'product_id' | 'bucket'>;
+type Sum = Exclude<keyof SummaryFigures, 'standing' | 'product_id' | 'bucket'>;
 
-function addUp(figures: Figures[], sum: Sum): bigint {
+function addUp(figures: SummaryFigures[], sum: Sum): bigint {
   return figures.reduce((total, row) => total + BigInt(row[sum]), 0n);
 }

@@ -4,11 +4,11 @@ import { type Minor, minMinor } from '../core/values/money.ts';
 
 // The money of an account, and its allocation to the items of the schedule.
 
-/** A payment, or a move of credit to or from the account. */
-export interface Money {
+/** A payment, or a credit move to or from the account. */
+export interface MoneyMove {
   type: 'payment' | 'transfer_in' | 'transfer_out' | 'refund';
   date: PlainDate;
-  /** > 0 in both directions. */
+  /** Greater than 0 for incoming and outgoing money. */
   amountMinor: Minor;
   /** The day of the reversal. A reversed payment never counts. */
   reversedOn: PlainDate | null;
@@ -18,12 +18,12 @@ export interface Money {
   creditMoveId: number | null;
   /** The other account of a transfer. */
   otherAccountId: number | null;
-  /** The reason of a move of credit. */
+  /** The reason of a credit move. */
   reason: string | null;
   transactionRef: string | null;
   /** Null for a transfer. */
   paymentMethod: string | null;
-  /** The ledger events that posted and reversed it; null outside the period. */
+  /** The ledger events that posted and reversed the money. Null outside the period. */
   ledgerEventId: number | null;
   reversalEventId: number | null;
 }
@@ -42,8 +42,8 @@ export interface Cover {
  * Allocates money to items: which items each payment covers, and which payments cover each item.
  * @param counted all unreversed money, sorted by `inOrder`.
  */
-export function coverageOf(terms: Terms, counted: readonly Money[]) {
-  const ofMoney = new Map<Money, Cover[]>();
+export function coverageOf(terms: Terms, counted: readonly MoneyMove[]) {
+  const ofMoney = new Map<MoneyMove, Cover[]>();
   const ofItem = new Map<number, Cover[]>();
   for (const { paymentId: place, item, amountMinor } of allocateMoney(terms, counted)) {
     const source = counted[place];
@@ -57,18 +57,19 @@ export function coverageOf(terms: Terms, counted: readonly Money[]) {
 }
 
 /**
- * The payment of a slice is an index into `counted`. Credit that leaves takes the latest money on the account. If there is
- * not enough, because a payment was reversed after its credit had left, the next money replaces it first.
+ * The payment of a slice is an index into `counted`. Outgoing credit is taken from the latest money on the account. If there is
+ * not enough, because a payment was reversed after its credit was transferred or refunded, the next money that arrives first
+ * covers the shortfall.
  */
-function allocateMoney(terms: Terms, counted: readonly Money[]): Slice[] {
+function allocateMoney(terms: Terms, counted: readonly MoneyMove[]): Slice[] {
   const remaining: Minor[] = [];
-  const available: number[] = []; // the indexes of money that has not left completely, the latest last
+  const available: number[] = []; // the indexes of money that is not completely used for outgoing credit, the latest last
   let missing = 0n;
   for (const [place, one] of counted.entries()) {
     if (!isOut(one)) {
-      const made = minMinor(missing, one.amountMinor);
-      missing -= made;
-      remaining[place] = one.amountMinor - made;
+      const covered = minMinor(missing, one.amountMinor);
+      missing -= covered;
+      remaining[place] = one.amountMinor - covered;
       available.push(place);
       continue;
     }
@@ -92,22 +93,22 @@ function push<K>(lists: Map<K, Cover[]>, key: K, cover: Cover): void {
   else lists.set(key, [cover]);
 }
 
-/** Sorts by day, then payments before moves of credit, then by id. */
-export function inOrder(a: Money, b: Money): number {
-  const isMove = (one: Money) => (one.creditMoveId === null ? 0 : 1);
-  const idOf = (one: Money) => one.paymentId ?? one.creditMoveId ?? 0;
+/** Sorts by day, then payments before credit moves, then by id. */
+export function inOrder(a: MoneyMove, b: MoneyMove): number {
+  const isMove = (one: MoneyMove) => (one.creditMoveId === null ? 0 : 1);
+  const idOf = (one: MoneyMove) => one.paymentId ?? one.creditMoveId ?? 0;
   return compareDates(a.date, b.date) || isMove(a) - isMove(b) || idOf(a) - idOf(b);
 }
 
-export function isOut({ type }: Money): boolean {
+export function isOut({ type }: MoneyMove): boolean {
   return type === 'transfer_out' || type === 'refund';
 }
 
-/** The change of the sum paid. */
-export function signed(money: Money): Minor {
+/** The change of the paid amount: negative for outgoing credit. */
+export function signed(money: MoneyMove): Minor {
   return isOut(money) ? -money.amountMinor : money.amountMinor;
 }
 
-export function sumOf(money: readonly Money[]): Minor {
+export function sumOf(money: readonly MoneyMove[]): Minor {
   return money.reduce((sum, one) => sum + signed(one), 0n);
 }

@@ -4,7 +4,7 @@ import { BYTE_ORDER_MARK, bare, csvLine } from '../core/values/csv.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { type Minor, minorToText } from '../core/values/money.ts';
 import { sourceOf } from './json-view.ts';
-import type { Figures, Row } from './rules.ts';
+import type { Row, StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
 import { coverageOfRow, describeRow, plainSpelling } from './wording-rules.ts';
 
@@ -28,7 +28,7 @@ const COLUMNS = [
   'ledgerEventId',
 ] as const;
 
-interface Line extends Figures, Partial<Omit<Row, 'type' | 'covers' | keyof Figures>> {
+interface Line extends StatementFigures, Partial<Omit<Row, 'type' | 'covers' | keyof StatementFigures>> {
   date: PlainDate;
   type: string;
   description: string;
@@ -36,7 +36,7 @@ interface Line extends Figures, Partial<Omit<Row, 'type' | 'covers' | keyof Figu
   source?: ReturnType<typeof sourceOf>;
 }
 
-/** One line per row, between a line with the opening figures and a line with the closing figures and the sums. */
+/** One line for each row, between a line with the opening figures and a line with the closing figures and sums. */
 export function statementCsv(
   { account, accountNumber, period, statement }: AccountStatement,
   currency: Currency,

@@ -2,7 +2,7 @@ import { dueDate, termsOf } from '../accounts/schedule-rules.ts';
 import type { Currency } from '../core/context.ts';
 import { type Minor, printedAmount } from '../core/values/money.ts';
 import type { Printer } from '../platform/printing/printer.ts';
-import type { Figures } from './rules.ts';
+import type { StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
 import { coverageOfRow, describeRow, printedSpelling } from './wording-rules.ts';
 
@@ -17,7 +17,7 @@ export function statementDocument(
   const amount = (minor: Minor) => printedAmount(minor, decimals);
   const unlessZero = (minor: Minor) => (minor === 0n ? null : amount(minor));
   const cell = (minor: Minor) => unlessZero(minor) ?? '';
-  const figures = ({ dueSoFarMinor, owedInTotalMinor }: Figures) => ({
+  const figures = ({ dueSoFarMinor, owedInTotalMinor }: StatementFigures) => ({
     dueSoFar: amount(dueSoFarMinor),
     owedInTotal: amount(owedInTotalMinor),
   });

@@ -5,7 +5,7 @@ import type { PlainDate } from '../core/values/dates.ts';
 import type { Minor } from '../core/values/money.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import type { Quote } from './quote-rules.ts';
-import type { Figures, Row } from './rules.ts';
+import type { Row, StatementFigures } from './rules.ts';
 import type { AccountStatement } from './view.ts';
 import { describeRow, plainSpelling } from './wording-rules.ts';
 
@@ -15,7 +15,7 @@ export function toStatement(
 ) {
   const terms = termsOf(account);
   const amount = (minor: Minor) => amountOf(minor, currency);
-  const figures = ({ dueSoFarMinor, owedInTotalMinor }: Figures) => ({
+  const figures = ({ dueSoFarMinor, owedInTotalMinor }: StatementFigures) => ({
     dueSoFar: amount(dueSoFarMinor),
     owedInTotal: amount(owedInTotalMinor),
   });

@@ -20,7 +20,7 @@ interface QuotedAccount {
 }
 
 export interface Quote {
-  /** The part of amountDueMinor that fell due before the day, and the part that falls due on it. */
+  /** The part of `amountDueMinor` that fell due before the day, and the part that falls due on the day. */
   overdueMinor: Minor;
   dueOnDateMinor: Minor;
   amountDueMinor: Minor;
@@ -34,7 +34,7 @@ export interface Quote {
 interface QuotedPayment {
   amountMinor: Minor;
   at: Position;
-  /** How many items, including the deposit, the amount would cover fully. */
+  /** The number of items, including the deposit, that the amount would cover fully. */
   itemsCovered: number;
   /** The part of the amount that would cover the next item only in part. */
   remainderMinor: Minor;
@@ -43,7 +43,7 @@ interface QuotedPayment {
   completes: boolean;
 }
 
-/** What a customer owes on a day if nothing is paid until then, and what a payment on that day would change. */
+/** Calculates the debt on a day if nothing is paid before, and the effect of a payment on that day. */
 export function quoteOf(
   account: QuotedAccount,
   { date, amountMinor }: { date: PlainDate; amountMinor: Minor | null },

@@ -35,8 +35,8 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         summary: 'Get the statement of an account',
         description:
           'from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but ' +
-          'does not count; an unassigned payment is not shown. Moves of credit are rows (transfer_in, transfer_out, ' +
-          'refund); credit that leaves takes the latest money. Each row has two balances, dueSoFar and owedInTotal. ' +
+          'does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). ' +
+          'Outgoing credit is taken from the latest money. Each row has two balances, dueSoFar and owedInTotal. ' +
           `A statement has at most ${MAX_ROWS} rows, or ${MAX_PRINTED_ROWS} as PDF.`,
         params: IdParams,
         querystring: StatementQuery,
@@ -87,7 +87,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
         operationId: 'getAccountQuote',
         summary: 'Quote what an account owes',
         description:
-          'Assumes that nothing else is paid before. A pending account counts as active from its activation date on.',
+          'Assumes that nothing else is paid before the day. A pending account counts as active from its activation date.',
         params: IdParams,
         querystring: QuoteQuery,
         response: { 200: Envelope(Quote, 'Quote made.') },

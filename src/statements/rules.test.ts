@@ -7,9 +7,16 @@ import { AppError } from '../core/http/errors.ts';
 import { addDays, type PlainDate } from '../core/values/dates.ts';
 import { balanceOf } from '../ledger/rules.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
-import type { Money } from './coverage-rules.ts';
+import type { MoneyMove } from './coverage-rules.ts';
 import { quoteOf } from './quote-rules.ts';
-import { type AccountEvent, MAX_ROWS, ROW_TYPES, type Row, readPeriod, statementOf } from './rules.ts';
+import {
+  type AccountEvent,
+  MAX_ROWS,
+  ROW_TYPES,
+  type Row,
+  readStatementPeriod,
+  statementOf,
+} from './rules.ts';
 
 const day = (text: string) => text as PlainDate;
 const START = day('2026-01-31');
@@ -29,7 +36,7 @@ const paymentArb = fc.record({
   days: fc.integer({ min: -20, max: 150 }),
   amountMinor: fc.bigInt({ min: 1n, max: 500n }),
   reversed: fc.constantFrom(null, null, null, 0, 3, 40),
-  type: fc.constantFrom<Money['type'][]>(
+  type: fc.constantFrom<MoneyMove['type'][]>(
     'payment',
     'payment',
     'payment',
@@ -44,7 +51,7 @@ function payment(
   date: PlainDate,
   amountMinor: bigint,
   reversedOn: PlainDate | null = null,
-): Money {
+): MoneyMove {
   return {
     type: 'payment',
     date,
@@ -62,7 +69,7 @@ function payment(
   };
 }
 
-function creditMove(type: Money['type'], id: number, date: PlainDate, amountMinor: bigint): Money {
+function creditMove(type: MoneyMove['type'], id: number, date: PlainDate, amountMinor: bigint): MoneyMove {
   const common = {
     ...payment(id, date, amountMinor),
     type,
@@ -196,9 +203,11 @@ describe('a statement', () => {
   });
 
   it('refuses a period that ends before it starts', () => {
-    expect(readPeriod({}, TODAY, START)).toEqual({ from: START, to: TODAY });
-    expect(readPeriod({ to: day('2026-01-01') }, TODAY, START).from).toBe('2026-01-01');
-    expect(() => readPeriod({ from: day('2026-07-01') }, TODAY, START)).toThrow(/must not be after to/);
+    expect(readStatementPeriod({}, TODAY, START)).toEqual({ from: START, to: TODAY });
+    expect(readStatementPeriod({ to: day('2026-01-01') }, TODAY, START).from).toBe('2026-01-01');
+    expect(() => readStatementPeriod({ from: day('2026-07-01') }, TODAY, START)).toThrow(
+      /must not be after to/,
+    );
   });
 });
 

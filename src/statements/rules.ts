@@ -11,22 +11,22 @@ import {
 import { invalid, invalidField } from '../core/http/errors.ts';
 import { addDays, compareDates, type PlainDate } from '../core/values/dates.ts';
 import { type Minor, minMinor } from '../core/values/money.ts';
-import { type Cover, coverageOf, inOrder, isOut, type Money, signed, sumOf } from './coverage-rules.ts';
+import { type Cover, coverageOf, inOrder, isOut, type MoneyMove, signed, sumOf } from './coverage-rules.ts';
 
-// A statement has two balances. `dueSoFar` is the sum that has fallen due and is not paid; a negative sum is paid ahead.
-// `owedInTotal` is the unpaid part of the whole price; a negative sum is credit. Each row adds `due` to the first and
-// `charged` to the second, and takes `paid` off both. So opening + due - paid = closing for the first, and
-// opening + charged - paid = closing for the second.
+// A statement has two balances. `dueSoFar` is the sum that has fallen due and is not paid. A negative sum is paid ahead.
+// `owedInTotal` is the unpaid part of the whole price. A negative sum is credit. Each row adds `due` to `dueSoFar` and `charged`
+// to `owedInTotal`, and subtracts `paid` from both. So opening + due - paid = closing for `dueSoFar`, and opening + charged -
+// paid = closing for `owedInTotal`.
 
-/** The most rows of one statement. Clients get more in several shorter periods. */
+/** The maximum number of rows of one statement. Clients can request several shorter periods. */
 export const MAX_ROWS = 5_000;
-/** Fewer rows in print, so that one statement does not keep the printer busy. */
+/** The maximum number of rows of a printed statement. It is lower, so that one statement does not block the printer. */
 export const MAX_PRINTED_ROWS = 1_000;
-/** The most payments, and the most moves of credit, that one statement reads. */
+/** The maximum number of payments, and of credit moves, that one statement reads. */
 export const MAX_PAYMENTS = 50_000;
 
 /** Business days, both included. */
-export interface Period {
+export interface StatementPeriod {
   from: PlainDate;
   to: PlainDate;
 }
@@ -56,12 +56,12 @@ export interface AccountEvent {
   reason: string | null;
 }
 
-export interface Figures {
+export interface StatementFigures {
   dueSoFarMinor: Minor;
   owedInTotalMinor: Minor;
 }
 
-export interface Row extends Figures {
+export interface Row extends StatementFigures {
   type: RowType;
   date: PlainDate;
   /** The amount of the event, even if it does not count. */
@@ -75,20 +75,20 @@ export interface Row extends Figures {
   covers: Cover[];
   /** The part of a payment beyond the total. */
   creditMinor: Minor;
-  money: Money | null;
+  money: MoneyMove | null;
   event: AccountEvent | null;
 }
 
 export interface Statement {
-  opening: Figures;
+  opening: StatementFigures;
   rows: Row[];
-  closing: Figures;
+  closing: StatementFigures;
   totals: { chargedMinor: Minor; dueMinor: Minor; paidMinor: Minor };
   /** How the account ended, if it ended in the period or before. */
   end: 'cancelled' | 'written_off' | null;
   /** The position at the end of the period. */
   at: Position;
-  /** The sum paid by then, without credit that left. */
+  /** The amount paid by the end of the period, without outgoing credit. */
   paidMinor: Minor;
   balanceMinor: Minor;
   creditMinor: Minor;
@@ -100,14 +100,18 @@ interface AccountHistory {
   activated: boolean;
   events: readonly AccountEvent[];
   /** All money up to the end of the period, reversed payments included, in any order. */
-  money: readonly Money[];
+  money: readonly MoneyMove[];
 }
 
 /**
  * Completes the period of a statement.
  * @throws AppError VALIDATION_ERROR when it ends before it starts.
  */
-export function readPeriod(given: Partial<Period>, today: PlainDate, firstDay: PlainDate): Period {
+export function readStatementPeriod(
+  given: Partial<StatementPeriod>,
+  today: PlainDate,
+  firstDay: PlainDate,
+): StatementPeriod {
   const to = given.to ?? today;
   const from = given.from ?? earlier(firstDay, to);
   if (compareDates(from, to) > 0) throw invalidField('from', `must not be after to (${to})`);
@@ -115,13 +119,12 @@ export function readPeriod(given: Partial<Period>, today: PlainDate, firstDay: P
 }
 
 /**
- * The events of an account in a period. A payment counts on its own day, whenever it was recorded. A reversed payment never
- * counts. The allocation is that of the payments dated up to the end of the period. The cost grows with the payments
- * and the rows.
+ * The events of an account in a period. A payment counts on its own day, not on the day of recording. A reversed payment never
+ * counts. Only payments dated up to the end of the period are allocated. The cost grows with the payments and the rows.
  *
  * @throws AppError VALIDATION_ERROR for more than MAX_ROWS rows.
  */
-export function statementOf(history: AccountHistory, period: Period): Statement {
+export function statementOf(history: AccountHistory, period: StatementPeriod): Statement {
   const { from, to } = period;
   const known = knownBy(history, to);
   const items = itemsWithin(known, period);
@@ -152,7 +155,7 @@ export function statementOf(history: AccountHistory, period: Period): Statement 
   };
 }
 
-/** The history up to the end of a period, and what follows from it. */
+/** The history up to the end of a period, with derived values. */
 function knownBy(history: AccountHistory, to: PlainDate) {
   const { terms, activated } = history;
   const events = history.events.filter(({ date }) => compareDates(date, to) <= 0);
@@ -171,19 +174,22 @@ function knownBy(history: AccountHistory, to: PlainDate) {
 type Known = ReturnType<typeof knownBy>;
 
 /** The numbers of the items that fall due in the period. A deposit of 0 is not an item. */
-function itemsWithin({ terms, activated, lastDay }: Known, { from }: Period): number[] {
+function itemsWithin({ terms, activated, lastDay }: Known, { from }: StatementPeriod): number[] {
   if (!activated) return [];
   const first = Math.max(terms.depositMinor === 0n ? 1 : 0, itemsBy(terms, addDays(from, -1)));
   return Array.from({ length: Math.max(0, itemsBy(terms, lastDay) - first) }, (_, i) => first + i);
 }
 
 /** The balances at the end of a day. */
-function figuresAt({ terms, activated, total, events, end, counted }: Known, day: PlainDate): Figures {
+function figuresAt(
+  { terms, activated, total, events, end, counted }: Known,
+  day: PlainDate,
+): StatementFigures {
   const paid = sumOf(counted.filter(({ date }) => compareDates(date, day) <= 0));
   const isOpened = events.some(({ type, date }) => type === 'opened' && compareDates(date, day) <= 0);
   const ended = end !== undefined && compareDates(end.date, day) <= 0 ? end.type : undefined;
   const owed = isOpened && ended !== 'cancelled' ? total : 0n;
-  // After a cancellation nothing is due. After a write-off only the recoveries are due.
+  // After a cancellation nothing is due. After a write-off only the recovered amounts count as due.
   const recovered = ended === 'written_off' ? minMinor(paid, total) : 0n;
   const due = ended === undefined ? (activated ? dueBy(terms, day) : 0n) : recovered;
   return { dueSoFarMinor: due - paid, owedInTotalMinor: owed - paid };
@@ -196,13 +202,17 @@ interface Entry {
   date: PlainDate;
   rank: number;
   event?: AccountEvent;
-  money?: Money;
+  money?: MoneyMove;
   item?: number;
   reversal?: boolean;
 }
 
 /** The events of the period, in order. */
-function entriesOf({ terms, events, end, money, reversed }: Known, items: number[], period: Period): Entry[] {
+function entriesOf(
+  { terms, events, end, money, reversed }: Known,
+  items: number[],
+  period: StatementPeriod,
+): Entry[] {
   const entries: Entry[] = [
     ...events.map((event) => ({ date: event.date, rank: event === end ? RANK.end : RANK.opened, event })),
     ...money.map((one) => ({
@@ -218,8 +228,8 @@ function entriesOf({ terms, events, end, money, reversed }: Known, items: number
     .sort((a, b) => compareDates(a.date, b.date) || a.rank - b.rank);
 }
 
-/** One row per entry with the balances after it, and a second row for money that recovers a loss. */
-function rowsOf(known: Known, entries: readonly Entry[], opening: Figures, from: PlainDate): Row[] {
+/** One row for each entry, with the balances after it. Money that recovers a loss has a second row. */
+function rowsOf(known: Known, entries: readonly Entry[], opening: StatementFigures, from: PlainDate): Row[] {
   const { terms, activated, total, end, counted } = known;
   // After a cancellation no item is covered.
   const coverage = coverageOf(terms, end?.type === 'cancelled' ? [] : counted);
@@ -255,7 +265,7 @@ function rowsOf(known: Known, entries: readonly Entry[], opening: Figures, from:
     add({ type, date, amountMinor, dueMinor: amountMinor, item, covers: coverage.ofItem.get(item) ?? [] });
   }
 
-  function addMoney(one: Money): void {
+  function addMoney(one: MoneyMove): void {
     const { type, date, amountMinor } = one;
     if (one.reversedOn !== null) {
       add({ type, date, amountMinor, money: one });
@@ -293,20 +303,20 @@ function isEnd(event: AccountEvent): event is AccountEvent & { type: 'cancelled'
   return event.type !== 'opened';
 }
 
-function isReversed(money: Money): money is Money & { reversedOn: PlainDate } {
+function isReversed(money: MoneyMove): money is MoneyMove & { reversedOn: PlainDate } {
   return money.reversedOn !== null;
 }
 
-/** Whether money on the day of the end was posted after the end. */
-function isAfter(money: Money, end: AccountEvent | undefined): boolean {
+/** Whether money with the date of the account's end was posted after that event. */
+function isAfter(money: MoneyMove, end: AccountEvent | undefined): boolean {
   return end?.date === money.date && (money.ledgerEventId ?? 0) > end.ledgerEventId;
 }
 
-function isWithin({ from, to }: Period, date: PlainDate): boolean {
+function isWithin({ from, to }: StatementPeriod, date: PlainDate): boolean {
   return compareDates(from, date) <= 0 && compareDates(date, to) <= 0;
 }
 
-/** @throws AppError VALIDATION_ERROR for more rows than a statement may have. */
+/** @throws AppError VALIDATION_ERROR if a statement has too many rows. */
 export function refuseTooMany(rows: number, most = MAX_ROWS): void {
   if (rows <= most) return;
   const message = `a statement has at most ${most} rows: ask for a shorter period`;

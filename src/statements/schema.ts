@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { paymentStates } from '../accounts/schedule-rules.ts';
-import { AmountAboveZero, CalendarDate, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
+import { AmountAboveZero, CalendarDate, Choice, DateText, Id, Money, Nullable } from '../core/http/fields.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { MAX_ROWS, ROW_TYPES } from './rules.ts';
 
@@ -26,14 +26,14 @@ const Cover = Type.Object({
   paymentId: Nullable(Type.Integer()),
   creditMoveId: Nullable(Type.Integer({ description: 'Set for credit from another account.' })),
   paymentDate: DateText,
-  item: Type.Integer({ description: '0 for the deposit, else the number of the instalment.' }),
+  item: Type.Integer({ description: '0 for the deposit, otherwise the number of the instalment.' }),
   dueDate: DateText,
   amount: Money,
 });
 
 const StatementRow = Type.Object({
   date: DateText,
-  type: Type.Enum([...ROW_TYPES]),
+  type: Choice('StatementRowType', ROW_TYPES),
   description: Type.String(),
   amount: Type.Number({ description: 'The amount of the event, even if it does not count.' }),
   due: Type.Number({ description: 'Added to dueSoFar.' }),
@@ -41,7 +41,11 @@ const StatementRow = Type.Object({
   paid: Type.Number({ description: 'Subtracted from both.' }),
   dueSoFar,
   owedInTotal,
-  item: Nullable(Type.Integer({ description: 'For a due item: 0 for the deposit, else its number.' })),
+  item: Nullable(
+    Type.Integer({
+      description: 'For a due item: 0 for the deposit, otherwise the number of the instalment.',
+    }),
+  ),
   covers: Type.Array(Cover, {
     description: 'For a payment: the items that it covers. For a due item: the payments that cover it.',
   }),
@@ -53,7 +57,7 @@ const StatementRow = Type.Object({
   transactionRef: Nullable(Type.String()),
   reversedOn: Nullable(DateText),
   ledgerEventId: Nullable(
-    Type.Integer({ description: 'The ledger event. Null for a due item, which follows from the terms.' }),
+    Type.Integer({ description: 'The ledger event. Null for a due item, which is computed from the terms.' }),
   ),
 });
 
@@ -89,7 +93,7 @@ const example = {
 };
 
 const standing = {
-  paymentState: Type.Enum([...paymentStates]),
+  paymentState: Choice('PaymentState', paymentStates),
   daysPastDue: Type.Integer(),
   paidUntil: Nullable(DateText),
   nextDueDate: Nullable(DateText),
@@ -102,14 +106,14 @@ export const AccountStatement = Type.Object(
     accountNumber: Type.String(),
     customerName: Type.String(),
     productName: Type.String(),
-    status: Type.Enum(ACCOUNT_STATUSES, { description: 'The present status.' }),
+    status: Choice('AccountStatus', ACCOUNT_STATUSES, { description: 'The present status.' }),
     currency: Type.String(),
     terms: Type.Object({
       activationDate: DateText,
       deposit: Money,
       instalmentAmount: Money,
       instalmentCount: Type.Integer(),
-      frequency: Type.Enum([...FREQUENCIES]),
+      frequency: Choice('Frequency', FREQUENCIES),
       total: Money,
     }),
     period: Type.Object({ from: DateText, to: DateText }),
@@ -216,7 +220,7 @@ export const StatementCsv = Type.Unsafe<string>({
 });
 
 export const QuoteQuery = Type.Object({
-  // No example: it would be refused after its day.
+  // There is no example, because a fixed date would be refused after that day.
   date: Type.Optional(
     CalendarDate({
       format: 'calendar-date',
@@ -231,11 +235,13 @@ export const Quote = Type.Object(
     accountId: Id,
     accountNumber: Type.String(),
     currency: Type.String(),
-    status: Type.Enum(ACCOUNT_STATUSES),
+    status: Choice('AccountStatus', ACCOUNT_STATUSES),
     date: DateText,
     overdue: Type.Number({ description: 'The unpaid sum that fell due before the day.' }),
     dueOnDate: Type.Number({ description: 'The unpaid sum that falls due on the day.' }),
-    amountDue: Type.Number({ description: 'overdue + dueOnDate. Paying it leaves no arrears on the day.' }),
+    amountDue: Type.Number({
+      description: 'overdue + dueOnDate. If the customer pays this amount, there are no arrears on the day.',
+    }),
     settlement: Type.Number({ description: 'The payoff amount: it pays everything that is owed.' }),
     ...standing,
     payment: Nullable(
@@ -243,9 +249,11 @@ export const Quote = Type.Object(
         {
           amount: Money,
           itemsCovered: Type.Integer({
-            description: 'The number of items, including the deposit, that it covers fully.',
+            description: 'The number of items, including the deposit, that the payment covers fully.',
           }),
-          remainder: Type.Number({ description: 'The part that covers the next item only in part.' }),
+          remainder: Type.Number({
+            description: 'The rest of the payment, which does not cover the next item fully.',
+          }),
           balance: Money,
           credit: Money,
           arrears: Money,

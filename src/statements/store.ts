@@ -5,10 +5,10 @@ import { literalList } from '../core/database/literal-list.ts';
 import type { LedgerEvent } from '../core/database/tables.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
-import type { Money } from './coverage-rules.ts';
-import type { Period } from './rules.ts';
+import type { MoneyMove } from './coverage-rules.ts';
+import type { StatementPeriod } from './rules.ts';
 
-/** The names at the head of a statement. */
+/** The names in the header of a statement. */
 export function findHead(tx: Tx, account: AccountRow) {
   return tx
     .selectFrom('customers as c')
@@ -26,7 +26,7 @@ export interface AccountEventRow {
   reason: string | null;
 }
 
-/** The ledger events that open, cancel or write off an account, with the reason of the end. */
+/** The ledger events that open, cancel or write off an account, with the reason of a cancellation or write-off. */
 export async function findAccountEvents(tx: Tx, accountId: number): Promise<AccountEventRow[]> {
   const { rows } = await sql<AccountEventRow>`
     select e.event_id, e.event, e.value_date, abs(e.amount_minor) as amount_minor,
@@ -53,14 +53,14 @@ export async function findFirstPaymentDate(tx: Tx, accountId: number): Promise<P
   return first?.payment_date;
 }
 
-/** The fields of Money, with the amount as the database returns it. */
-type MoneyRow = Omit<Money, 'amountMinor'> & { amountMinor: number };
+/** The fields of MoneyMove, with the amount as the database returns it. */
+type MoneyRow = Omit<MoneyMove, 'amountMinor'> & { amountMinor: number };
 
 /** The payments on an account up to the end of a period, with the ledger events that a statement of the period shows. */
 export async function findPayments(
   tx: Tx,
   accountId: number,
-  { from, to }: Period,
+  { from, to }: StatementPeriod,
   { timeZone, limit }: { timeZone: string; limit: number },
 ) {
   const { rows } = await sql<MoneyRow>`
@@ -83,7 +83,7 @@ export async function findPayments(
   return rows;
 }
 
-/** The moves of credit from or to an account up to a day. */
+/** The credit moves from or to an account up to a day. */
 export async function findCreditMoves(tx: Tx, accountId: number, to: PlainDate, limit: number) {
   const isGiver = sql`c.account_id = ${accountId}`;
   const { rows } = await sql<MoneyRow>`

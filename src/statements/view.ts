@@ -9,13 +9,13 @@ import { inSnapshot } from '../core/database/transactions.ts';
 import { AppError, notFound } from '../core/http/errors.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
 import type { AccountRow } from '../ledger/rules.ts';
-import type { Money } from './coverage-rules.ts';
+import type { MoneyMove } from './coverage-rules.ts';
 import {
   type AccountEvent,
   MAX_PAYMENTS,
-  type Period,
-  readPeriod,
+  readStatementPeriod,
   type Statement,
+  type StatementPeriod,
   statementOf,
 } from './rules.ts';
 import {
@@ -27,14 +27,14 @@ import {
   findPayments,
 } from './store.ts';
 
-/** A statement and the facts at its head. */
+/** A statement and the data of its header. */
 export interface AccountStatement {
   account: AccountRow;
   accountNumber: string;
   customer: { name: string; phone: string };
   productName: string;
-  period: Period;
-  /** Whether the period ends today, so that its closing figures are the present ones. */
+  period: StatementPeriod;
+  /** Whether the period ends today, so that the closing figures are the present figures of the account. */
   isToday: boolean;
   statement: Statement;
 }
@@ -47,16 +47,16 @@ export interface AccountStatement {
 export async function makeStatement(
   context: Context,
   id: number,
-  given: Partial<Period>,
+  given: Partial<StatementPeriod>,
 ): Promise<AccountStatement> {
   const day = today(context);
-  if (given.from) readPeriod(given, day, given.from);
+  if (given.from) readStatementPeriod(given, day, given.from);
   const { account, head, events, period, money } = await inSnapshot(context.db, async (tx) => {
     const account = await findAccountRow(tx, id);
     if (!account) throw notFound('account', id);
     const eventRows = await findAccountEvents(tx, id);
     const events = eventRows.map((row) => toEvent(row, account));
-    const period = readPeriod(given, day, given.from ?? (await firstDayOf(tx, account, events)));
+    const period = readStatementPeriod(given, day, given.from ?? (await firstDayOf(tx, account, events)));
     const head = await findHead(tx, account);
     return { account, head, events, period, money: await moneyOf(tx, context, id, period) };
   });
@@ -81,12 +81,17 @@ async function firstDayOf(tx: Tx, account: AccountRow, events: AccountEvent[]): 
 }
 
 /** All money of an account up to the end of a period, reversed payments included. */
-async function moneyOf(tx: Tx, { config }: Context, accountId: number, period: Period): Promise<Money[]> {
+async function moneyOf(
+  tx: Tx,
+  { config }: Context,
+  accountId: number,
+  period: StatementPeriod,
+): Promise<MoneyMove[]> {
   const limit = MAX_PAYMENTS + 1;
   const payments = await findPayments(tx, accountId, period, { timeZone: config.BUSINESS_TIMEZONE, limit });
   refuseMore(payments, 'payments');
   const moves = await findCreditMoves(tx, accountId, period.to, limit);
-  refuseMore(moves, 'moves of credit');
+  refuseMore(moves, 'credit moves');
   return [...payments, ...moves].map((row) => ({ ...row, amountMinor: BigInt(row.amountMinor) }));
 }
 

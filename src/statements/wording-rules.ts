@@ -3,10 +3,10 @@ import { itemMinor, type Terms } from '../accounts/schedule-rules.ts';
 import { unreachable } from '../core/http/errors.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { type Minor, minorToText, printedAmount } from '../core/values/money.ts';
-import type { Money } from './coverage-rules.ts';
+import type { MoneyMove } from './coverage-rules.ts';
 import type { Row } from './rules.ts';
 
-// The texts of a statement. JSON, CSV and the printed document differ only in how they spell dates and amounts.
+// The texts of a statement. JSON, CSV and the printed document differ only in the format of dates and amounts.
 
 export interface Spelling {
   date(date: PlainDate): string;
@@ -57,13 +57,13 @@ export function describeRow(row: Row, { instalmentCount }: Terms, { date, amount
     case 'written_off':
       return `${amount(row.amountMinor)} written off: ${event?.reason}`;
     case 'recovery':
-      return `Recovered: ${amount(row.amountMinor)} of what was written off`;
+      return `Recovered: ${amount(row.amountMinor)} of the written-off amount`;
     default:
       return unreachable(type);
   }
 }
 
-function account(money: Money | null): string {
+function account(money: MoneyMove | null): string {
   return money?.otherAccountId ? formatAccountNumber(money.otherAccountId) : 'another account';
 }
 

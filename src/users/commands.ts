@@ -2,6 +2,7 @@ import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { AppError, duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import { refuseGuessablePassword } from './password-rules.ts';
 import { hashPassword } from './passwords.ts';
@@ -17,13 +18,16 @@ export async function createUser(context: Context, actor: Actor, body: NewUserBo
   return inTransaction(context.db, (tx) =>
     addUser(tx, actor, { ...fields, passwordHash }).catch((error: unknown) => {
       const isTaken = error instanceof AppError && error.code === 'DUPLICATE_ENTRY';
-      // Unlike a person who registers, an admin may read the existing user.
+      // An admin gets the id of the existing user, because an admin may read users. A person who registers does not.
       throw isTaken ? duplicate('user', 'email', store.userWithEmail(fields.email)) : error;
     }),
   );
 }
 
-/** A new password and disabling end all sessions of the user. Live sessions get a new role from the next read. */
+/**
+ * Changes a user. A new password or disabling ends all sessions of the user. Live sessions use a new role when they are read
+ * again.
+ */
 export async function changeUser(context: Context, actor: Actor, id: number, body: UserChanges) {
   const { password, ...fields } = body;
   const passwordHash = password === undefined ? undefined : await hashFor(context, id, password, fields);
@@ -45,6 +49,7 @@ export async function changeUser(context: Context, actor: Actor, id: number, bod
       resourceId: id,
       before: toUser(before),
       after: { ...fields, ...(passwordHash !== undefined && { passwordChanged: true }) },
+      event: event('user.updated', { changedFields: Object.keys(body) }),
     });
     return after;
   });
@@ -59,11 +64,17 @@ async function hashFor(context: Context, id: number, password: string, names: Us
   return hashPassword(password);
 }
 
-/** Inserts a user in the caller's transaction: registration, sign-in through a provider, the CLI. */
+/** Adds a user in the caller's transaction, for registration, sign-in through a provider, and the CLI. */
 export async function addUser(tx: Tx, actor: Actor, user: store.NewUser): Promise<store.UserRow> {
   const row = await store.insertUser(tx, user);
   const { email, firstName, lastName, role, employeeId } = toUser(row);
   const after = { email, firstName, lastName, role, employeeId };
-  await audit(tx, actor, { action: 'user.create', resource: 'user', resourceId: row.id, after });
+  await audit(tx, actor, {
+    action: 'user.create',
+    resource: 'user',
+    resourceId: row.id,
+    after,
+    event: event('user.created', { role, employeeId }),
+  });
   return row;
 }

@@ -3,6 +3,7 @@ import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { InvitationPurpose, UserRole } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
 import { duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import { newToken } from '../core/values/secret.ts';
 import { checkInvitationMove, expiryOf } from './invitation-rules.ts';
@@ -26,9 +27,9 @@ export async function invitePerson(context: Context, actor: Actor, body: NewInvi
 }
 
 /**
- * Invites a user to link an identity of a provider, for future sign-ins.
+ * Invites a user to link an identity of a provider, to sign in through the provider.
  *
- * @returns as invitePerson.
+ * @returns the invitation with its token, which is not shown again.
  * @throws AppError NOT_FOUND for an unknown user, VALIDATION_ERROR for a disabled one.
  */
 export async function inviteUser(
@@ -85,18 +86,34 @@ async function issue(tx: Tx, actor: Actor, invitee: Invitee, body: NewIdentityIn
     resource: 'invitation',
     resourceId: id,
     after: { ...invitee, expiresAt },
+    event: event('invitation.created', {
+      purpose: invitee.purpose,
+      role: invitee.role,
+      employeeId: invitee.employeeId,
+      userId: invitee.userId,
+    }),
   });
   return { ...(await store.getInvitation(tx, id)), token };
 }
 
 async function auditRevocation(tx: Tx, actor: Actor, id: number): Promise<void> {
-  const after = { status: 'revoked' };
-  await audit(tx, actor, { action: 'invitation.revoke', resource: 'invitation', resourceId: id, after });
+  await audit(tx, actor, {
+    action: 'invitation.revoke',
+    resource: 'invitation',
+    resourceId: id,
+    after: { status: 'revoked' },
+    event: event('invitation.revoked', {}),
+  });
 }
 
 /** Marks an invitation as accepted, in the transaction that creates or links its user. */
 export async function acceptInvitation(tx: Tx, actor: Actor, id: number, userId: number): Promise<void> {
   await store.setAccepted(tx, id, userId, new Date());
-  const after = { status: 'accepted', userId };
-  await audit(tx, actor, { action: 'invitation.accept', resource: 'invitation', resourceId: id, after });
+  await audit(tx, actor, {
+    action: 'invitation.accept',
+    resource: 'invitation',
+    resourceId: id,
+    after: { status: 'accepted', userId },
+    event: event('invitation.accepted', { userId }),
+  });
 }

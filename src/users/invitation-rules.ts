@@ -2,7 +2,7 @@ import { illegalMove } from '../core/http/errors.ts';
 
 export type InvitationStatus = 'pending' | 'expired' | 'accepted' | 'revoked';
 
-/** The statuses of an invitation with their allowed moves. Only time moves `pending` to `expired`. */
+/** The allowed changes of each status of an invitation. `pending` becomes `expired` only by time. */
 const MOVES: Record<InvitationStatus, readonly InvitationStatus[]> = {
   pending: ['accepted', 'revoked'],
   accepted: [],

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { InvitationPurpose } from '../core/database/tables.ts';
-import { Email, Id, Nullable, Timestamp } from '../core/http/fields.ts';
+import { Choice, Email, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
 import { USER_ROLES } from '../rights.ts';
@@ -8,7 +8,7 @@ import { DEFAULT_DAYS, INVITATION_STATUSES, MAX_DAYS } from './invitation-rules.
 
 const PURPOSES = ['sign_up', 'link_identity'] as const satisfies InvitationPurpose[];
 
-const Role = Type.Enum([...USER_ROLES]);
+const Role = Choice('Role', USER_ROLES);
 const expiry = {
   expiresInDays: Type.Optional(
     Type.Integer({ minimum: 1, maximum: MAX_DAYS, description: `Default: ${DEFAULT_DAYS}.` }),
@@ -32,15 +32,15 @@ export type NewIdentityInvitation = Static<typeof NewIdentityInvitation>;
 
 const invitationProperties = {
   id: Id,
-  purpose: Type.Enum([...PURPOSES], {
+  purpose: Choice('InvitationPurpose', PURPOSES, {
     description:
       'sign_up creates a user; link_identity lets an existing user sign in through an identity provider.',
   }),
   email: Type.String({ description: 'The e-mail of the invited person.' }),
-  role: Nullable(Type.Enum([...USER_ROLES], { description: 'The role of the user that sign_up creates.' })),
+  role: Nullable(Choice('Role', USER_ROLES, { description: 'The role of the user that sign_up creates.' })),
   employeeId: Nullable(Type.Integer()),
   userId: Nullable(Type.Integer({ description: 'The user to link, or the user who signed up.' })),
-  status: Type.Enum(INVITATION_STATUSES),
+  status: Choice('InvitationStatus', INVITATION_STATUSES),
   expiresAt: Timestamp,
   acceptedAt: Nullable(Timestamp),
   revokedAt: Nullable(Timestamp),

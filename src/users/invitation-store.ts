@@ -9,7 +9,7 @@ import { emailKey } from '../core/values/email.ts';
 import type { InvitationStatus } from './invitation-rules.ts';
 import type { Invitation } from './invitation-schema.ts';
 
-/** Invitations expire by real time, as everything about sign-in does. */
+/** Invitations expire by real time, like everything that concerns sign-in. */
 const STATUS_NOW = sql<InvitationStatus>`case
   when i.accepted_at is not null then 'accepted'
   when i.revoked_at is not null then 'revoked'
@@ -32,7 +32,7 @@ interface NewInvitation {
   createdBy: number | null;
 }
 
-/** Serializes invitations of one e-mail, so that each revokes the previous one. */
+/** Lets only one transaction at a time invite an e-mail, so that each invitation revokes the previous one. */
 export async function lockInvitations(tx: Tx, email: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext(${`ams: invitation ${emailKey(email)}`}))`.execute(tx);
 }
@@ -107,7 +107,7 @@ export function findOpenInvitation(
   return openInvitations(db, now).where('token_hash', '=', tokenHash).executeTakeFirst();
 }
 
-/** Only one of two concurrent acceptances finds the invitation. */
+/** Of two transactions that accept an invitation at the same time, only one finds it. */
 export function lockOpenInvitation(tx: Tx, id: number, now: Date): Promise<OpenInvitation | undefined> {
   return openInvitations(tx, now).where('id', '=', id).forUpdate().executeTakeFirst();
 }

@@ -4,7 +4,7 @@ import { PASSWORD_MIN } from '../core/http/fields.ts';
 import { foldVisible } from '../core/values/fold.ts';
 
 const REFUSED_COUNT = 3_000;
-/** Shorter parts of a name or an e-mail occur in too many other words. */
+/** Shorter parts of a name or an e-mail are ignored, because they occur in too many other words. */
 const MIN_WORD_LENGTH = 3;
 
 /** The owner's names and e-mail, which an attacker tries first. */
@@ -17,10 +17,10 @@ export interface PasswordOwner {
 let common: Set<string> | undefined;
 
 /**
- * Refuses passwords as NIST SP 800-63B asks: by a list of common ones and by the owner's names, with no rules of
- * composition. Outside production it accepts any password.
+ * Refuses common passwords and passwords made of the owner's names, without rules about character types, as NIST SP 800-63B
+ * requires. Outside production any password is accepted.
  *
- * @throws AppError VALIDATION_ERROR at the path.
+ * @throws AppError VALIDATION_ERROR for the field `path`.
  */
 export function refuseGuessablePassword(
   password: string,
@@ -47,7 +47,7 @@ function isCommon(password: string): boolean {
   return folded === '' || common.has(folded);
 }
 
-/** Whether the password is little more than words of the owner's names and e-mail. */
+/** Whether the password consists almost only of words from the owner's names and e-mail. */
 function isOwn(password: string, { email, firstName, lastName }: PasswordOwner): boolean {
   const whole = lettersAndDigits(password);
   const rest = [email, firstName, lastName]

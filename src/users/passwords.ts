@@ -6,7 +6,7 @@ import { unavailable } from '../core/http/errors.ts';
 const COST = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 };
 /** Hashing runs on libuv's four threads. Two of them stay free for other work. */
 const twoAtATime = pLimit(2);
-/** About one second of work. */
+/** This number of hashes takes about one second. */
 const MAX_WAITING = 100;
 
 /** @throws AppError 503 while too many hashes wait. */
@@ -21,10 +21,13 @@ async function queued<T>(work: () => Promise<T>): Promise<T> {
   return twoAtATime(work);
 }
 
-/** Matches no password, so that an unknown user takes the same time as a wrong password. */
+/** A hash that no password matches, so that an unknown user takes the same time as a wrong password. */
 let decoyHash: Promise<string> | undefined;
 
-/** Limits wrong guesses. Both functions run when the guess leaves the queue, because a burst of guesses waits there. */
+/**
+ * Limits wrong guesses. Both functions run when the guess leaves the queue. If they ran earlier, all guesses of a burst would
+ * pass the check before the first is counted.
+ */
 export interface GuessLimit {
   /** @throws when the limit is reached. */
   check(): Promise<void>;
@@ -32,7 +35,8 @@ export interface GuessLimit {
 }
 
 /**
- * @param storedHash null for an unknown user, or a user without a password: false after the same time.
+ * @param storedHash null for an unknown user or one without a password. The result is then false, after the same time as for a
+ *   wrong password.
  * @throws AppError 503 while too many hashes wait.
  */
 export async function passwordMatches(
@@ -40,8 +44,8 @@ export async function passwordMatches(
   password: string,
   limit: GuessLimit,
 ): Promise<boolean> {
-  decoyHash ??= hash(crypto.randomUUID(), COST); // Not queued: a full queue must not refuse it.
-  // Also awaited for known users: otherwise the first request would show by its time whether the user exists.
+  decoyHash ??= hash(crypto.randomUUID(), COST); // This hash skips the queue, because a full queue would refuse it.
+  // It is also awaited for known users. Otherwise the time of the first request would show whether the user exists.
   const decoy = await decoyHash;
   return queued(async () => {
     await limit.check();

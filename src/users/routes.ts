@@ -51,8 +51,8 @@ export function userRoutes(api: Api, context: Context): void {
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const user = await createUser(once, actorOf(request), request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const user = await createUser(txContext, actorOf(request), request.body);
         reply.status(201);
         return ok(toUser(user), 'User created.');
       }),
@@ -86,8 +86,8 @@ export function userRoutes(api: Api, context: Context): void {
         operationId: 'updateUser',
         summary: 'Change a user',
         description:
-          'A new password and `active: false` end all sessions of the user within 5 seconds. A new role takes effect ' +
-          'in them within the same time. The last active admin can neither be disabled nor get another role.',
+          'A new password or `active: false` ends all sessions of the user within 5 seconds. A new role applies to ' +
+          'existing sessions within the same time. The last active admin cannot be disabled or get another role.',
         params: IdParams,
         body: UserChanges,
         response: { 200: Envelope(User, 'User changed.') },
@@ -114,7 +114,7 @@ export function userRoutes(api: Api, context: Context): void {
     async (request) => okList(await listInvitations(context.db, request.query), 'Invitations found.'),
   );
 
-  // No Idempotency-Key: the stored answer would contain the token, and a repeat only replaces the invitation.
+  // There is no Idempotency-Key, because the stored answer would contain the token. A repeat only replaces the invitation.
   api.post(
     '/users/invitations',
     {
@@ -124,8 +124,8 @@ export function userRoutes(api: Api, context: Context): void {
         operationId: 'invitePerson',
         summary: 'Invite a person to sign up',
         description:
-          'Send the `token` to the person. It works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at ' +
-          '`/api/auth/{provider}?invitation=…`, also when registration is closed. A new invitation to the same e-mail replaces the open one.',
+          'Send the `token` to the person. The token works once, for `POST /api/auth/register` with the invited e-mail, or in a browser at ' +
+          '`/api/auth/{provider}?invitation=…`, also when registration is closed. A new invitation to the same e-mail revokes the open one.',
         body: NewInvitation,
         response: { 201: Envelope(IssuedInvitation, 'Invitation created.') },
       },
@@ -164,8 +164,8 @@ export function userRoutes(api: Api, context: Context): void {
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (once) =>
-        ok(await revokeInvitation(once, actorOf(request), request.params.id), 'Invitation revoked.'),
+      repeatable(context, request, reply, async (txContext) =>
+        ok(await revokeInvitation(txContext, actorOf(request), request.params.id), 'Invitation revoked.'),
       ),
   );
 

@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox';
-import { Email, Id, NewPassword, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { Choice, Email, Id, NewPassword, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
 import { USER_ROLES } from '../rights.ts';
 
-const Role = Type.Enum([...USER_ROLES]);
+const Role = Choice('Role', USER_ROLES);
 const EmployeeId = Nullable(Id);
 const names = { firstName: Text(100), lastName: Text(100) };
 

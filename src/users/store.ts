@@ -13,13 +13,13 @@ export interface NewUser {
   email: string;
   firstName: string;
   lastName: string;
-  /** null: the user signs in only through an identity provider. */
+  /** Null if the user signs in only through an identity provider. */
   passwordHash: string | null;
   role: UserRole;
   employeeId?: number | null;
 }
 
-/** Fields that an admin may change. Missing ones keep their value. */
+/** Fields that an admin may change. Missing fields keep their value. */
 interface UserFields {
   firstName?: string | undefined;
   lastName?: string | undefined;
@@ -113,7 +113,10 @@ export async function hasUsers(db: Db): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Serializes changes that may remove an admin: each of two concurrent ones would see the other's admin. */
+/**
+ * Lets only one transaction at a time change admins. Otherwise two at once could each remove an admin, because each still sees
+ * the admin whom the other removes.
+ */
 export async function lockAdmins(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('ams: last admin'))`.execute(tx);
 }
@@ -130,7 +133,7 @@ export async function hasOtherActiveAdmin(tx: Tx, id: number): Promise<boolean> 
   return row !== undefined;
 }
 
-/** @param keep a session that does not end. */
+/** @param keep the id of the one session that stays valid. */
 export async function revokeSessionsOf(tx: Tx, userId: number, keep?: string): Promise<void> {
   let update = tx
     .updateTable('sessions')

@@ -143,7 +143,7 @@ describe('a backup', () => {
     const nothing = await cli('backup', [`${file}.nothing`], { DATABASE_URL: await newDatabase() });
     expect(nothing).toMatchObject({
       status: 1,
-      stderr: 'This service has never worked on this database.\n',
+      stderr: 'This database has not been set up by this service yet.\n',
     });
     await expect(stat(`${file}.nothing`)).rejects.toThrow('ENOENT');
     await expect(stat(`${file}.nothing.unfinished`)).rejects.toThrow('ENOENT');
@@ -153,7 +153,7 @@ describe('a backup', () => {
     const before = await rowCounts(url);
     const { status, stderr } = await cli('restore', [file], { DATABASE_URL: url });
     expect(status).toBe(1);
-    expect(stderr).toBe('The database is in use already: a backup is restored into an empty one.\n');
+    expect(stderr).toBe('The database is in use. Restore the backup into an empty database.\n');
     expect(await rowCounts(url)).toEqual(before);
   });
 
@@ -224,6 +224,6 @@ test('the embedded database is backed up while the service runs, and restored in
   const fresh = await expectToSignIn(next);
   expect(cents((await read(next, fresh, `/accounts/${account.id}`)).paid)).toBe(500);
   const running = await cli('restore', [file], environment(to));
-  expect(running.stderr).toContain('in use already');
+  expect(running.stderr).toContain('The database is in use');
   await next.stop();
 });

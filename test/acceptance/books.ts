@@ -5,10 +5,10 @@ import { expectChecksToPass } from '../books.ts';
 
 /** Asks the database behind the running processes itself whether every check of the books holds. */
 export async function expectBooksToHold(connection: Connection): Promise<void> {
-  const prover = openLongReads({ connection, ...PROOF_READS, onConnectionLost: () => {} });
+  const verifier = openLongReads({ connection, ...PROOF_READS, onConnectionLost: () => {} });
   try {
-    await prover.read('the test', expectChecksToPass);
+    await verifier.read('the test', expectChecksToPass);
   } finally {
-    await prover.close();
+    await verifier.close();
   }
 }

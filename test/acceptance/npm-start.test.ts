@@ -170,7 +170,8 @@ test('a checkout is built again when a source has changed, and not otherwise', a
 /** What `npm ci --omit=dev` leaves of this checkout, with its build. */
 async function install(): Promise<string> {
   const folder = await newFolder();
-  for (const name of ['package.json', 'dist', 'migrations', 'templates', 'fonts']) {
+  const client = ['package.json', 'dist'].map((name) => join('packages', 'client', name));
+  for (const name of ['package.json', 'dist', 'migrations', 'templates', 'fonts', ...client]) {
     await cp(join(ROOT, name), join(folder, name), { recursive: true, preserveTimestamps: true });
   }
   await mkdir(join(folder, 'scripts'));
@@ -178,9 +179,10 @@ async function install(): Promise<string> {
   const { packages } = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
   for (const path of Object.keys(packages)) {
     const isDirect = /^node_modules\/(@[^/]+\/)?[^/]+$/.test(path) && packages[path].dev !== true;
-    if (!isDirect || packages[path].link || !existsSync(join(ROOT, path))) continue;
+    if (!isDirect || !existsSync(join(ROOT, path))) continue;
     await mkdir(dirname(join(folder, path)), { recursive: true });
-    await symlink(join(ROOT, path), join(folder, path));
+    const { link, resolved } = packages[path];
+    await symlink(link ? join(folder, resolved) : join(ROOT, path), join(folder, path));
   }
   return folder;
 }

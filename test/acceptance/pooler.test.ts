@@ -32,6 +32,10 @@ const ROLE = 'pooled';
 /** Of PgBouncer's connections to PostgreSQL: fewer than either instance's pool, which has 8. */
 const POOL_SIZE = 4;
 
+/** In this database. The job queues of the instances hold shared locks, on direct connections. */
+const EXCLUSIVE_LOCKS = `select from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
+  where locktype = 'advisory' and mode = 'ExclusiveLock'`;
+
 describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
   let postgres: FragilePostgres;
   let pooler: PgBouncer;
@@ -87,10 +91,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     } finally {
       await dropping.stop();
     }
-    // The job queues of the instances hold shared locks, on direct connections.
-    const locks = `select from pg_locks l join pg_database d on d.oid = l.database and d.datname = current_database()
-      where locktype = 'advisory' and mode = 'ExclusiveLock'`;
-    expect(await rowsOf(locks)).toEqual([]);
+    expect(await rowsOf(EXCLUSIVE_LOCKS)).toEqual([]);
   });
 
   test('does not start where the two addresses lead to different databases', async () => {
@@ -126,7 +127,10 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
       instance(n).call('POST', '/webhooks/payments/mobilemoney', body),
     );
     const outcomes = told.map((answer) => answer.body.data.outcome);
-    expect(outcomes.filter((outcome) => outcome !== 'repeated')).toEqual(['matched']);
+    // A repeat that waits too long for the first one is stored and retried.
+    expect(outcomes.filter((outcome) => outcome !== 'repeated' && outcome !== 'pending')).toEqual([
+      'matched',
+    ]);
     const payment = { accountId: account.id, amount: 12.34, paymentMethodId: 1 };
     const headers = { 'idempotency-key': 'the same' };
     const paid = await inParallel(30, Array.from({ length: 30 }), (_, n) =>
@@ -314,9 +318,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     expect(strangeOf(paying.outcomes)).toEqual([]);
     report(`pooler, during a migration: ${await paying.compare(instance(0))}`);
     await expectBooksToHold(direct);
-    // The job queues of the instances hold shared locks, on direct connections.
-    const locks = `select from pg_locks where locktype = 'advisory' and mode = 'ExclusiveLock'`;
-    expect(await rowsOf(locks)).toEqual([]);
+    expect(await rowsOf(EXCLUSIVE_LOCKS)).toEqual([]);
   });
 
   function instance(n: number): RunningService {

@@ -44,6 +44,7 @@ export const NO_RATE_LIMITS = {
   RATE_LIMIT_BULK: '0',
   RATE_LIMIT_GENERAL: '0',
   RATE_LIMIT_PAGES: '0',
+  RATE_LIMIT_API_KEY: '0',
   RATE_LIMIT_WEBHOOK: '0',
 };
 
@@ -51,7 +52,7 @@ const SERVER = join(ROOT, 'dist', 'server.js');
 const READY_TIMEOUT_MS = 60_000;
 const END_TIMEOUT_MS = 30_000;
 const GONE_TIMEOUT_MS = 10_000;
-const MOST_OUTPUT_KEPT = 4_000_000;
+const MAX_OUTPUT_KEPT = 4_000_000;
 
 const children = new Map<ChildProcess, Promise<Ended>>();
 const folders: string[] = [];
@@ -186,7 +187,7 @@ export async function untilNoProcessIn(folder: string): Promise<void> {
   }
 }
 
-/** Figures of a test, for whoever reads the run. */
+/** Prints figures of a test for the reader of the run. */
 export function report(text: string): void {
   process.stdout.write(`  ${text}\n`);
 }
@@ -225,7 +226,7 @@ export function launch([file = '', ...args]: string[], cwd: string, environment:
 
 /** A service that runs for long logs more than is worth keeping. */
 function latest(text: string): string {
-  return text.length > 2 * MOST_OUTPUT_KEPT ? text.slice(-MOST_OUTPUT_KEPT) : text;
+  return text.length > 2 * MAX_OUTPUT_KEPT ? text.slice(-MAX_OUTPUT_KEPT) : text;
 }
 
 function killGroup({ pid }: ChildProcess): void {

@@ -117,7 +117,7 @@ test('simulated traffic can go to accounts that are there', async () => {
   expect((await service.stop()).status).toBe(0);
 });
 
-test('what is done to the money behind the simulator’s back is told, by transaction and account', async () => {
+test('the simulator reports changes of others to its payments, by transaction and account', async () => {
   const service = await startOne(NO_RATE_LIMITS);
   const running = simulate(service, ['--rate', '30', '--seconds', '8', '--accounts', '4']);
   const token = await until(async () => {
@@ -130,7 +130,7 @@ test('what is done to the money behind the simulator’s back is told, by transa
   });
   const byHand = { accountId: first.accountId, amount: 12_345, paymentMethodId: 2 };
   expect((await service.call('POST', '/payments', byHand, { token })).status).toBe(201);
-  const reason = { reason: 'to see whether it is told' };
+  const reason = { reason: 'to see whether it is reported' };
   expect((await service.call('POST', `/payments/${first.id}/reverse`, reason, { token })).status).toBe(200);
 
   const run = await running;
@@ -151,12 +151,18 @@ test('a refused simulation says why', async () => {
   expect(refused.status).toBe(1);
   expect(refused.stdout).toContain('refused, 401');
   const unknown = await simulate(service, [], { SIMULATOR_PASSWORD: 'another password' });
-  expect([unknown.status, unknown.stderr]).toEqual([1, expect.stringContaining(`as ${EMAIL}, nor register`)]);
+  expect([unknown.status, unknown.stderr]).toEqual([
+    1,
+    expect.stringContaining(`registration of ${EMAIL} failed: `),
+  ]);
   const mistyped = await simulate(service, ['--rate', 'fast']);
   expect([mistyped.status, mistyped.stderr]).toEqual([1, expect.stringContaining('Usage: npm run simulate')]);
   await service.stop();
   const nobody = await simulate(service, []);
-  expect([nobody.status, nobody.stderr]).toEqual([1, `${service.origin} does not answer.\n`]);
+  expect([nobody.status, nobody.stderr]).toEqual([
+    1,
+    `The connection failed: POST ${service.origin}/api/auth/login\n`,
+  ]);
 });
 
 async function until<T>(look: () => Promise<T | undefined>): Promise<T> {

@@ -100,6 +100,8 @@ describe('POST /accounts', () => {
       paidUntil: null,
       nextDueDate: TODAY,
       nextDueAmount: 2000,
+      externalId: null,
+      metadata: {},
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
     });

@@ -18,6 +18,8 @@ describe('a new database', () => {
       price: 18_000,
       currency: 'KES',
       active: true,
+      externalId: null,
+      metadata: {},
       createdAt: expect.any(String),
       updatedAt: expect.any(String),
     });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { ERROR_STATUS } from '../../src/core/http/errors.ts';
 import { type CallOptions, createCaller, startInstance, useService } from '../harness.ts';
 import { send } from '../security/wire.ts';
 
@@ -175,7 +176,8 @@ describe('GET /api-docs/openapi.json', () => {
       // The webhook has keys of its own; no other public operation names any.
       const keys = (security ?? []).flatMap((choice) => Object.keys(choice));
       const expected = name.includes('/webhooks/') ? ['webhookSecret', 'webhookToken'] : [];
-      expect(keys, name).toEqual(open ? expected : ['bearer']);
+      const closed = description?.includes('API keys are refused') ? ['bearer'] : ['bearer', 'apiKey'];
+      expect(keys, name).toEqual(open ? expected : closed);
       if (!open) expect(Object.keys(responses ?? {}), name).toContain('401');
     }
   });
@@ -190,9 +192,10 @@ describe('GET /api-docs/openapi.json', () => {
     const parameters = (operation('GET /api/accounts').parameters ?? []) as OpenAPIV3_1.ParameterObject[];
     const status = parameters.find(({ name }) => name === 'filter[status]');
     expect(status).toMatchObject({ in: 'query', style: 'deepObject', explode: true });
-    const { $ref = '' } = (status?.schema ?? {}) as Partial<OpenAPIV3_1.ReferenceObject>;
-    const schema = document.components?.schemas?.[$ref.replace('#/components/schemas/', '')];
-    expect(Object.keys(schema?.properties ?? {})).toEqual(['eq', 'ne', 'in', 'nin', 'isnull']);
+    const { properties = {} } = (status?.schema ?? {}) as OpenAPIV3_1.SchemaObject;
+    expect(Object.keys(properties)).toEqual(['eq', 'ne', 'in', 'nin', 'isnull']);
+    expect(properties.eq).toMatchObject({ type: 'string', enum: expect.arrayContaining(['active']) });
+    expect(properties.isnull).toEqual({ type: 'boolean' });
     expect(parameters.map(({ name }) => name)).toEqual(
       expect.arrayContaining(['page', 'limit', 'sort', 'status', 'customerId']),
     );
@@ -225,6 +228,32 @@ describe('GET /api-docs/openapi.json', () => {
       }
     }
     visit(document.paths, []);
+  });
+
+  it('names the public address of the service, or that of a service on this machine', async () => {
+    expect(document.servers).toEqual([{ url: expect.stringMatching(/^http:\/\/localhost:\d+$/) }]);
+    const instance = await startInstance(service, { PUBLIC_URL: 'https://ams.example.com' });
+    const { body } = await createCaller(instance.origin)('GET', '/api-docs/openapi.json');
+    expect(body.servers).toEqual([{ url: 'https://ams.example.com' }]);
+    await instance.close();
+  });
+
+  it('names what answers share, so that generated clients have one type for it', () => {
+    const names = Object.keys(document.components?.schemas ?? {});
+    expect(names).toEqual(
+      expect.arrayContaining(['Pagination', 'Error', 'FieldProblem', 'AccountStatus', 'PaymentStatus']),
+    );
+    const inline = JSON.stringify(document.paths).match(/"totalPages":\{/g);
+    expect(inline).toBeNull();
+  });
+
+  it('has the details of each error code, chosen by the code', () => {
+    const { properties = {} } = (document.components?.schemas?.Error ?? {}) as OpenAPIV3_1.SchemaObject;
+    const { oneOf = [], discriminator } = (properties.error ?? {}) as OpenAPIV3_1.SchemaObject;
+    expect(discriminator?.propertyName).toBe('code');
+    const references = Object.values(discriminator?.mapping ?? {});
+    expect(oneOf.map((schema) => ('$ref' in schema ? schema.$ref : ''))).toEqual(references);
+    expect(Object.keys(discriminator?.mapping ?? {}).sort()).toEqual(Object.keys(ERROR_STATUS).sort());
   });
 
   it('describes each address once, without the alias of v1', () => {

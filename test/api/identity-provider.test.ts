@@ -566,6 +566,9 @@ describe('the rules of registration', () => {
     );
     const row = rows.find(({ after }) => after.email === 'amina@example.org');
     expect(row?.request_id).toMatch(/\S/);
+    const { rows: events } = await sql<{ data: object; actor: string }>`
+      select data, actor from events where type = 'user.identity_linked'`.execute(service.context.db);
+    expect(events).toContainEqual({ data: {}, actor: 'system' });
   });
 
   it('apply after the rate limit of credential endpoints', async () => {

@@ -77,8 +77,8 @@ describe('a run of the minute jobs', () => {
       .values({ ...kept, expires_at: inAnHour })
       .execute();
     await sql`
-      insert into idempotency_keys (user_id, path, key, body_hash, created_at)
-      select ${me}, '/api/payments', n::text, '', now() - interval '23 hours 30 seconds' - interval '1 minute' * n
+      insert into idempotency_keys (caller, path, key, body_hash, created_at)
+      select ${`user ${me}`}, '/api/payments', n::text, '', now() - interval '23 hours 30 seconds' - interval '1 minute' * n
       from generate_series(1, 12000) as n`.execute(db);
 
     await runMinuteJobs(service.context, log);

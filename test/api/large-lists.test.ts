@@ -4,7 +4,7 @@ import { accountList, statusChangeList } from '../../src/accounts/schema.ts';
 import { auditList } from '../../src/audit/schema.ts';
 import { commissionList, ruleList } from '../../src/commissions/schema.ts';
 import { today } from '../../src/core/context.ts';
-import type { NamedField } from '../../src/core/lists/query.ts';
+import type { NamedField } from '../../src/core/lists/fields.ts';
 import { orderOf } from '../../src/core/lists/sql.ts';
 import { creditMoveList } from '../../src/credit/schema.ts';
 import { customerList } from '../../src/customers/schema.ts';
@@ -19,7 +19,7 @@ import { configurationList, productList } from '../../src/products/schema.ts';
 import { providerStatementLineList, providerStatementList } from '../../src/provider-statements/schema.ts';
 import { reconciliationList } from '../../src/reconciliations/schema.ts';
 import { userList } from '../../src/users/schema.ts';
-import { newAccount, newCustomer, pay, reverse, setToday, useService } from '../harness.ts';
+import { newAccount, newCustomer, pay, reverse, setToday, statementsOf, useService } from '../harness.ts';
 
 /** What lists answer when a table is large, and where rows without a value come in an order. */
 const service = useService();
@@ -107,6 +107,20 @@ describe('a list of 50,000 accounts', () => {
     expect(await totalOf('filter[status]=pending&sort=id:asc')).toBe(ROWS / 50);
     expect(await totalOf('status=suspended')).toBe(0);
   });
+
+  it.each(['createdAt:desc', 'createdAt:asc', 'id:asc'])(
+    'reads an index from a cursor on, sorted by %s',
+    async (sort) => {
+      const { pagination } = (await service.call('GET', `/accounts?sort=${sort}&after=`)).body;
+      const next = `/accounts?sort=${sort}&after=${pagination.nextCursor}`;
+      const statements = await statementsOf(() => service.call('GET', next));
+      const page = statements.find(({ text }) => text.includes('from accounts a'));
+      const { rows } = await service.parts.pool.query(`explain ${page?.text}`, page?.values ?? []);
+      const plan = rows.map((row: Record<string, string>) => row['QUERY PLAN']).join('\n');
+      expect(plan).toMatch(/Index Cond: \((ROW\()?(created_at, id\) [<>] ROW\(|id >)/);
+      expect(plan).not.toMatch(/Seq Scan|Sort/);
+    },
+  );
 
   it('filters by the days past due that its rows show', async () => {
     const customer = await newCustomer(service);

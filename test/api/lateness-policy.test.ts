@@ -1,9 +1,11 @@
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { lastDayOfGrace } from '../../src/account-status/lateness-rules.ts';
+import { type AccountToSuspend, findAccountsToSuspend } from '../../src/account-status/lateness-store.ts';
 import { suspendLateAccounts } from '../../src/accounts/commands.ts';
-import { type AccountToSuspend, findAccountsToSuspend } from '../../src/accounts/lateness-store.ts';
 import { today } from '../../src/core/context.ts';
 import { createLog } from '../../src/core/log.ts';
+import type { PlainDate } from '../../src/core/values/dates.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { cleanUpAfterwards, databaseUrl, type Ended, runToEnd } from '../acceptance/process.ts';
 import { expectBooksToBalance } from '../books.ts';
@@ -323,6 +325,19 @@ describe('a decision of staff', () => {
     setToday(service, '2026-03-25');
     expect(await run()).toBe(1);
     expect((await accountNow(service, account.id)).reason).toBe('16 days past due, 7 days of grace');
+  });
+
+  it('gives the same last day of grace in the rules and in SQL, also for a reactivated account', async () => {
+    const account = await newSuspended();
+    await move(service, account.id, 'active');
+    await newAccount(service, { payplanId: account.payplanId, activationDate: START });
+    const late = await findAccountsToSuspend(service.context.db, '2026-12-01' as PlainDate, {
+      payplanId: account.payplanId,
+      after: undefined,
+      limit: 10,
+    });
+    expect(late.map((row) => row.last_day_of_grace)).toEqual(['2026-03-09', '2026-03-24']);
+    expect(late.map(lastDayOfGrace)).toEqual(['2026-03-09', '2026-03-24']);
   });
 });
 

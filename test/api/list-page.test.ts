@@ -82,7 +82,10 @@ describe('rows that come as JSON', () => {
     const { db } = service.context;
     await expect(fetchPage(db, planOf(1, 20), source)).rejects.toThrow('does not exist');
     await sql`create table came_later as select 7 as n`.execute(db);
-    expect(await fetchPage(db, planOf(1, 20), source)).toMatchObject({ rows: [{ n: 7 }], total: 1 });
+    expect(await fetchPage(db, planOf(1, 20), source)).toMatchObject({
+      rows: [{ n: 7 }],
+      pagination: { total: 1 },
+    });
     await sql`drop table came_later`.execute(db);
   });
 });
@@ -116,7 +119,7 @@ describe('the number of all rows', () => {
       [5_000, 51, 100, 0],
     ])('of %i, asked for page %i of %i', async (most, page, limit, length) => {
       const found = await fetchPage(service.context.db, planOf(page, limit), { ...numbers(most), ...way });
-      expect(found).toMatchObject({ page, limit, total: most });
+      expect(found.pagination).toMatchObject({ page, limit, total: most });
       const first = (page - 1) * limit + 1;
       expect(found.rows).toEqual(Array.from({ length }, (_, i) => ({ n: first + i })));
     });
@@ -133,7 +136,9 @@ describe('the number of all rows', () => {
     async (page, count, number, total) => {
       for (const way of [{}, { inOrderOfIndex: true }]) {
         const source = { select: numbers(page).select, from: numbers(count).from, ...way };
-        expect((await fetchPage(service.context.db, planOf(number, 100), source)).total).toBe(total);
+        expect((await fetchPage(service.context.db, planOf(number, 100), source)).pagination.total).toBe(
+          total,
+        );
       }
     },
   );

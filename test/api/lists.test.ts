@@ -5,6 +5,7 @@ import { committedDescription } from '../description.ts';
 import {
   move,
   newAccount,
+  newApiKey,
   newCustomer,
   notify,
   PASSWORD,
@@ -13,9 +14,10 @@ import {
   useService,
   wrongFields,
 } from '../harness.ts';
+import { startReceiver } from '../receiver.ts';
 
 /** The list grammar over the wire; reading it is tested in src/core/lists/query.test.ts. */
-const service = useService();
+const service = useService({ WEBHOOKS_OUT_ALLOW: '127.0.0.1' });
 
 const list = async (path: string) => {
   const answer = await service.call('GET', path);
@@ -423,8 +425,15 @@ describe('every list', () => {
         firstName: name,
         lastName: 'Listed',
       });
+      await newApiKey(service, 'viewer');
       await done('POST', '/users/invitations', { email: `invited.${email}`, role: 'viewer' });
     }
+    const receiver = await startReceiver();
+    const endpoint = { url: receiver.url, types: ['payment.*'] };
+    const { id: endpointId } = await done('POST', '/webhook-endpoints', endpoint);
+    await done('POST', '/webhook-endpoints', endpoint);
+    for (let i = 0; i < 2; i++) await done('POST', `/webhook-endpoints/${endpointId}/test`, {});
+    await receiver.close();
   });
 
   const LISTS = [
@@ -432,6 +441,7 @@ describe('every list', () => {
     '/accounts/{accountId}/payments',
     '/accounts/{id}/credit/moves',
     '/accounts/{id}/history',
+    '/api-keys',
     '/audit',
     '/commissions/payments',
     '/commissions/rules',
@@ -452,7 +462,14 @@ describe('every list', () => {
     '/reconciliations/statements/{id}/lines',
     '/users',
     '/users/invitations',
+    '/webhook-endpoints',
+    '/webhook-endpoints/{id}/deliveries',
   ];
+
+  const pathOf = (name: string) => {
+    const id = name.startsWith('/accounts') ? accountId : name.startsWith('/customers') ? customerId : 1;
+    return name.replace(/{\w+}/, String(id));
+  };
 
   it('that the description has is tried below', () => {
     const { paths } = service.app.swagger() as OpenAPIV3_1.Document;
@@ -463,8 +480,7 @@ describe('every list', () => {
   });
 
   it.each(LISTS)('takes page, limit, sort and a filter with gte: %s', async (name) => {
-    const id = name.startsWith('/accounts') ? accountId : name.startsWith('/customers') ? customerId : 1;
-    const path = name.replace(/{\w+}/, String(id));
+    const path = pathOf(name);
     const read = (query: string) => list(`${path}?limit=1&${query}`);
     const first = await read('sort=id:asc&filter[createdAt][gte]=2020-01-01');
     expect(first.data).toHaveLength(1);
@@ -478,6 +494,28 @@ describe('every list', () => {
     expect((await read(`filter[id][gte]=${second.data[0].id}`)).pagination.total).toBe(total - 1);
     expect((await read('filter[createdAt][gte]=2999-01-01')).pagination.total).toBe(0);
   });
+
+  it.each(LISTS)('walks by cursor in the order of each of its fields: %s', async (name) => {
+    const path = pathOf(name);
+    const operation = committedDescription().operations.find((one) => one.name === `GET /api${name}`);
+    for (const { name: parameter } of operation?.parameters ?? []) {
+      const field = /^filter\[(\w+)\]$/.exec(parameter)?.[1];
+      if (!field || field === 'metadata') continue;
+      for (const direction of ['asc', 'desc']) {
+        const query = `${path}?sort=${field}:${direction}`;
+        const numbered = await list(`${query}&limit=100`);
+        const limit = Math.ceil(numbered.data.length / 2);
+        const walked: unknown[] = [];
+        for (let after: string | null = ''; after !== null; ) {
+          const { data, pagination } = await list(`${query}&limit=${limit}&after=${after}`);
+          walked.push(...data);
+          after = pagination.nextCursor;
+        }
+        expect(walked.slice(0, 100), query).toEqual(numbered.data);
+        expect(walked, query).toHaveLength(numbered.pagination.total);
+      }
+    }
+  });
 });
 
 /** Without the lines of a statement: here there is none. */
@@ -490,6 +528,7 @@ it.each(LISTS)('$name sorts and filters by each of its fields', async ({ name, p
   const path = name.replace('GET /api', '').replace(/\{\w+\}/, '1');
   for (const { name: parameter } of parameters) {
     const field = /^filter\[(\w+)\]$/.exec(parameter)?.[1];
-    if (field) await list(`${path}?filter[${field}][isnull]=false&sort=${field}`);
+    if (field === 'metadata') await list(`${path}?filter[metadata][region]=north`);
+    else if (field) await list(`${path}?filter[${field}][isnull]=false&sort=${field}`);
   }
 });

@@ -141,6 +141,21 @@ const DAMAGES: [name: string, damage: string, named: Record<string, [table: stri
     },
   ],
   [
+    'the event of a payment is lost',
+    `delete from events where type = 'payment.received' and resource_id = :payment`,
+    {
+      events_of_changes: [
+        'audit_entries',
+        "(select id from audit_entries where action = 'payment.record' and resource_id = :payment)",
+      ],
+    },
+  ],
+  [
+    'an account has more events than it counts',
+    'update accounts set event_count = event_count - 1 where id = :account',
+    { events_of_accounts: ['accounts', ':account'] },
+  ],
+  [
     'the amount of a payment is changed',
     'update payments set amount_minor = amount_minor + 1 where id = :notified',
     {
@@ -575,28 +590,28 @@ describe('long reads', () => {
   };
 
   it('are read-only and see one snapshot', async () => {
-    const prover = open();
+    const verifier = open();
     const count = sql<{ n: number }>`select count(*) as n from customers`;
-    await prover.read('user 1', async (tx) => {
+    await verifier.read('user 1', async (tx) => {
       const before = (await count.execute(tx)).rows[0]?.n;
       await newAccount(service);
       expect((await count.execute(tx)).rows[0]?.n).toBe(before);
     });
-    await expect(prover.read('user 1', (tx) => sql`delete from customers`.execute(tx))).rejects.toThrow(
+    await expect(verifier.read('user 1', (tx) => sql`delete from customers`.execute(tx))).rejects.toThrow(
       /read-only/,
     );
-    await prover.close();
+    await verifier.close();
   });
 
   it('wait for a free connection, and give up after a few seconds', async () => {
-    const prover = open();
-    const slow = prover.read('user 1', (tx) => sql`select pg_sleep(1)`.execute(tx));
-    await expect(prover.read('user 1', async () => 'then')).resolves.toBe('then');
+    const verifier = open();
+    const slow = verifier.read('user 1', (tx) => sql`select pg_sleep(1)`.execute(tx));
+    await expect(verifier.read('user 1', async () => 'then')).resolves.toBe('then');
     await slow;
-    const slower = prover.read('user 1', (tx) => sql`select pg_sleep(5)`.execute(tx));
-    await expect(prover.read('user 2', async () => 'never')).rejects.toThrow('slot for proofs is busy');
+    const slower = verifier.read('user 1', (tx) => sql`select pg_sleep(5)`.execute(tx));
+    await expect(verifier.read('user 2', async () => 'never')).rejects.toThrow('slot for proofs is busy');
     await slower;
-    await prover.close();
+    await verifier.close();
   });
 
   it('end at their timeout and when they are closed', async () => {
@@ -604,13 +619,13 @@ describe('long reads', () => {
     await expect(impatient.read('user 1', (tx) => sql`select pg_sleep(30)`.execute(tx))).rejects.toThrow();
     await expect(impatient.read('user 1', async () => 'again')).resolves.toBe('again');
     await impatient.close();
-    const prover = open();
+    const verifier = open();
     const broken = expect(
-      prover.read('user 1', (tx) => sql`select pg_sleep(30)`.execute(tx)),
+      verifier.read('user 1', (tx) => sql`select pg_sleep(30)`.execute(tx)),
     ).rejects.toThrow();
     await new Promise((resolve) => setTimeout(resolve, 200));
     const began = performance.now();
-    await prover.close();
+    await verifier.close();
     await broken;
     expect(performance.now() - began).toBeLessThan(2_000);
   });

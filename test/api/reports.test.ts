@@ -11,6 +11,7 @@ import { createRandom } from '../../tools/simulator/traffic.ts';
 import { expectBooksToBalance } from '../books.ts';
 import { databaseOn } from '../global-setup.ts';
 import {
+  type Answer,
   move,
   newAccount,
   newCustomer,
@@ -24,8 +25,7 @@ import {
 import { portfolioOf, type RawPortfolio, readPortfolio } from '../portfolio.ts';
 
 /** Answers of the API, whose shape other tests assert. */
-// biome-ignore lint/suspicious/noExplicitAny: tests look into answers whose shape they assert.
-type Any = any;
+type Any = Answer['body'];
 
 const NOW = new Date('2026-11-15T09:00:00Z');
 const NOT_STOPPING = new AbortController().signal;

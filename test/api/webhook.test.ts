@@ -9,6 +9,7 @@ import {
   accountNow,
   move,
   newAccount,
+  newApiKey,
   newCustomer,
   notification,
   notify,
@@ -508,7 +509,7 @@ describe('a transaction that staff had entered by hand', () => {
 });
 
 describe('a manual payment on another account than the provider reports', () => {
-  const diverted = async (role: string) => {
+  const diverted = async (recorder: string | { key: string }) => {
     const [meant, other] = [await newAccount(service), await newAccount(service)];
     const sent = notification({ BillRefNumber: meant.accountNumber, MSISDN: '254733000111' });
     const body = {
@@ -517,7 +518,7 @@ describe('a manual payment on another account than the provider reports', () => 
       paymentMethodId: MOBILE_MONEY,
       transactionRef: sent.TransID,
     };
-    const token = await service.signInAs(role);
+    const token = typeof recorder === 'string' ? await service.signInAs(recorder) : recorder.key;
     const recorded = await service.call('POST', '/payments', body, { token });
     expect(recorded.status, recorded.text).toBe(201);
     const { outcome } = accepted(await notify(service, sent));
@@ -545,6 +546,16 @@ describe('a manual payment on another account than the provider reports', () => 
     expect(outcome).toBe('linked');
     expect(notified).toMatchObject({ flags: ['other_account'], paymentId: manual.id });
     expect(await paid(meant, other)).toEqual([0, 400]);
+  });
+
+  it.each([
+    ['conflict', 'agent'],
+    ['conflict', ['payments:record']],
+    ['linked', 'finance'],
+    ['linked', ['payments:record', 'payments:assign']],
+  ])('is %s when an API key with %s recorded it', async (expected, grant) => {
+    const { outcome } = await diverted(await newApiKey(service, grant));
+    expect(outcome).toBe(expected);
   });
 
   it('goes to the reported account when finance says that none of the manual payments is right', async () => {

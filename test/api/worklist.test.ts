@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { SYSTEM, today } from '../../src/core/context.ts';
 import { createLog } from '../../src/core/log.ts';
 import { lockAccounts } from '../../src/ledger/store.ts';
-import { unassignPayment } from '../../src/payments/commands.ts';
+import { unassignPayment } from '../../src/payments/assignment-commands.ts';
 import { insertLearned } from '../../src/payments/matching/store.ts';
 import { listUnmatched } from '../../src/payments/matching/view.ts';
 import { lockPaymentRows } from '../../src/payments/store.ts';

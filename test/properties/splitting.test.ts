@@ -13,7 +13,7 @@ import { toAccount } from '../../src/accounts/view.ts';
 import { addDays } from '../../src/core/values/dates.ts';
 import { refundCredit } from '../../src/credit/commands.ts';
 import type { AccountRow } from '../../src/ledger/rules.ts';
-import { reversePayment } from '../../src/payments/commands.ts';
+import { reversePayment } from '../../src/payments/reversal-commands.ts';
 import { reportPayments } from '../../src/reports/payments-view.ts';
 import { summarizeAccounts } from '../../src/reports/summary-view.ts';
 import type { Cover } from '../../src/statements/coverage-rules.ts';

@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { inParallel } from '../acceptance/client.ts';
 import { report } from '../acceptance/process.ts';
-import { PASSWORD, startInstance, useService } from '../harness.ts';
+import { newApiKey, PASSWORD, startInstance, useService } from '../harness.ts';
 import { redisIsThere, useThreeInstances } from './instances.ts';
 import { refusalOf, type Sent, send } from './wire.ts';
 
 /** One instance, two instances, each class of limits and their headers: test/api/rate-limits.test.ts. */
 const LIMITS = {
+  RATE_LIMIT_API_KEY: '150',
   RATE_LIMIT_AUTH: '5',
   RATE_LIMIT_BULK: '10',
   RATE_LIMIT_GENERAL: '100',
@@ -29,8 +30,9 @@ async function limited(environment: Record<string, string> = {}) {
 const guess = JSON.stringify({ email: 'nobody@example.com', password: 'x' });
 
 describe.skipIf(!redisIsThere)('over three instances (skipped where redis-server is not installed)', () => {
-  it('allows exactly five, ten and a hundred calls a minute, also when they arrive at once', async () => {
+  it('allows exactly five, ten, a hundred and 150 calls a minute, also when they arrive at once', async () => {
     const token = await service.signInAs('manager');
+    const { key } = await newApiKey(service, ['catalogue:read']);
     const figures: string[] = [];
     for (const [limit, wanted, sent] of [
       [
@@ -40,6 +42,7 @@ describe.skipIf(!redisIsThere)('over three instances (skipped where redis-server
       ],
       [10, 200, { method: 'POST', path: '/api/payments/reconcile', token, body: '{"paymentIds":[1]}' }],
       [100, 200, { path: '/api/products', token }],
+      [150, 200, { path: '/api/products', token: key }],
     ] as const satisfies [number, number, Sent][]) {
       // Ten at a time: a Redis that is late on a busy machine is left alone, and each instance counts by itself.
       const replies = await inParallel(10, Array.from({ length: limit + 30 }), (_, n) =>

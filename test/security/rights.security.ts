@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { report } from '../acceptance/process.ts';
 import { committedDescription, examplesOfMedia } from '../description.ts';
-import { newAccount, newCustomer, PASSWORD, pay, useService } from '../harness.ts';
+import { newAccount, newApiKey, newCustomer, PASSWORD, pay, useService } from '../harness.ts';
 import { type Sent, send } from './wire.ts';
 
 /** Each route with each role, under both versions: test/every-route.test.ts. Here are the ways around it. */
@@ -10,7 +10,10 @@ const service = useService();
 const ROLES = ['manager', 'finance', 'agent', 'viewer'] as const;
 type Role = (typeof ROLES)[number];
 
-const people = {} as Record<Role, { token: string; id: number; email: string }>;
+/** Users, each with an API key of the same role. */
+const people = {} as Record<Role, { token: string; key: string; id: number; email: string }>;
+/** What no API key may do is not for those of admins either. */
+let adminKey: string;
 let accountId: number;
 let paymentId: number;
 let customerId: number;
@@ -19,8 +22,10 @@ beforeAll(async () => {
   for (const role of ROLES) {
     const token = await service.signInAs(role);
     const me = await service.call('GET', '/auth/me', undefined, { token });
-    people[role] = { token, id: me.body.data.id, email: me.body.data.email };
+    const { key } = await newApiKey(service, role);
+    people[role] = { token, key, id: me.body.data.id, email: me.body.data.email };
   }
+  adminKey = (await newApiKey(service, 'admin')).key;
   accountId = (await newAccount(service)).id;
   paymentId = (await pay(service, accountId, 50)).id;
   customerId = (await newCustomer(service)).id;
@@ -30,6 +35,8 @@ beforeAll(async () => {
 async function state(): Promise<string> {
   const { rows } = await sql<{ state: string }>`select jsonb_build_object(
     'users', (select jsonb_agg(jsonb_build_array(id, role, active, password_hash, employee_id) order by id) from users),
+    'keys', (select jsonb_agg(jsonb_build_array(id, role, permissions, networks, expires_at, revoked_at) order by id) from api_keys),
+    'secrets', (select jsonb_agg(to_jsonb(s) order by secret_hash) from api_key_secrets s),
     'kyc', (select jsonb_agg(to_jsonb(k) order by id) from kyc_records k),
     'customers', (select jsonb_agg(jsonb_build_array(id, kyc_status) order by id) from customers),
     'payments', (select jsonb_agg(jsonb_build_array(id, status, account_id, reconciliation_id) order by id) from payments),
@@ -115,6 +122,9 @@ const FORBIDDEN: [what: string, roles: readonly Role[], make: () => [string, str
     ],
   ],
   ['takes the admin’s password', ROLES, () => ['PUT', '/api/users/1', { password: 'taken over by me' }]],
+  ['makes an API key', ROLES, () => ['POST', '/api/api-keys', { name: 'Mine', role: 'admin' }]],
+  ['takes over an API key', ROLES, () => ['POST', '/api/api-keys/1/rotate', { overlapSeconds: 0 }]],
+  ['opens an API key to the world', ROLES, () => ['PUT', '/api/api-keys/1', { networks: null }]],
   [
     'sets commissions',
     ['finance', 'agent', 'viewer'],
@@ -132,15 +142,16 @@ describe('without the right', () => {
   it.each(FORBIDDEN)('no caller %s, in any disguise', async (what, roles, make) => {
     const before = await state();
     let sent = 0;
-    for (const role of roles) {
+    const callers = roles.flatMap((role) => [people[role].token, people[role].key]);
+    if (roles === ROLES) callers.push(adminKey);
+    for (const token of callers) {
       for (const disguise of disguises(...make())) {
-        const { status, text } = await send(service.origin, { ...disguise, token: people[role].token });
+        const { status, text } = await send(service.origin, { ...disguise, token });
         sent += 1;
         // What reads is another right; it answers without having done anything, as the state shows.
         const isRead =
           disguise.method === 'GET' || disguise.method === 'HEAD' || disguise.method === 'OPTIONS';
-        if (!isRead)
-          expect([400, 403, 404], `${role} ${disguise.method} ${disguise.path} ${text}`).toContain(status);
+        if (!isRead) expect([400, 403, 404], `${disguise.method} ${disguise.path} ${text}`).toContain(status);
       }
     }
     expect(await state()).toBe(before);

@@ -147,6 +147,19 @@ describe('secrets', () => {
     await post('/api/users', { email, password, ...names, role: 'viewer' });
     await ask({ method: 'PUT', path: '/api/users/999999', token, body: JSON.stringify({ password }) });
     await ask({ path: '/api/auth/me', token: `${MARK}.${MARK}.${MARK}` });
+    const apiKey = JSON.parse((await post('/api/api-keys', { name: 'A', role: 'viewer' })).text).data;
+    const rotated = await post(`/api/api-keys/${apiKey.id}/rotate`, { overlapSeconds: 60 });
+    const { key } = JSON.parse(rotated.text).data;
+    issued.push(apiKey.key, key);
+    for (const sent of [key, apiKey.key, `${key}0`]) {
+      await ask({ path: '/api/customers', token: sent });
+      await ask({ path: '/api/users', token: sent });
+      await ask({ path: `/api/customers?api_key=${sent}`, token: sent });
+      await ask({ path: `/api/${sent}`, token: sent, headers: { 'x-api-key': sent } });
+      await ask({ path: '/api/customers', headers: { authorization: `Bearer ${sent} ${sent}` } });
+      await post('/api/customers', { firstName: sent }, { token: sent });
+      await post('/api/auth/refresh', { refreshToken: sent }, { token: null });
+    }
     await ask({ path: `/api/customers?password=${password}&access_token=${issued[0]}`, token });
     await ask({
       path: '/api/customers',

@@ -93,7 +93,7 @@ interface Asked {
   times?: number;
 }
 
-/** Sends requests, and reads nothing until it is told to. */
+/** Sends requests, and reads nothing until the socket is resumed. */
 async function ask({ path, token, times = 1 }: Asked): Promise<Socket> {
   const socket = connect(service.port, '127.0.0.1').pause();
   sockets.push(socket);

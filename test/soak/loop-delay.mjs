@@ -1,6 +1,6 @@
 /**
  * Loaded into an instance beside the service (`node --import`): at each SIGWINCH it adds a line to the file
- * LOOP_DELAY_FILE, the delays of the event loop in ms since the signal before. The figures of /metrics begin anew
+ * LOOP_DELAY_FILE, the delays of the event loop in ms since the signal before. The figures of /metrics start again
  * with every scrape, so that none of them is of the whole time. No service heeds this signal for anything else.
  */
 import { appendFileSync } from 'node:fs';

@@ -18,9 +18,9 @@ const SEED = Number(process.env.SOAK_SEED ?? 20_261_121);
 const INSTANCES = 3;
 const POOL_SIZE = 8;
 /** Beside the pool, for look-ups, exports, uploads, summaries, the proof and the probe: docs/operations.md. */
-const MOST_CONNECTIONS = INSTANCES * (POOL_SIZE + 11);
+const MAX_CONNECTIONS = INSTANCES * (POOL_SIZE + 11);
 /** Requests in flight at once; where the service is slower than that, the load falls behind. */
-const MOST_IN_FLIGHT = 60;
+const MAX_IN_FLIGHT = 60;
 const SAMPLE_EVERY_MS = 10_000;
 const MINUTE_MS = 60_000;
 const LENGTH_MS = MINUTES * MINUTE_MS;
@@ -32,7 +32,7 @@ const LIMITS = {
   loopDelayMs: 100,
   moreConnections: INSTANCES,
   /** As many as the clients may hold open besides, at the busiest moment. */
-  moreOpenFiles: MOST_IN_FLIGHT,
+  moreOpenFiles: MAX_IN_FLIGHT,
   paceKept: 0.95,
 };
 const SECRETS = {
@@ -178,7 +178,7 @@ test(`${MINUTES} minutes of mixed load at ${RATE} requests a second (SOAK_MINUTE
     expect.soft(growth.files, `more open files, instance ${n + 1}`).toBeLessThanOrEqual(LIMITS.moreOpenFiles);
     expect.soft(loopDelays[n]?.p99, `loop of instance ${n + 1}`).toBeLessThanOrEqual(LIMITS.loopDelayMs);
   }
-  expect.soft(Math.max(...connections)).toBeLessThanOrEqual(MOST_CONNECTIONS);
+  expect.soft(Math.max(...connections)).toBeLessThanOrEqual(MAX_CONNECTIONS);
   expect.soft(connectionsLast - connectionsSettled).toBeLessThanOrEqual(LIMITS.moreConnections);
   const neverAsked = traffic.tallies.filter(({ times }) => times.length === 0).map(({ name }) => name);
   expect.soft(neverAsked, 'kinds that the load left out').toEqual([]);
@@ -189,7 +189,7 @@ async function atPace(began: number, signal: AbortSignal, next: () => Promise<vo
   let sent = 0;
   let due = 0;
   await Promise.all(
-    Array.from({ length: MOST_IN_FLIGHT }, async () => {
+    Array.from({ length: MAX_IN_FLIGHT }, async () => {
       for (;;) {
         const at = began + (due++ * 1_000) / RATE;
         if (at >= began + LENGTH_MS) return;

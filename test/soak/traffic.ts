@@ -11,7 +11,7 @@ import { readAll } from '../portfolio.ts';
 export const SHARES = { reads: 70, money: 25, 'other writes': 5 } as const;
 type Share = keyof typeof SHARES;
 
-/** Whoever may see payments and reports, whoever takes money, who decides, the provider, who is not signed in. */
+/** Users who read payments and reports, users who record payments, users who decide, the provider, and callers without a token. */
 type Asker = 'reader' | 'cashier' | 'manager' | 'provider' | 'nobody';
 
 interface Ask {
@@ -93,7 +93,7 @@ const PLANS = [
   { name: 'Weekly, one year', deposit: 2_000, instalmentAmount: 400, instalmentCount: 52 },
   { name: 'Weekly, a month', deposit: 50, instalmentAmount: 25, instalmentCount: 4 },
 ].map((plan) => ({ ...plan, frequency: 'weekly', graceDays: 7, autoSuspend: true }));
-const MOST_WRONG_KEPT = 20;
+const MAX_WRONG_KEPT = 20;
 const SETTLE_TIMEOUT_MS = 90_000;
 
 /** The business of a company, one request of any kind at a time; it keeps a journal of the money. */
@@ -538,7 +538,7 @@ export async function createTraffic(options: TrafficOptions): Promise<Traffic> {
       failures.wrong += 1;
       if (outcome.status === undefined || outcome.status >= 500) failures.broken += 1;
       const text = `${kind.name}: ${method} ${path}: ${error}; ${outcome.status} ${outcome.body.slice(0, 500)}`;
-      if (wrong.length < MOST_WRONG_KEPT) wrong.push(text);
+      if (wrong.length < MAX_WRONG_KEPT) wrong.push(text);
     }
   }
 

@@ -5,7 +5,7 @@ import { type BatcherOptions, createBatcher, type ItemResult, runIsolated } from
 
 type Run = BatcherOptions<string, string>['run'];
 
-/** Runs each batch when the test says so. */
+/** Runs a batch when the test releases it. */
 function controlled() {
   const batches: string[][] = [];
   const ends: ((results?: ItemResult<string>[]) => void)[] = [];
@@ -24,8 +24,8 @@ const batcher = (run: Run, options: Partial<BatcherOptions<string, string>> = {}
     keysOf: (item) => [item.replace(/\d+$/, '')],
     changedNothing: () => true,
     largestBatch: 3,
-    mostInFlight: 2,
-    mostItems: 10,
+    maxInFlight: 2,
+    maxItems: 10,
     patienceMs: 200,
     ...options,
   });
@@ -66,7 +66,7 @@ describe('a batcher', () => {
 
   it('refuses items with 503 while it is full, and accepts items again afterwards', async () => {
     const { run, end } = controlled();
-    const { submit, size } = batcher(run, { mostItems: 2 });
+    const { submit, size } = batcher(run, { maxItems: 2 });
     const [first, second] = [submit('a'), submit('b')];
     const refused = await submit('c').catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(AppError);
@@ -83,7 +83,7 @@ describe('a batcher', () => {
 
   it('that is closed refuses new items, and ends when all others are done', async () => {
     const { run, end } = controlled();
-    const { submit, close } = batcher(run, { mostItems: 3 });
+    const { submit, close } = batcher(run, { maxItems: 3 });
     const all = ['a', 'b', 'c'].map(submit);
     let isClosed = false;
     const closed = close().then(() => {

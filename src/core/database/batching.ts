@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type AppError, unavailable } from '../http/errors.ts';
+import type { Tx } from './db.ts';
+import { inSavepoint } from './transactions.ts';
 
 /**
  * Runs items in batches: while batches are in flight, new items form the next batch. There is no timer, so an idle batcher runs a
@@ -13,13 +15,13 @@ export interface Batcher<Item, Outcome> {
   submit(item: Item): Promise<Outcome>;
   /** The number of items that wait or are in flight. */
   size(): number;
-  /** Refuses new items, and resolves when all others are done. */
+  /** Refuses new items, and resolves when all accepted items are done. */
   close(): Promise<void>;
 }
 
 /**
- * The result of one item: its outcome, its error, or `busy` if another transaction has locked what it needs. A busy item is tried
- * again; if it stays busy, it fails with the given error.
+ * The result of one item: its outcome, its error, or `busy` if another transaction holds a lock that the item needs. A busy item
+ * is tried again. If it stays busy, it fails with the error in `busy`.
  */
 export type ItemResult<Outcome> = { outcome: Outcome } | { error: unknown } | { busy: AppError };
 
@@ -28,12 +30,12 @@ export interface BatcherOptions<Item, Outcome> {
   run(items: readonly Item[]): Promise<ItemResult<Outcome>[]>;
   /** Items that share a key are never in two batches at once. */
   keysOf(item: Item): readonly string[];
-  /** Whether it is certain that a failed batch changed nothing. Only then its items are run one by one. */
+  /** Whether a failed batch certainly changed nothing. Only then are its items run one by one. */
   changedNothing(error: unknown): boolean;
   largestBatch: number;
-  mostInFlight: number;
-  mostItems: number;
-  /** How long a busy item is tried again. */
+  maxInFlight: number;
+  maxItems: number;
+  /** For how long a busy item is tried again. */
   patienceMs: number;
 }
 
@@ -51,7 +53,7 @@ const LONGEST_PAUSE_MS = 50;
 
 export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outcome>): Batcher<Item, Outcome> {
   type Queued = Entry<Item, Outcome>;
-  const { largestBatch, mostInFlight, mostItems, patienceMs } = options;
+  const { largestBatch, maxInFlight, maxItems, patienceMs } = options;
   let waiting: Queued[] = [];
   const keysInFlight = new Map<string, number>();
   let batchesInFlight = 0;
@@ -61,7 +63,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
 
   function submit(item: Item): Promise<Outcome> {
     if (closing) return Promise.reject(unavailable(new Error('the queue is closing')));
-    if (size >= mostItems) return Promise.reject(unavailable(new Error(`${size} items are waiting`), 1));
+    if (size >= maxItems) return Promise.reject(unavailable(new Error(`${size} items are waiting`), 1));
     const keys = options.keysOf(item);
     size += 1;
     return new Promise<Outcome>((resolve, reject) => {
@@ -78,7 +80,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
   }
 
   function startBatches(): void {
-    while (batchesInFlight < mostInFlight && waiting.length > 0) {
+    while (batchesInFlight < maxInFlight && waiting.length > 0) {
       const batch = takeBatch();
       if (batch.length === 0) return; // All waiting items share keys with batches in flight.
       batchesInFlight += 1;
@@ -128,7 +130,7 @@ export function createBatcher<Item, Outcome>(options: BatcherOptions<Item, Outco
     else entry.resolve(result.outcome);
   }
 
-  /** The first time without a pause: the lock may have been taken by an item of the same batch. */
+  /** The first retry has no pause, because an item of the same batch may have held the lock. */
   async function tryLater(entry: Queued, error: AppError): Promise<void> {
     if (performance.now() >= entry.until) {
       leave();
@@ -179,4 +181,32 @@ export async function runIsolated<Item, Outcome>(
     }
     return results;
   }
+}
+
+/** If one item of a slice fails, all of them run again one by one. */
+const SLICE = 50;
+
+/**
+ * Runs items in one transaction, a slice after the other. An item that fails leaves no trace and does not affect the others.
+ * @param run rejects after all its statements have been answered. @returns the outcome of each of its items.
+ * @returns the result of each item, in their order.
+ */
+export async function runInSlices<Item, Outcome>(
+  tx: Tx,
+  items: readonly Item[],
+  run: (items: readonly Item[]) => Promise<Outcome[]>,
+): Promise<ItemResult<Outcome>[]> {
+  const inOne = async (some: readonly Item[]) =>
+    (await inSavepoint(tx, () => run(some))).map((outcome) => ({ outcome }));
+  const results: ItemResult<Outcome>[] = [];
+  for (let start = 0; start < items.length; start += SLICE) {
+    results.push(...(await runIsolated(items.slice(start, start + SLICE), inOne, () => true)));
+  }
+  return results;
+}
+
+/** Like `Promise.all`, but rejects only after all promises have settled: no statement may follow a rollback to a savepoint. */
+export async function settleAll<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+  await Promise.allSettled(promises);
+  return Promise.all(promises);
 }

@@ -19,16 +19,16 @@ export type CopyIn = (statement: string) => Writable;
 export const MAX_LOADS = 2;
 /** The longest wait for an earlier copy to end. */
 export const COPY_WAIT_MS = 3_000;
-/** Longer than an upload may take. */
+/** More than the longest allowed upload. */
 const LOAD_TIMEOUT_MS = 20 * 60_000;
 
-/** @param running the streams to cancel when the service stops. */
+/** @param running collects the streams to cancel when the service stops. */
 export function createLoader(pool: pg.Pool, running: Set<Writable>): Load {
   const slots = createSharedSlots({
     what: 'uploads',
     slots: MAX_LOADS,
-    mostPerCaller: 2,
-    mostWaiting: 10,
+    maxPerCaller: 2,
+    maxWaiting: 10,
     waitMs: COPY_WAIT_MS,
   });
 
@@ -39,7 +39,7 @@ export function createLoader(pool: pg.Pool, running: Set<Writable>): Load {
       const copyIn = (statement: string) => {
         const rows = client.query(copyFrom(statement));
         running.add(rows);
-        // After a canceled COPY, the server's error arrives when the pipeline no longer listens.
+        // After a cancelled COPY, the server's error arrives when nothing listens for errors any more.
         rows.on('error', () => {});
         return rows.once('close', () => running.delete(rows));
       };

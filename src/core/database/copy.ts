@@ -11,19 +11,19 @@ import { columnTypes, type DatabaseOptions } from './db.ts';
 import { followClock } from './test-clock.ts';
 
 /**
- * Streams large results as CSV with `COPY … TO STDOUT`, on connections of its own. Uploads use the same connections; see
- * copy-in.ts. PostgreSQL writes the CSV, because csv-stringify would cost this process more than the query.
+ * Streams large results as CSV with `COPY … TO STDOUT`, on separate connections, which uploads share (see copy-in.ts). PostgreSQL
+ * writes the CSV, because csv-stringify would use more CPU time in this process than the query.
  */
 export interface CopyPool {
   /**
-   * Starts an export and waits for its first bytes, so that an early failure is still an error answer.
-   * The stream has a byte order mark, a header and one line per row, in UTF-8 with CRLF (RFC 4180). Destroying it cancels the
-   * statement. If the statement fails later, the stream fails.
+   * Starts an export and waits for its first bytes, so that an early failure can still be answered as an error. The stream has a
+   * byte order mark, a header and one line per row, in UTF-8 with CRLF (RFC 4180). Destroying the stream cancels the statement.
+   * If the statement fails later, the stream fails.
    *
    * @param caller see `callerOf` in access.ts.
    * @param query `select …` whose column names become the header. COPY accepts no parameters; see `dateLiteral`. No cell may
    *   contain a line break.
-   * @param quoted the names of text columns. Readers that respect quotes keep them as text.
+   * @param quoted the names of text columns. They are quoted, so that programs that respect quotes do not convert them.
    * @throws AppError 429 while an export of the same caller runs, 503 while no connection is free.
    */
   open(caller: string, query: string, quoted: readonly string[]): Promise<Readable>;
@@ -35,10 +35,10 @@ export interface CopyPool {
 const EXPORTS = 2;
 const CONNECT_TIMEOUT_MS = 3_000;
 export const EXPORT_TIMEOUT_MS = 10 * 60_000;
-/** Enough to wait for the last statements of another copy. */
+/** Long enough for the last statements of another copy. */
 const LOCK_TIMEOUT_MS = 3_000;
 
-// A slow statement may sort in memory. Its dates are ISO 8601 on every server.
+// An export may sort in memory. Dates are ISO 8601 on every server.
 const BEGIN = `
   begin transaction read only;
   set local datestyle = 'ISO';
@@ -62,7 +62,7 @@ export function openCopyPool({
     lock_timeout: LOCK_TIMEOUT_MS,
     idle_in_transaction_session_timeout: EXPORT_TIMEOUT_MS, // The role's own limit is meant for requests.
   });
-  // Node throws an `error` event without a listener, which would end the process.
+  // An `error` event without a listener would end the process.
   pool.on('error', onConnectionLost);
   pool.on('connect', (client) => client.on('error', onConnectionLost));
   if (testClock) followClock(pool, testClock);
@@ -73,8 +73,8 @@ export function openCopyPool({
   const slots = createSharedSlots({
     what: 'exports',
     slots: EXPORTS,
-    mostPerCaller: 2,
-    mostWaiting: 10,
+    maxPerCaller: 2,
+    maxWaiting: 10,
     waitMs: COPY_WAIT_MS,
   });
   pool.on('acquire', (client) => {
@@ -131,7 +131,7 @@ async function giveBack(client: pg.PoolClient, failure: Error | null | undefined
     await client.query('commit');
     client.release();
   } catch {
-    client.release(true); // Everything was read before; only the connection is lost.
+    client.release(true); // All rows were read before the connection was lost.
   }
 }
 
@@ -146,8 +146,8 @@ function copyStatement(query: string, quoted: readonly string[]): string {
 }
 
 /**
- * Puts the byte order mark in front. COPY ends lines with LF. No cell holds one, so each LF is the end of a line. In Latin-1 every byte is a
- * character, so all other bytes stay unchanged. Conversion and search are fast native code.
+ * Adds the byte order mark, and ends lines with CRLF instead of LF. No cell contains LF, so each LF ends a line. In Latin-1 every
+ * byte is a character, so all other bytes stay unchanged. Conversion and search are fast native code.
  */
 function crlfLines(): Transform {
   const begin = Buffer.from(BYTE_ORDER_MARK);
@@ -164,7 +164,7 @@ function crlfLines(): Transform {
 /**
  * A calendar date as SQL text, for statements that take no parameters.
  *
- * @throws RangeError for text that is no date, whatever its type says.
+ * @throws RangeError for text that is not a date, although its type is PlainDate.
  */
 export function dateLiteral(day: PlainDate): string {
   if (parsePlainDate(day) === undefined) throw new RangeError('The value is not a calendar date.');

@@ -21,9 +21,12 @@ export interface DatabaseOptions {
   poolSize: number;
   /** Whether to use named prepared statements, and reading lanes. */
   prepare: boolean;
-  /** Behind a pooler in transaction mode. It accepts no time-outs from its clients, so those of the role apply. */
+  /**
+   * Whether the connection leads to a pooler in transaction mode. A pooler accepts no time-outs from clients, so the time-outs of
+   * the role apply.
+   */
   pooled?: boolean;
-  /** Sets the time of rows with TEST_CLOCK=on; without it, real time applies. */
+  /** Sets the time of rows if TEST_CLOCK is on. If undefined, rows have real time. */
   testClock?: TestClock | undefined;
   /** Default: 5 s. */
   statementTimeoutMs?: number;
@@ -38,13 +41,13 @@ export const SESSION_TIMEOUTS_MS = {
   idle_in_transaction_session_timeout: 10_000,
 } as const;
 /**
- * Added to the server's time-out for a statement that waits behind a locked one, so that our own time-out only ends calls
- * to a server that no longer answers.
+ * The margin of our own time-out over the server's time-out. Before a statement starts, it may wait for an earlier one
+ * of its connection that waits for a lock. So our time-out only ends calls to a server that no longer answers.
  */
 const QUERY_TIMEOUT_MARGIN_MS = SESSION_TIMEOUTS_MS.lock_timeout + 500;
 const CONNECT_TIMEOUT_MS = 3_000;
 
-/** Reads int8 as an exact number, a date as its text and a timestamptz as ISO 8601 in UTC. */
+/** Reads an int8 as an exact number, a date as text and a timestamptz as ISO 8601 in UTC. */
 export const columnTypes: pg.CustomTypesConfig = {
   getTypeParser(oid, format) {
     if (oid === pg.types.builtins.INT8) return parseInt8;
@@ -54,13 +57,13 @@ export const columnTypes: pg.CustomTypesConfig = {
   },
 };
 
-/** What requests work on. A statement outside a transaction uses any free connection of the pool. */
+/** The database as requests use it. A statement outside a transaction uses any free connection of the pool. */
 export class Database extends Kysely<DB> {
   readonly dialect: Dialect;
   readonly pool: pg.Pool;
-  /** Undefined without named statements. */
+  /** Undefined if named statements are not used. */
   readonly lanes: ReadingLanes | undefined;
-  /** By the text of a list's `select … from …`; see json-rows.ts. */
+  /** Readers of rows, by the text of the list's `select … from …`; see json-rows.ts. */
   readonly rowReaders = new Map<string, Promise<(row: unknown) => unknown>>();
 
   constructor(dialect: Dialect, pool: pg.Pool, lanes?: ReadingLanes, plugins: KyselyPlugin[] = []) {
@@ -90,7 +93,7 @@ export function openDatabase(options: DatabaseOptions) {
     pipeline: true,
   };
   const pool = new pg.Pool({ ...settings, max: options.poolSize, idleTimeoutMillis: 30_000 });
-  // Node throws an `error` event without a listener, so a restart of PostgreSQL would end the process.
+  // Without a listener for `error` events, a restart of PostgreSQL would end the process.
   pool.on('error', options.onConnectionLost);
   pool.on('connect', (client) => client.on('error', options.onConnectionLost));
   if (options.testClock) followClock(pool, options.testClock);

@@ -1,9 +1,9 @@
 import type { ColumnType } from 'kysely';
 
-/** How an int8 column reads (a number, checked to be exact) and what may be written to it. */
+/** The type of an int8 column: read as a number that is checked to be exact, written as bigint or number. */
 export type Int8 = ColumnType<number, bigint | number, bigint | number>;
 
-/** Reads PostgreSQL's text of an int8: see `exactInt8`. */
+/** Reads the text that PostgreSQL sends for an int8; see `exactInt8`. */
 export function parseInt8(text: string): number {
   return exactInt8(Number(text));
 }

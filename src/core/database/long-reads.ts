@@ -4,7 +4,7 @@ import { createSharedSlots } from '../http/shared-slots.ts';
 import { type DatabaseOptions, openDatabase, type Tx } from './db.ts';
 import { onConnection } from './transactions.ts';
 
-/** A snapshot pool: long consistent reads, a few at a time, on connections of their own. */
+/** A snapshot pool: a few separate connections for long consistent reads. */
 export interface LongReads {
   /**
    * Runs the work on a snapshot of the database. Waits a few seconds for a free connection.
@@ -18,16 +18,16 @@ export interface LongReads {
 }
 
 interface LongReadOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectionLost' | 'testClock'> {
-  /** What is read, as a plural noun. */
+  /** A plural noun for the reads, used in error messages. */
   what: string;
-  /** How many may run at once. */
+  /** The maximum number of reads at the same time. */
   connections: number;
   /** The longest time for the whole work. */
   timeoutMs: number;
 }
 
-const MOST_PER_CALLER = 4;
-const MOST_WAITING = 50;
+const MAX_PER_CALLER = 4;
+const MAX_WAITING = 50;
 const WAIT_MS = 3_000;
 
 export function openLongReads({ what, connections, timeoutMs, ...options }: LongReadOptions): LongReads {
@@ -40,8 +40,8 @@ export function openLongReads({ what, connections, timeoutMs, ...options }: Long
   const slots = createSharedSlots({
     what,
     slots: connections,
-    mostPerCaller: MOST_PER_CALLER,
-    mostWaiting: MOST_WAITING,
+    maxPerCaller: MAX_PER_CALLER,
+    maxWaiting: MAX_WAITING,
     waitMs: WAIT_MS,
   });
   const working = new Set<pg.PoolClient>();
@@ -62,7 +62,7 @@ export function openLongReads({ what, connections, timeoutMs, ...options }: Long
     try {
       return await onConnection(client, async (tx) => {
         await sql`set transaction isolation level repeatable read, read only`.execute(tx);
-        // Sums over all rows may sort and hash in memory. JIT compilation costs more time than it saves.
+        // Gives sums over all rows enough memory to sort and hash. JIT compilation takes more time than it saves.
         await sql`set local work_mem = '64MB'`.execute(tx);
         await sql`set local jit = off`.execute(tx);
         return work(tx);

@@ -1,14 +1,14 @@
 import type { ColumnType } from 'kysely';
 import pg from 'pg';
 
-/** How a timestamptz column reads (as `Date.toISOString` writes it) and what may be written to it. */
+/** The type of a timestamptz column: read as text like that of `Date.toISOString`, written as Date. */
 export type Moment = ColumnType<string, Date, Date>;
 
 const toDate: (text: string) => Date = pg.types.getTypeParser(pg.types.builtins.TIMESTAMPTZ);
 
 /**
- * Reads PostgreSQL's text of a timestamptz, from a column or from JSON. In a UTC session it only slices the text: parsing each
- * timestamp of a list as a `Date` would take longer than converting all its amounts.
+ * Reads PostgreSQL's text of a timestamptz, from a column or from JSON. If the session uses UTC, it only slices the text, because
+ * parsing each timestamp of a list as a `Date` would be slow.
  */
 export function parseMoment(text: string): string {
   const isPlain = text[4] === '-' && (text[10] === ' ' || text[10] === 'T');

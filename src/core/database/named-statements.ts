@@ -2,7 +2,7 @@ import type { PostgresCursor, PostgresPoolClient, PostgresQueryResult } from 'ky
 import pg from 'pg';
 import { isStale } from './postgres-errors.ts';
 
-/** The limit per connection. Callers can cause any number of statement texts with their filters. */
+/** The maximum number of names for each connection. The filters of callers can cause any number of statement texts. */
 const MAX_NAMES = 200;
 
 /**
@@ -11,7 +11,10 @@ const MAX_NAMES = 200;
  */
 export const UNNAMED = '/* unnamed */';
 
-/** Names each statement text, so that PostgreSQL parses it once per connection; undefined beyond the limit. */
+/**
+ * Returns a function that names statement texts, so that PostgreSQL parses each text once per connection. The name is undefined
+ * when the limit is reached.
+ */
 export function nameStatements(prefix: string): (text: string) => string | undefined {
   const names = new Map<string, string>();
   return (text) => {
@@ -38,8 +41,8 @@ export function namingPool(pool: pg.Pool, prepare: boolean) {
 }
 
 /**
- * Names the statements of a connection and closes it after a failure on our side, such as a read time-out or a broken
- * socket: it may still be busy or inside a transaction.
+ * Names the statements of a connection. Closes the connection after a failure on our side, such as a read time-out or a broken
+ * socket, because the connection may still be busy or inside a transaction.
  */
 export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresPoolClient {
   const nameOf = nameStatements('s');
@@ -49,7 +52,7 @@ export function namingClient(client: pg.PoolClient, prepare: boolean): PostgresP
   function query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
   function query(text: unknown, values: readonly unknown[] = []): unknown {
     if (typeof text !== 'string') throw new TypeError('Cursors are not supported.');
-    // A select may have only literals. PostgreSQL plans no begin, commit or rollback.
+    // A select is also planned if it has no parameters. PostgreSQL does not plan begin, commit or rollback.
     const isPlanned = values.length > 0 || text.startsWith('select ');
     const name = prepare && isPlanned && !text.includes(UNNAMED) ? nameOf(text) : undefined;
     return client.query({ text, values: [...values], ...(name && { name }) }).catch((error: unknown) => {

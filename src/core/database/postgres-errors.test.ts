@@ -2,7 +2,7 @@ import pg from 'pg';
 import { describe, expect, it } from 'vitest';
 import { asUnavailable } from './postgres-errors.ts';
 
-/** An error of the system, as Node makes it. */
+/** A system error as Node.js throws it. */
 const systemError = (code: string, syscall: string) =>
   Object.assign(new Error(`${syscall} ${code} 127.0.0.1:5432`), { code, syscall });
 

@@ -1,13 +1,13 @@
 import pg from 'pg';
 import { AppError, unavailable } from '../http/errors.ts';
 
-/** Another transaction was faster. Run this one again: it will see what the other did. */
+/** Another transaction was faster. Run the transaction again, so that it sees the changes of the other one. */
 export class LostRace extends Error {}
 
-/** The answer to a commit was lost, so the work may be done or not. Check before repeating it. */
+/** The answer to a commit was lost, so the transaction may have been committed or not. Check before repeating it. */
 export class CommitUnknown extends Error {}
 
-/** Whether a failed transaction certainly left no trace. */
+/** Whether a failed transaction certainly changed nothing. */
 export function changedNothing(error: unknown): boolean {
   return !(error instanceof CommitUnknown);
 }
@@ -40,8 +40,8 @@ export function isTimeout(error: unknown): boolean {
 }
 
 /**
- * Whether a connection can no longer use its named statements: a newer version of the service changed a table that one
- * reads, or PostgreSQL never parsed one because the call that names it was refused. A new connection works.
+ * Whether a connection can no longer use its named statements: a newer version of the service changed a table that a statement
+ * reads, or PostgreSQL did not parse a statement because the call with it was refused. A new connection works.
  */
 export function isStale(error: unknown): boolean {
   if (!(error instanceof pg.DatabaseError)) return false;
@@ -90,8 +90,8 @@ const UNAVAILABLE_MESSAGES = new Set([
 ]);
 
 /**
- * @returns a 503 if the database cannot be reached, is not migrated or did not answer in time; an AppError as it is;
- *   undefined for any other error.
+ * @returns a 503 if the database cannot be reached, is not migrated or did not answer in time; the error itself if it
+ *   is an AppError; otherwise undefined.
  */
 export function asUnavailable(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
@@ -105,7 +105,7 @@ export function asUnavailable(error: unknown): AppError | undefined {
 }
 
 function isLostConnection(error: unknown): boolean {
-  // A host name with several addresses fails once per address.
+  // A connection to a host name with several addresses fails once for each address.
   if (error instanceof AggregateError) return error.errors.length > 0 && error.errors.every(isLostConnection);
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;

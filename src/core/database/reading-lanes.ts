@@ -3,15 +3,15 @@ import { nameStatements } from './named-statements.ts';
 import { isStale } from './postgres-errors.ts';
 
 /**
- * Each lane has its own connection: sessions, which every call needs, do not wait behind a row of a locked table, and rows do
- * not wait behind lists.
+ * Each lane has its own connection. So reads of sessions, which every call needs, do not wait for a read of a locked table, and
+ * reads of rows do not wait for lists.
  */
 export type Lane = 'sessions' | 'rows' | 'lists';
 
 /**
- * Pipelined connections that all requests share for statements that find a few rows by their key or in the order of an
- * index. A statement must be quick, because later statements of its lane wait for it. One connection per lane is enough:
- * PostgreSQL answers on it as fast as one process can ask.
+ * Pipelined connections that all requests share. Their statements find a few rows by key or in the order of an index. A
+ * statement must be quick, because later statements of its lane wait for it. One connection for each lane is enough:
+ * PostgreSQL answers as fast as one process can send statements.
  */
 export interface ReadingLanes {
   find<Row>(lane: Lane, text: string, values: readonly unknown[]): Promise<Row[]>;
@@ -19,7 +19,7 @@ export interface ReadingLanes {
 }
 
 /**
- * @param settings of a pipelined connection.
+ * @param settings the settings of a pipelined connection.
  * @param onConnectionLost called when a connection breaks. The next statement opens another one.
  */
 export function openReadingLanes(
@@ -27,7 +27,7 @@ export function openReadingLanes(
   onConnectionLost: (error: Error) => void,
 ): ReadingLanes {
   const lanes = new Map<Lane, Promise<pg.Client>>();
-  // Per lane, because the many texts of lists would use up the names of the others.
+  // Each lane counts its own names, because the many texts of lists would use up the names of the other lanes.
   const nameOf = { sessions: nameStatements('l'), rows: nameStatements('l'), lists: nameStatements('l') };
   let closed = false;
 
@@ -45,7 +45,7 @@ export function openReadingLanes(
     return connected;
   }
 
-  /** Statements already sent are still answered. The next one opens another connection. */
+  /** Stops using a connection. Statements already sent are still answered. The next statement opens another connection. */
   function leave(lane: Lane, connected: Promise<pg.Client>): void {
     if (lanes.get(lane) !== connected) return;
     lanes.delete(lane);

@@ -7,8 +7,9 @@ export type RowsOf<Table extends keyof DB> = { [T in Table]?: Insertable<DB[T]>[
 /**
  * A statement that inserts any number of rows. It may be part of a larger statement.
  *
- * @param columns to write. A column that a row omits becomes null; other columns of the table get their default.
- * @param parameter that holds the result of `rowsAsJson`.
+ * @param columns the columns to write. A column that a row omits becomes null. Other columns of the table get their
+ *   default.
+ * @param parameter the parameter that contains the result of `rowsAsJson`.
  */
 export function insertRows(table: keyof DB, columns: readonly string[], parameter: `$${number}`): string {
   const names = columns.map((column) => `"${column}"`).join(', ');
@@ -19,7 +20,7 @@ export function insertRows(table: keyof DB, columns: readonly string[], paramete
 /** Writes bytes as PostgreSQL's hex text, and amounts as numbers, which are exact below 2^53. */
 export function rowsAsJson(rows: readonly object[] = []): string {
   return JSON.stringify(rows, function (this: Record<string, unknown>, key, value: unknown) {
-    const given = this[key]; // `value` of a buffer is what its toJSON gives.
+    const given = this[key]; // For a buffer, `value` is the result of its toJSON.
     if (Buffer.isBuffer(given)) return `\\x${given.toString('hex')}`;
     return typeof value === 'bigint' ? Number(value) : value;
   });

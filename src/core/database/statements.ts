@@ -4,10 +4,10 @@ import type { Lane } from './reading-lanes.ts';
 import type { DB } from './tables.ts';
 
 /**
- * Finds a few rows by their key or in the order of an index. Outside a transaction the statement shares a connection with
- * other requests, so it must always be quick; see reading-lanes.ts.
+ * Finds a few rows by their key or in the order of an index. Outside a transaction the statement shares a connection
+ * with other requests, so it must always be quick; see reading-lanes.ts.
  *
- * @param text constant, with the parameters $1, $2, …
+ * @param text a constant text with the parameters $1, $2, …
  */
 export async function lookUp<Row>(
   db: Db | Tx,
@@ -20,9 +20,9 @@ export async function lookUp<Row>(
 }
 
 /**
- * Runs a statement of constant text. The query builder would take 0.1 ms to assemble a long one at every call.
+ * Runs a statement of constant text. The query builder would need 0.1 ms at every call to assemble a long statement.
  *
- * @param text with the parameters $1, $2, …
+ * @param text the statement with the parameters $1, $2, …
  */
 export async function run<Row>(db: Db | Tx, text: string, values: readonly unknown[]): Promise<Row[]> {
   return (await db.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;

@@ -83,11 +83,14 @@ export interface Accounts {
   customer_id: Int8;
   deposit_minor: Int8;
   employee_id: Int8 | null;
+  event_count: Generated<Int8>;
+  external_id: string | null;
   frequency: Frequency;
   grace_days: number;
   id: Generated<Int8>;
   instalment_count: number;
   instalment_minor: Int8;
+  metadata: Generated<Record<string, string>>;
   next_due_date: Generated<PlainDate | null>;
   paid_minor: Generated<Int8>;
   paid_month: PlainDate | null;
@@ -107,6 +110,7 @@ export interface Accounts {
 export interface AccountStatusChanges {
   account_id: Int8;
   actor_user_id: Int8 | null;
+  api_key_id: Int8 | null;
   cause: StatusCause | null;
   changed_on: PlainDate;
   created_at: Generated<Moment>;
@@ -116,13 +120,38 @@ export interface AccountStatusChanges {
   to_status: AccountStatus;
 }
 
+export interface ApiKeys {
+  created_at: Moment;
+  created_by: Int8 | null;
+  expires_at: Moment | null;
+  id: Generated<Int8>;
+  last_used_address: string | null;
+  last_used_at: Moment | null;
+  name: string;
+  networks: string[] | null;
+  permissions: string[] | null;
+  revoked_at: Moment | null;
+  role: UserRole | null;
+  updated_at: Moment;
+}
+
+export interface ApiKeySecrets {
+  api_key_id: Int8;
+  created_at: Moment;
+  hint: string;
+  replaced_at: Moment | null;
+  secret_hash: Buffer;
+}
+
 export interface AuditEntries {
   action: string;
   actor: string;
   actor_user_id: Int8 | null;
   after: Json | null;
+  api_key_id: Int8 | null;
   before: Json | null;
   created_at: Generated<Moment>;
+  has_event: Generated<boolean>;
   id: Generated<Int8>;
   request_id: string | null;
   resource: string;
@@ -186,11 +215,13 @@ export interface Customers {
   created_at: Generated<Moment>;
   email: string | null;
   email_key: string | null;
+  external_id: string | null;
   first_name: string;
   id: Generated<Int8>;
   kyc_review_pending: Generated<boolean>;
   kyc_status: VerificationStatus | null;
   last_name: string;
+  metadata: Generated<Record<string, string>>;
   national_id: string | null;
   national_id_key: string | null;
   phone: string;
@@ -202,20 +233,42 @@ export interface Customers {
 export interface Employees {
   active: Generated<boolean>;
   created_at: Generated<Moment>;
+  external_id: string | null;
   id: Generated<Int8>;
+  metadata: Generated<Record<string, string>>;
   name: string;
   phone: string | null;
   updated_at: Generated<Moment>;
 }
 
+export interface EventFeed {
+  deleted_to_id: Int8;
+  is_only_row: Generated<boolean>;
+}
+
+export interface Events {
+  account_id: Int8 | null;
+  account_version: Int8 | null;
+  actor: string;
+  actor_user_id: Int8 | null;
+  created_at: Generated<Moment>;
+  data: Json;
+  id: Int8;
+  request_id: string | null;
+  resource: string;
+  resource_id: Int8 | null;
+  type: string;
+  version: number;
+}
+
 export interface IdempotencyKeys {
   answer: string | null;
   body_hash: Buffer;
+  caller: string;
   created_at: Generated<Moment>;
   key: string;
   path: string;
   status: number | null;
-  user_id: Int8;
 }
 
 export interface Identities {
@@ -359,11 +412,14 @@ export interface PaymentMethods {
 export interface Payments {
   account_id: Int8 | null;
   amount_minor: Int8;
+  api_key_id: Int8 | null;
   created_at: Generated<Moment>;
   created_by: Int8 | null;
+  external_id: string | null;
   id: Generated<Int8>;
   match_method: MatchMethod | null;
   match_reason: string | null;
+  metadata: Generated<Record<string, string>>;
   payment_date: PlainDate;
   payment_method_id: Int8;
   provider: string | null;
@@ -410,7 +466,9 @@ export interface Products {
   category: string;
   created_at: Generated<Moment>;
   description: Generated<string>;
+  external_id: string | null;
   id: Generated<Int8>;
+  metadata: Generated<Record<string, string>>;
   name: string;
   price_minor: Int8;
   sku: string;
@@ -457,6 +515,7 @@ export interface ProviderStatements {
   period_start: PlainDate | null;
   reconciled_count: Generated<number>;
   reconciled_to_line: Generated<number>;
+  reconciling_api_key_id: Int8 | null;
   reconciling_by: Int8 | null;
   reconciling_date: PlainDate | null;
   searched_to_date: PlainDate | null;
@@ -519,10 +578,62 @@ export interface Users {
   updated_at: Generated<Moment>;
 }
 
+export interface WebhookDeliveries {
+  answer: string | null;
+  attempt: number;
+  created_at: Generated<Moment>;
+  duration_ms: number;
+  endpoint_id: Int8;
+  error: string | null;
+  event_id: Int8 | null;
+  event_type: string;
+  id: Generated<Int8>;
+  message_id: string;
+  next_attempt_at: Moment | null;
+  outcome: string;
+  signature: string;
+  status: number | null;
+}
+
+export interface WebhookEndpoints {
+  active: Generated<boolean>;
+  created_at: Generated<Moment>;
+  cursor: Int8;
+  cursor_moves: Generated<number>;
+  deleted_at: Moment | null;
+  description: string | null;
+  disabled_at: Moment | null;
+  disabled_reason: string | null;
+  failing_since: Moment | null;
+  failures_in_a_row: Generated<number>;
+  id: Generated<Int8>;
+  in_order: boolean;
+  lease_expires_at: Moment | null;
+  lease_owner: string | null;
+  paused_until: Moment | null;
+  previous_secret: Buffer | null;
+  previous_secret_expires_at: Moment | null;
+  secret: Buffer;
+  types: string[];
+  updated_at: Generated<Moment>;
+  url: string;
+}
+
+export interface WebhookRetries {
+  attempts: number;
+  endpoint_id: Int8;
+  event_id: Int8;
+  first_attempt_at: Moment | null;
+  next_attempt_at: Moment;
+  order_key: string;
+}
+
 export interface DB {
   account_money: AccountMoney;
   account_status_changes: AccountStatusChanges;
   accounts: Accounts;
+  api_key_secrets: ApiKeySecrets;
+  api_keys: ApiKeys;
   audit_entries: AuditEntries;
   commission_lines: CommissionLines;
   commission_rules: CommissionRules;
@@ -531,6 +642,8 @@ export interface DB {
   credit_moves: CreditMoves;
   customers: Customers;
   employees: Employees;
+  event_feed: EventFeed;
+  events: Events;
   idempotency_keys: IdempotencyKeys;
   identities: Identities;
   invitations: Invitations;
@@ -555,6 +668,9 @@ export interface DB {
   sessions: Sessions;
   settings: Settings;
   users: Users;
+  webhook_deliveries: WebhookDeliveries;
+  webhook_endpoints: WebhookEndpoints;
+  webhook_retries: WebhookRetries;
 }
 
 /** A row of a table as it is read. */

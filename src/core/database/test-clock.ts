@@ -3,7 +3,7 @@ import type { Clock } from '../values/dates.ts';
 
 /** A clock that a test can move. It runs at the speed of real time. */
 export interface TestClock extends Clock {
-  /** How far it is ahead of real time; negative if it is behind. */
+  /** How far the clock is ahead of real time. Negative if it is behind. */
   offsetMs(): number;
 }
 
@@ -19,6 +19,6 @@ export function followClock(pool: pg.Pool, clock: TestClock): void {
     offsets.set(client, offsetMs);
     client
       .query(`select set_config('ams.clock_offset', $1, false)`, [`${offsetMs} milliseconds`])
-      .catch(() => offsets.delete(client)); // A lost connection also fails the caller's own statement.
+      .catch(() => offsets.delete(client)); // If the connection is lost, the caller's own statement fails too.
   });
 }

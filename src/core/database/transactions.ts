@@ -17,14 +17,14 @@ import { CommitUnknown, isRetryable, isStale, sqlState } from './postgres-errors
 import type { DB } from './tables.ts';
 
 const MAX_RETRIES = 3;
-/** As many as a pool may have connections: each may hold stale statements. */
+/** The maximum number of connections of a pool, because each connection may have stale statements. */
 const MAX_STALE_CONNECTIONS = 100;
-/** Short, because the transaction may have used most of the time that a request has. */
+/** Short, because the transaction may have used most of the time of the request. */
 const EXISTING_ID_TIMEOUT_MS = 1_000;
 
 /**
- * A transaction that pipelines its statements: each is sent at once, without waiting for earlier answers. PostgreSQL runs
- * them in the order sent. `Promise.all` of several costs one round trip.
+ * A transaction that pipelines its statements: each statement is sent at once, without waiting for earlier answers. PostgreSQL
+ * runs them in the order sent. `Promise.all` of several statements takes one round trip.
  */
 class PipelinedTransaction extends Transaction<DB> {
   readonly database: Database;
@@ -45,15 +45,15 @@ class PipelinedTransaction extends Transaction<DB> {
 export function databaseOf(db: Db | Tx): Database {
   if (db instanceof Database) return db;
   if (db instanceof PipelinedTransaction) return db.database;
-  throw new Error('Pass a database of openDatabase or one of its transactions.');
+  throw new Error('Pass a database that openDatabase returned, or one of its transactions.');
 }
 
 /**
- * Runs the work in one transaction. Retries up to three times after a lost race, a deadlock or a serialization failure, and
- * once per connection whose named statements are stale. Given a transaction, the work joins it.
+ * Runs the work in one transaction. Retries up to three times after a lost race, a deadlock or a serialization failure, and once
+ * for each connection with stale named statements. If `db` is a transaction, the work joins it.
  *
- * @param startsWithReads the work reads or locks before it writes. Its first statements then travel with BEGIN; if BEGIN
- *   were canceled, they would run outside a transaction.
+ * @param startsWithReads whether the work reads or locks before it writes. Its first statements are then sent together with
+ *   BEGIN. If BEGIN were cancelled, these statements would run outside a transaction.
  * @throws CommitUnknown if the transaction may or may not have been committed.
  */
 export async function inTransaction<T>(
@@ -78,7 +78,7 @@ export async function inTransaction<T>(
  * Adds the id of the existing row to DUPLICATE_ENTRY, in a query after the failed transaction. The error is correct without
  * the id, so a failed or slow query only omits it.
  */
-async function withExistingId(db: Db, error: unknown): Promise<unknown> {
+async function withExistingId(db: Db | Tx, error: unknown): Promise<unknown> {
   if (!(error instanceof AppError) || !error.existing) return error;
   const lookup = error.existing.execute(db).then(
     ({ rows }) => rows[0]?.id,
@@ -89,6 +89,22 @@ async function withExistingId(db: Db, error: unknown): Promise<unknown> {
   return error;
 }
 
+/** Runs the work in a savepoint of the transaction, so that the transaction survives its failure. */
+export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
+  await tx.executeQuery(SAVEPOINT);
+  try {
+    const result = await work();
+    await tx.executeQuery(RELEASE);
+    return result;
+  } catch (error) {
+    await tx.executeQuery(ROLLBACK_TO_SAVEPOINT);
+    throw await withExistingId(tx, error);
+  }
+}
+
+const SAVEPOINT = CompiledQuery.raw('savepoint work');
+const RELEASE = CompiledQuery.raw('release savepoint work');
+const ROLLBACK_TO_SAVEPOINT = CompiledQuery.raw('rollback to savepoint work');
 const BEGIN = CompiledQuery.raw('begin');
 const BEGIN_SNAPSHOT = CompiledQuery.raw('begin isolation level repeatable read read only');
 const COMMIT = CompiledQuery.raw('commit');
@@ -105,7 +121,7 @@ function runOnce<T>(
     const executor = reserved.getExecutor();
     const connection = await executor.provideConnection(async (held) => held);
     const begun = connection.executeQuery(begin);
-    begun.catch(() => {}); // Awaited below and by each statement.
+    begun.catch(() => {}); // It is awaited below and by each statement.
     const pipeline = openPipeline(begun, connection);
     let result: T;
     try {
@@ -114,7 +130,7 @@ function runOnce<T>(
       await begun;
     } catch (error) {
       pipeline.end();
-      // A rollback fails only if its connection does, which also ends the transaction.
+      // A rollback fails only if the connection fails, which also ends the transaction.
       await connection.executeQuery(ROLLBACK).catch(() => {});
       throw error;
     }
@@ -130,17 +146,17 @@ function runOnce<T>(
 }
 
 /**
- * Whether PostgreSQL refused the commit, for a constraint or to break a cycle. After any other failure, such as a pooler that
- * lost its server, the transaction may have been committed.
+ * Whether PostgreSQL refused the commit, because of a constraint or a serialization failure. After any other failure, such as a
+ * pooler that lost its server, the transaction may have been committed.
  */
 function isRolledBack(error: unknown): boolean {
   return ['23', '40'].includes(sqlState(error)?.slice(0, 2) ?? '');
 }
 
 /**
- * A connection for the statements of one transaction. Each answer waits for the answer of BEGIN and fails if that fails.
- * After a statement fails, the statements sent behind it fail with the same error, because PostgreSQL reports only that the
- * transaction is aborted. After the transaction ends, no statement is sent.
+ * A connection for the statements of one transaction. Each answer waits for the answer of BEGIN and fails if BEGIN fails. After a
+ * failed statement, all later statements fail with its error, because PostgreSQL only reports that the transaction is aborted,
+ * until it is rolled back to a savepoint. After the end of the transaction, no statement is sent.
  */
 function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   let failure: unknown;
@@ -148,7 +164,9 @@ function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   async function send<R>(query: CompiledQuery) {
     if (hasEnded) throw new Error('The transaction has ended.');
     try {
-      return await connection.executeQuery<R>(query);
+      const answer = await connection.executeQuery<R>(query);
+      if (query.sql === ROLLBACK_TO_SAVEPOINT.sql) failure = undefined;
+      return answer;
     } catch (error) {
       failure ??= error;
       throw sqlState(error) === IN_FAILED_TRANSACTION ? failure : error;
@@ -180,7 +198,7 @@ export async function onConnection<T>(client: pg.PoolClient, work: (tx: Tx) => P
   }
 }
 
-/** Runs the work with a shorter time-out per statement than the connection has; see `isTimeout`. */
+/** Runs the work with a time-out for each statement that is shorter than that of the connection; see `isTimeout`. */
 export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Promise<T>): Promise<T> {
   return runOnce(databaseOf(db), BEGIN, async (tx) => {
     await sql`select set_config('statement_timeout', ${String(timeoutMs)}, true)`.execute(tx);
@@ -189,8 +207,8 @@ export function withTimeout<T>(db: Db, timeoutMs: number, work: (tx: Tx) => Prom
 }
 
 /**
- * Runs reads that all see the database as it was at the first one. Given a transaction, they join it and also see what it
- * has written.
+ * Runs reads that all see the database as it was at the first read. If `db` is a transaction, the reads join it and also see its
+ * changes.
  */
 export async function inSnapshot<T>(db: Db | Tx, work: (tx: Tx) => Promise<T>): Promise<T> {
   if (isTx(db)) return work(db);

@@ -1,14 +1,10 @@
-import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import type { Config } from '../../config.ts';
-import type { Actor } from '../context.ts';
+import type { FastifyContextConfig, FastifyRequest, RouteOptions } from 'fastify';
+import type { Actor, Config } from '../context.ts';
 import { clientKey } from './addresses.ts';
 import { AppError, type ErrorCode } from './errors.ts';
-import { createLimiter, type Limiter, type LimitState, limited } from './rate-limit.ts';
+import { announceLimit, createLimiters, type RateClass } from './rate-limit.ts';
 import type { SharedRedis } from './redis.ts';
 import type { HttpServer } from './server.ts';
-
-/** The budget that a request counts in; see rate-limit.ts. */
-export type RateClass = 'auth' | 'bulk' | 'general' | 'pages' | 'webhook' | 'none';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,74 +12,60 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     rate?: RateClass;
-    /** For rate class auth: the name under which calls of the endpoint are counted. */
+    /** For the rate class auth: the name of the counter for calls of this endpoint. */
     budget?: string;
-    /** Errors of this route, besides those of every route with its access. */
+    /** Error codes of this route, in addition to the codes of all routes with the same access. */
     errors?: ErrorCode[];
-    /** How long the body may take to arrive; see server.ts. */
+    /** The time limit for receiving the body, see server.ts. */
     bodyTimeoutMs?: number;
-    /** How long the answer may take to start; see server.ts. */
+    /** The time limit for the first byte of the answer, see server.ts. */
     answerTimeoutMs?: number;
-    /** Accepts an `Idempotency-Key`; see idempotency.ts. */
+    /** The route may wait for long without work. It is not counted as load, see load-shedding.ts. */
+    mayWait?: true;
+    /** The route accepts an `Idempotency-Key`, see idempotency.ts. */
     repeatable?: true;
+    /** The route answers 410 if the query refers to data that has been deleted. */
+    expires?: true;
   }
 }
 
-const WINDOW_SECONDS = 60;
-
-/** @throws AppError UNAUTHORIZED for a request without a valid token. */
+/** @throws AppError UNAUTHORIZED for a request without a valid token or API key, FORBIDDEN for a key from another network. */
 export type Identify = (request: FastifyRequest) => Promise<Actor>;
 
-/** What a route may declare; see rights.ts. */
+/** The access rule of a route, see rights.ts. */
 type Access = NonNullable<FastifyContextConfig['access']>;
 
 interface AccessOptions {
   identify: Identify;
-  /** Whether a role has a permission. */
-  mayDo(role: Actor['role'], access: Access): boolean;
-  /** The roles with a permission, for the refusal. */
-  rolesWith(access: Access): readonly string[];
+  /** The error if the actor may not call the route. */
+  refusalOf(actor: Actor, access: Access): AppError | undefined;
   config: Config;
   redis: SharedRedis | undefined;
 }
 
 /**
- * The access hook: identifies each request, counts it in its budget and checks the permission of its route. It counts before it
- * refuses, so that guessing tokens is limited too.
+ * The access hook. It identifies the caller, counts the request for its rate limit, and checks the permission of the route. It
+ * counts refused requests too, so that guessing tokens is limited.
  */
-export function guardRoutes(
-  app: HttpServer,
-  { identify, mayDo, rolesWith, config, redis }: AccessOptions,
-): void {
-  const limiters = {
-    auth: limiter('auth', config.RATE_LIMIT_AUTH, redis),
-    bulk: limiter('bulk', config.RATE_LIMIT_BULK, redis),
-    general: limiter('general', config.RATE_LIMIT_GENERAL, redis),
-    pages: limiter('pages', config.RATE_LIMIT_PAGES, redis),
-    webhook: limiter('webhook', config.RATE_LIMIT_WEBHOOK, redis),
-    none: undefined,
-  } satisfies Record<RateClass, Limiter | undefined>;
+export function guardRoutes(app: HttpServer, { identify, refusalOf, config, redis }: AccessOptions): void {
+  const limiters = createLimiters(config, redis);
 
   app.decorateRequest('actor', null);
   app.addHook('onRoute', (route) => {
     if (route.method !== 'OPTIONS') declareAccess(route);
   });
   app.addHook('onRequest', async (request, reply) => {
-    const { access = 'public', rate = 'general' } = request.routeOptions.config;
-    const refusal = access === 'public' ? undefined : await identifyRequest(request, identify);
+    const { access = 'public' } = request.routeOptions.config;
+    const unidentified = access === 'public' ? undefined : await identifyRequest(request, identify);
+    const rate = rateClassOf(request);
     const state = await limiters[rate]?.count(budgetKey(request, rate));
     if (state) announceLimit(reply, rate, state);
-    if (state?.exceeded) throw limited(state, WINDOW_SECONDS);
+    const refusal = unidentified ?? (request.actor && refusalOf(request.actor, access));
     if (refusal) throw refusal;
-    if (request.actor && !mayDo(request.actor.role, access)) {
-      throw new AppError('FORBIDDEN', `Your role (${request.actor.role}) may not do this.`, {
-        details: { permission: access, roles: rolesWith(access) },
-      });
-    }
   });
 }
 
-/** The signed-in user of a route that needs one. */
+/** The signed-in user or the API key. Only for routes that are not public. */
 export function actorOf(request: FastifyRequest): Actor {
   if (!request.actor) throw new Error('This route is public: there is no user.');
   return request.actor;
@@ -94,42 +76,42 @@ async function identifyRequest(request: FastifyRequest, identify: Identify): Pro
     request.actor = await identify(request);
     return undefined;
   } catch (error) {
-    if (error instanceof AppError && error.status === 401) return error;
+    if (error instanceof AppError && (error.status === 401 || error.status === 403)) return error;
     throw error;
   }
 }
 
-function limiter(name: RateClass, perMinute: number, redis: SharedRedis | undefined): Limiter | undefined {
-  return perMinute === 0 ? undefined : createLimiter(name, perMinute, WINDOW_SECONDS, redis);
+/** An API key has a limit of its own instead of the general limit. */
+function rateClassOf({ actor, routeOptions }: FastifyRequest): RateClass {
+  const { rate = 'general' } = routeOptions.config;
+  return rate === 'general' && actor?.apiKey ? 'api_key' : rate;
 }
 
-/** Counts each credential endpoint by address, and everything else by user, or by address if no user is signed in. */
+/** Calls of credential endpoints are counted by address. Other calls are counted by user or API key, or else by address. */
 function budgetKey(request: FastifyRequest, rate: RateClass): string {
   if (rate === 'auth') return `${request.routeOptions.config.budget ?? ''} ${clientKey(request.ip)}`;
   return callerOf(request);
 }
 
-/** Who is counted for a request where callers share a resource: the user, or the client address. */
-export function callerOf(request: FastifyRequest): string {
-  return request.actor?.userId ? `user ${request.actor.userId}` : clientKey(request.ip);
+/** The name of the caller for shares of a resource: the user, the API key, or the client address. */
+export function callerOf({ actor, ip }: FastifyRequest): string {
+  return actor ? nameCaller(actor) : clientKey(ip);
 }
 
-function announceLimit(
-  reply: FastifyReply,
-  rate: RateClass,
-  { limit, remaining, resetSeconds }: LimitState,
-): void {
-  reply.header('ratelimit-policy', `"${rate}";q=${limit};w=${WINDOW_SECONDS}`);
-  reply.header('ratelimit', `"${rate}";r=${remaining};t=${resetSeconds}`);
+/** A unique name of a user or an API key, for rate limits, shares of a resource and idempotency keys. */
+export function nameCaller({ userId, apiKey }: Actor): string {
+  if (apiKey) return `api key ${apiKey.id}`;
+  if (userId === null) throw new Error('The system sends no requests.');
+  return `user ${userId}`;
 }
 
-/** Fails the start if a route declares no access. */
+/** Makes the start fail if a route declares no access. */
 function declareAccess(route: RouteOptions): void {
   if (!route.config?.access) throw new Error(`${route.method} ${route.url} declares no access.`);
   if (!route.schema) throw new Error(`${route.method} ${route.url} declares no schema.`);
-  // A route without a schema for its query or body accepts none.
+  // A route without a schema for its query or body accepts no query or body.
   route.schema.querystring ??= NOTHING;
-  if (route.method === 'POST' || route.method === 'PUT') route.schema.body ??= NOTHING;
+  if (['POST', 'PUT', 'DELETE'].includes(String(route.method))) route.schema.body ??= NOTHING;
 }
 
 const NOTHING = { type: 'object', properties: {}, examples: [{}] };

@@ -1,13 +1,12 @@
 import { BlockList, isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
-/** A list of IP networks. */
 export interface Networks {
-  /** @param text an address as a socket or a proxy writes it. Other text is in no network. */
+  /** @param text - an address as a socket or a proxy writes it. False for any other text. */
   has(text: string): boolean;
 }
 
-/** @param cidrs valid networks or addresses. Those of IPv4 also match addresses mapped into IPv6. */
+/** @param cidrs - valid networks or addresses. IPv4 networks also match IPv4 addresses mapped into IPv6. */
 export function createNetworks(cidrs: readonly string[]): Networks {
   const list = new BlockList();
   for (const cidr of cidrs) {
@@ -34,8 +33,8 @@ function parseNetwork(cidr: string): { address: string; bits: number } | undefin
 }
 
 /**
- * How many addresses a network covers, as far as configuration limits it. IPv4 mapped into IPv6 counts as IPv4.
- * @param widest the shortest allowed prefixes.
+ * Classifies the size of a network for configuration checks. IPv4 mapped into IPv6 counts as IPv4.
+ * @param widest - the shortest allowed prefixes.
  */
 export function sizeOf(
   cidr: string,
@@ -57,8 +56,8 @@ const ALL_IPV4 = ipaddr.IPv6.parse('::ffff:0:0');
 const MAPPED_BITS = 96;
 
 /**
- * Reads an address from text that may also hold the client's port, as some proxies write it: 192.0.2.1:49152 or
- * [2001:db8::1]:49152. Drops the zone of a link-local address.
+ * Reads an address from text. Some proxies add the client's port, such as 192.0.2.1:49152 or [2001:db8::1]:49152. Removes the
+ * port and the zone of a link-local address.
  * @returns undefined for text without an address.
  */
 export function readAddress(text: string): string | undefined {
@@ -69,8 +68,8 @@ export function readAddress(text: string): string | undefined {
 }
 
 /**
- * The key that an address is rate limited by. A provider assigns a whole /64 of IPv6 to one customer, who may use any
- * address in it. IPv4 mapped into IPv6 counts as IPv4.
+ * The key for the rate limit of an address. For IPv6 it is the /64 network, because a provider assigns a whole /64 to one customer.
+ * IPv4 mapped into IPv6 counts as IPv4.
  */
 export function clientKey(given: string): string {
   const address = readAddress(given);
@@ -81,6 +80,24 @@ export function clientKey(given: string): string {
     .slice(0, 4)
     .map((part) => part.toString(16))
     .join(':')}::/64`;
+}
+
+/** The only part of IPv6 that is assigned to the public internet: 2000::/3. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
+/** Azure serves metadata and DNS of its machines at this address, which is public by its number only. */
+const AZURE_HOST = '168.63.129.16';
+
+/**
+ * Whether an address is one of the public internet: not private, local to the machine or its network, of a cloud's metadata
+ * service, reserved, or an IPv6 form that carries an IPv4 address.
+ *
+ * @param text an address as a resolver returns it. Other text is not public.
+ */
+export function isPublicAddress(text: string): boolean {
+  if (isIP(text) === 0 || text === AZURE_HOST) return false;
+  const ip = ipaddr.parse(text);
+  const isAssigned = ip instanceof ipaddr.IPv4 || GLOBAL_UNICAST.match(ip, 3);
+  return isAssigned && ip.range() === 'unicast';
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify';
 
-/** Where a feature registers its routes: paths relative to /api, schemas in TypeBox. */
+/** The server on which features register routes. Paths are relative to /api, and schemas are in TypeBox. */
 export type Api = FastifyInstance<
   RawServerDefault,
   IncomingMessage,

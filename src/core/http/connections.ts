@@ -9,26 +9,26 @@ import {
 import type { Socket } from 'node:net';
 import type { Log } from '../log.ts';
 
-/** Limits of one connection that Node does not have: unanswered requests, and the time for which an answer stays unread. */
+/** Limits for each connection that Node does not provide: unanswered requests, and the time for which an answer stays unread. */
 
-/** Clients that pipeline send a few dozen requests at most; browsers and proxies send one. */
-const MOST_UNANSWERED = 64;
+/** Clients that pipeline send at most a few dozen requests. Browsers and proxies send one at a time. */
+const MAX_UNANSWERED = 64;
 const LOOK_INTERVAL_MS = 2_500;
 /**
- * Closes a connection whose unread answer has not moved for this many intervals: after 25 to 28 s. A client's kernel may buffer
- * a third of a megabyte before it reports progress, which takes 17 s at 20 kB/s.
+ * A connection is closed if its client has read nothing for this many intervals (25 to 28 s). A client's kernel may buffer a third
+ * of a megabyte before it reports progress. At 20 kB/s this takes 17 s.
  */
-const MOST_SILENT_INTERVALS = 10;
-/** The same where the kernel does not report how much a client has read: after a minute. */
-const MOST_UNCERTAIN_INTERVALS = 24;
+const MAX_SILENT_INTERVALS = 10;
+/** The limit if the kernel does not report how much the client has read: a minute. */
+const MAX_UNCERTAIN_INTERVALS = 24;
 
-/** What is being answered on a connection. */
+/** The unfinished answers of a connection, and their progress. */
 interface Activity {
   /** The oldest request first. */
   answers: Set<ServerResponse>;
   /** The position of the unread answer at the last check; undefined if all was read. */
   position: string | undefined;
-  /** How many checks in a row found that position. */
+  /** The number of checks in a row that found this position. */
   silentIntervals: number;
 }
 
@@ -53,10 +53,10 @@ export function createConnectionServer(
     // Node still reports requests that it read before the connection was closed.
     if (socket.destroyed) return;
     const activity = activities.get(socket) ?? begin(socket);
-    if (activity.answers.size >= MOST_UNANSWERED) {
+    if (activity.answers.size >= MAX_UNANSWERED) {
       log.info(
         { client: socket.remoteAddress },
-        `Closed a connection with more than ${MOST_UNANSWERED} unanswered requests.`,
+        `Closed a connection with more than ${MAX_UNANSWERED} unanswered requests.`,
       );
       socket.destroy();
       return;
@@ -80,7 +80,7 @@ export function createConnectionServer(
       Object.assign(activity, seen);
       if (!isStalled) continue;
       log.info({ client: socket.remoteAddress }, 'Closed a connection whose client did not read its answer.');
-      // A client that reads until the connection ends sees a reset as a failure, but not an end.
+      // For a client that reads until the connection closes, a normal close is the end of the answer, but a reset is a failure.
       socket.resetAndDestroy();
     }
   }
@@ -96,7 +96,7 @@ export function createConnectionServer(
 function begin(socket: Socket): Activity {
   const activity: Activity = { answers: new Set(), position: undefined, silentIntervals: 0 };
   activities.set(socket, activity);
-  // Before version 24, Node emits 'close' only on the answer being sent, not on those behind it.
+  // Before version 24, Node emits 'close' only on the answer being sent, not on the answers waiting behind it.
   socket.once('close', () =>
     setImmediate(() => {
       for (const answer of activity.answers) answer.emit('close');
@@ -106,8 +106,8 @@ function begin(socket: Socket): Activity {
 }
 
 /**
- * Whether a client has left its answer unread for too long. The kernel accepts more of an answer only when a third of its buffer,
- * which may be megabytes, is free. To distinguish a slow client from one that does not read, this also counts what the kernel holds.
+ * Checks whether a client has left its answer unread for too long. The kernel accepts more of an answer only when a third of its
+ * buffer is free, and the buffer may have megabytes. So the bytes in the kernel's buffer also count as progress of a slow client.
  */
 function look(socket: Socket, { position, silentIntervals }: Activity, queues: SendQueues | undefined) {
   if (socket.writableLength === 0) return { position: undefined, silentIntervals: 0, isStalled: false };
@@ -116,7 +116,7 @@ function look(socket: Socket, { position, silentIntervals }: Activity, queues: S
   const queued = queues?.get(`${localPort} ${remotePort}`) || undefined;
   const now = `${bytesWritten} ${writableLength} ${queued}`;
   const silent = now === position ? silentIntervals + 1 : 0;
-  const most = queued === undefined ? MOST_UNCERTAIN_INTERVALS : MOST_SILENT_INTERVALS;
+  const most = queued === undefined ? MAX_UNCERTAIN_INTERVALS : MAX_SILENT_INTERVALS;
   return { position: now, silentIntervals: silent, isStalled: silent >= most };
 }
 
@@ -127,7 +127,7 @@ type SendQueues = Map<string, number>;
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 const ROW = /:([0-9A-F]{4}) [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]{2} ([0-9A-F]{8}):/g;
 
-/** @returns undefined on other systems than Linux. Adds up connections that differ only in their addresses. */
+/** Adds up connections that differ only in their addresses. @returns undefined if the system is not Linux. */
 async function readSendQueues(): Promise<SendQueues | undefined> {
   if (process.platform !== 'linux') return undefined;
   const tables = await Promise.all(TABLES.map((path) => readFile(path, 'latin1').catch(() => '')));

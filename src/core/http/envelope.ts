@@ -1,29 +1,53 @@
-import { type TSchema, Type } from 'typebox';
-import { ERROR_STATUS, type ErrorCode } from './errors.ts';
+import { type Static, type TSchema, Type } from 'typebox';
+import { ERROR_DETAILS, type ErrorCode } from './errors.ts';
 
-export const Pagination = Type.Object({
-  page: Type.Integer(),
-  limit: Type.Integer(),
-  total: Type.Integer(),
-  totalPages: Type.Integer(),
-});
-
-export const ErrorBody = Type.Object(
+export const Pagination = Type.Object(
   {
-    success: Type.Literal(false),
-    error: Type.Object({
-      code: Type.Enum(Object.keys(ERROR_STATUS) as ErrorCode[]),
-      message: Type.String(),
-      details: Type.Object({}, { additionalProperties: true }),
-    }),
+    page: Type.Integer(),
+    limit: Type.Integer(),
+    total: Type.Integer({ description: 'The number of rows on all pages.' }),
+    totalPages: Type.Integer(),
   },
-  { $id: 'Error' },
+  { title: 'Pagination' },
 );
 
-/** The data of an answer whose message says everything. */
+const PROBLEMS = Object.entries(ERROR_DETAILS).map(([code, details]) =>
+  Type.Object({ code: Type.Literal(code), message: Type.String(), details }, { title: problemName(code) }),
+);
+const PROBLEM_OF_CODE = Object.fromEntries(
+  Object.keys(ERROR_DETAILS).map((code) => [code, `#/components/schemas/${problemName(code)}`]),
+);
+
+const NUMBERED = { description: 'Absent if the query has the parameter `after`.' };
+/** The pagination of a list, by page numbers or by cursor. */
+const ListPagination = Type.Object(
+  {
+    page: Type.Optional(Type.Integer(NUMBERED)),
+    limit: Type.Integer(),
+    total: Type.Optional(Type.Integer(NUMBERED)),
+    totalPages: Type.Optional(Type.Integer(NUMBERED)),
+    nextCursor: Type.Optional(
+      Type.Union([Type.String(), Type.Null()], {
+        description:
+          'Only if the query has the parameter `after`: its value for the next page, or null if there are no more rows.',
+      }),
+    ),
+  },
+  { title: 'ListPagination' },
+);
+
+/** The error of any code. */
+export const Problem = Type.Unsafe<{ code: ErrorCode; message: string; details: object }>({
+  oneOf: PROBLEMS,
+  discriminator: { propertyName: 'code', mapping: PROBLEM_OF_CODE },
+});
+
+export const ErrorBody = Type.Object({ success: Type.Literal(false), error: Problem }, { $id: 'Error' });
+
+/** The empty data of an answer that needs only a message. */
 export const Nothing = Type.Object({}, { examples: [{}] });
 
-/** Schema of a single answer: `{success, data, message}`, described by its message. The examples are those of the data. */
+/** Schema of a single answer: `{success, data, message}`, described by its message. Its examples contain the examples of `data`. */
 export function Envelope<T extends TSchema>(data: T, message: string) {
   return Type.Object(
     { success: Type.Literal(true), data, message: Type.String() },
@@ -33,23 +57,27 @@ export function Envelope<T extends TSchema>(data: T, message: string) {
 
 /** Schema of a list answer: the envelope with `pagination` beside `data`. */
 export function ListEnvelope<T extends TSchema>(item: T, message: string) {
-  return PagedEnvelope(
-    Type.Array(item),
-    examplesOf(item).map((example) => [example]),
-    message,
-  );
+  const examples = examplesOf(item).map((example) => [example]);
+  return PagedEnvelope(Type.Array(item), examples, message, ListPagination);
 }
 
 /** Schema of an answer with pages of data. */
-export function PagedEnvelope<T extends TSchema>(data: T, examples: unknown[], message: string) {
-  const pagination = { page: 1, limit: 20, total: 1, totalPages: 1 };
+export function PagedEnvelope<T extends TSchema, P extends TSchema>(
+  data: T,
+  examples: unknown[],
+  message: string,
+  pagination: P,
+) {
+  const numbers = pageNumbers(1, 20, 1);
   return Type.Object(
-    { success: Type.Literal(true), data, pagination: Pagination, message: Type.String() },
-    { description: message, examples: examples.map((example) => ({ ...ok(example, message), pagination })) },
+    { success: Type.Literal(true), data, pagination, message: Type.String() },
+    {
+      description: message,
+      examples: examples.map((example) => ({ ...ok(example, message), pagination: numbers })),
+    },
   );
 }
 
-/** The examples of a schema. */
 export function examplesOf(schema: TSchema): unknown[] {
   return (schema as { examples?: unknown[] }).examples ?? [];
 }
@@ -60,12 +88,18 @@ export function ok<T>(data: T, message: string) {
 
 export interface Page<T> {
   rows: T[];
-  page: number;
-  limit: number;
-  total: number;
+  pagination: Static<typeof ListPagination>;
 }
 
-export function okList<T>({ rows, page, limit, total }: Page<T>, message: string) {
-  const pagination = { page, limit, total, totalPages: Math.ceil(total / limit) };
+export function pageNumbers(page: number, limit: number, total: number): Static<typeof Pagination> {
+  return { page, limit, total, totalPages: Math.ceil(total / limit) };
+}
+
+export function okList<T>({ rows, pagination }: Page<T>, message: string) {
   return { success: true as const, data: rows, pagination, message };
+}
+
+/** AUTH_FAILED → AuthFailedProblem */
+function problemName(code: string): string {
+  return `${code.toLowerCase().replace(/(?:^|_)(\w)/g, (_, first: string) => first.toUpperCase())}Problem`;
 }

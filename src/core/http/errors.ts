@@ -1,6 +1,7 @@
 import type { RawBuilder } from 'kysely';
+import { type Static, type TSchema, Type } from 'typebox';
+import { Choice } from './fields.ts';
 
-/** The error codes of the API, with their default HTTP status. */
 export const ERROR_STATUS = {
   AUTH_FAILED: 401,
   UNAUTHORIZED: 401,
@@ -14,14 +15,104 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
-/** An invalid field of a request: its path as the caller wrote it, and what is allowed. */
+/** The values of `details.resource`, and of `resource` in the audit trail. */
+export const RESOURCES = [
+  'account',
+  'api_key',
+  'commission',
+  'commission_rule',
+  'configuration',
+  'customer',
+  'employee',
+  'identity',
+  'identity_provider',
+  'invitation',
+  'invoice',
+  'notification',
+  'payment',
+  'payment_method',
+  'payplan',
+  'product',
+  'provider_statement',
+  'reconciliation',
+  'refund',
+  'request',
+  'user',
+  'webhook_delivery',
+  'webhook_endpoint',
+] as const;
+export type Resource = (typeof RESOURCES)[number];
+
+const REFERRED_FIELD = Type.String({ description: 'The field of the request.' });
+
+/** The fields of `details` for each code. The API description and the type of AppError are derived from this table. */
+export const ERROR_DETAILS = {
+  AUTH_FAILED: Type.Object({
+    provider: Type.Optional(Type.String({ description: 'The identity provider.' })),
+    reason: Type.Optional(Type.String({ description: 'The OAuth error code of the provider, or "other".' })),
+  }),
+  UNAUTHORIZED: Type.Object({}),
+  FORBIDDEN: Type.Object({
+    permission: Type.Optional(
+      Type.String({ description: 'The permission that the user or the API key lacks.' }),
+    ),
+    roles: Type.Optional(Type.Array(Type.String(), { description: 'The roles with this permission.' })),
+    address: Type.Optional(
+      Type.String({ description: 'The address of the client, which is not in the networks of the API key.' }),
+    ),
+  }),
+  NOT_FOUND: Type.Object({
+    resource: Type.Optional(Choice('Resource', RESOURCES)),
+    field: Type.Optional(REFERRED_FIELD),
+    id: Type.Optional(
+      Type.Union([Type.Integer(), Type.String()], { description: 'The id for which there is no resource.' }),
+    ),
+    missing: Type.Optional(
+      Type.Array(Type.String(), { description: 'The settings that would add the identity provider.' }),
+    ),
+  }),
+  VALIDATION_ERROR: Type.Object({
+    fields: Type.Optional(
+      Type.Array(
+        Type.Object(
+          {
+            path: Type.String({ description: 'The field as the caller wrote it: salesData[0].amount.' }),
+            message: Type.String({ description: 'What is allowed.' }),
+          },
+          { title: 'FieldProblem' },
+        ),
+        { description: 'Every wrong field of the request.' },
+      ),
+    ),
+    from: Type.Optional(Type.String({ description: 'For a move that is not allowed: the present status.' })),
+    to: Type.Optional(Type.String({ description: 'The requested status.' })),
+    allowed: Type.Optional(Type.Array(Type.String(), { description: 'The allowed statuses.' })),
+  }),
+  DUPLICATE_ENTRY: Type.Object({
+    resource: Choice('Resource', RESOURCES),
+    field: Type.String({ description: 'The field whose value is taken.' }),
+    id: Type.Optional(
+      Type.Integer({ description: 'The row that has the value, if the caller may read it.' }),
+    ),
+  }),
+  RATE_LIMITED: Type.Object({
+    limit: Type.Optional(Type.Integer({ description: 'The number of requests allowed in a window.' })),
+    remaining: Type.Optional(Type.Integer()),
+    resetSeconds: Type.Optional(Type.Integer({ description: 'Seconds until the window ends.' })),
+  }),
+  INTERNAL_ERROR: Type.Object({}),
+} satisfies Record<ErrorCode, TSchema>;
+
+type ErrorDetails = { [Code in ErrorCode]: Static<(typeof ERROR_DETAILS)[Code]> };
+
+/** An invalid field of a request: its path as the caller wrote it, and the rule for its value. */
 export interface FieldProblem {
   path: string;
   message: string;
 }
 
-interface AppErrorOptions {
-  details?: Record<string, unknown> & { resource?: Resource };
+interface AppErrorOptions<Code extends ErrorCode> {
+  details?: ErrorDetails[Code];
   status?: number;
   retryAfterSeconds?: number;
   existing?: ExistingRow;
@@ -32,19 +123,19 @@ interface AppErrorOptions {
 export type ExistingRow = RawBuilder<{ id: number }>;
 
 /** The error that routes, commands and stores throw on purpose. Any other error is a defect. */
-export class AppError extends Error {
-  readonly code: ErrorCode;
+export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
   readonly status: number;
   readonly details: Record<string, unknown>;
   readonly retryAfterSeconds: number | undefined;
   /** `inTransaction` runs this after the failed transaction. The row's id becomes `details.id`. */
   readonly existing: ExistingRow | undefined;
 
-  constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
+  constructor(code: Code, message: string, options: AppErrorOptions<Code> = {}) {
     super(message, { cause: options.cause });
     this.code = code;
     this.status = options.status ?? ERROR_STATUS[code];
-    this.details = options.details ?? {};
+    this.details = { ...options.details };
     this.retryAfterSeconds = options.retryAfterSeconds;
     this.existing = options.existing;
   }
@@ -62,51 +153,37 @@ export function invalidField(path: string, message: string): AppError {
   return invalid([{ path, message }]);
 }
 
-/** For a change that the current status does not allow. @param what the subject of the sentence: 'An account'. */
+/** For a change that the current status does not allow. @param what - the subject of the message, such as 'An account'. */
 export function illegalMove(what: string, from: string, to: string, allowed: readonly string[]): AppError {
   return new AppError('VALIDATION_ERROR', `${what} cannot go from ${from} to ${to}.`, {
-    details: { from, to, allowed },
+    details: { from, to, allowed: [...allowed] },
   });
 }
 
-/** The values of `details.resource`, and of `resource` in the audit trail. */
-export type Resource =
-  | 'account'
-  | 'commission'
-  | 'commission_rule'
-  | 'configuration'
-  | 'customer'
-  | 'employee'
-  | 'identity'
-  | 'identity_provider'
-  | 'invitation'
-  | 'invoice'
-  | 'notification'
-  | 'payment'
-  | 'payment_method'
-  | 'payplan'
-  | 'product'
-  | 'provider_statement'
-  | 'reconciliation'
-  | 'refund'
-  | 'request'
-  | 'user';
-
-/** @param field the request's field that refers to the missing resource; `id` for the path. */
+/** @param field - the field of the request that refers to the missing resource. For the path: `id` or `externalId`. */
 export function notFound(resource: Resource, id: unknown, field = 'id'): AppError {
-  return new AppError('NOT_FOUND', `There is no ${inWords(resource)} with id ${id}.`, {
-    details: { resource, field, id },
+  const name = field === 'externalId' ? 'external id' : 'id';
+  return new AppError('NOT_FOUND', `There is no ${inWords(resource)} with ${name} ${id}.`, {
+    details: { resource, field, id: id as number | string }, // Column types are wider.
   });
 }
 
 /**
- * @param existing the id of the row that already has the value, or a query for it. Pass it only if the caller may read
- *   that row.
+ * @param existing - the id of the row that already has the value, or a query for this id. Pass it only if the caller may read the
+ *   row.
  */
 export function duplicate(resource: Resource, field: string, existing?: number | ExistingRow): AppError {
   return new AppError('DUPLICATE_ENTRY', `Another ${inWords(resource)} already has this ${field}.`, {
     details: { resource, field, ...(typeof existing === 'number' && { id: existing }) },
     ...(typeof existing === 'object' && { existing }),
+  });
+}
+
+/** For a deleted resource. @param path - the field that refers to the resource. */
+export function gone(path: string, message: string, details: Record<string, unknown>): AppError {
+  return new AppError('NOT_FOUND', `${path}: ${message}`, {
+    status: 410,
+    details: { field: path, ...details },
   });
 }
 
@@ -120,15 +197,15 @@ export function unavailable(cause: unknown, retryAfterSeconds = 2): AppError {
 }
 
 /**
- * All callers together have used up a shared resource.
- * @param reason a sentence; the time to retry is appended.
+ * For a shared resource that all callers together have used up.
+ * @param reason - a sentence. The time to retry is appended.
  */
 export function busy(reason: string, retryAfterSeconds: number): AppError {
   const message = `${reason} Retry in ${retryAfterSeconds} s.`;
   return new AppError('INTERNAL_ERROR', message, { status: 503, retryAfterSeconds });
 }
 
-/** The caller has used up its own share of a resource; see `busy`. */
+/** For a caller that has used up its own share of a resource, see `busy`. */
 export function busyByCaller(reason: string, retryAfterSeconds: number): AppError {
   return new AppError('RATE_LIMITED', `${reason} Retry in ${retryAfterSeconds} s.`, { retryAfterSeconds });
 }
@@ -137,12 +214,12 @@ export function unreachable(value: never): never {
   throw new Error(`Unexpected value: ${String(value)}`);
 }
 
-/** The error code of a failed system call or library; undefined without one. */
+/** The error code of a failed system call or library, if there is one. */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
 
 function inWords(resource: Resource): string {
-  return resource.replaceAll('_', ' ');
+  return resource.replaceAll('_', ' ').replace('api', 'API');
 }

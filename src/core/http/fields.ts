@@ -32,8 +32,8 @@ export const Timestamp = Type.String({ format: 'date-time' });
 export const Money = Type.Number({ description: 'In units of the currency.' });
 
 /**
- * An amount in a body: above 0, at most 999,999,999,999.99, with no more decimals than the currency has. Read it with
- * `readAmount` after validation.
+ * An amount in a body: above 0, at most 999,999,999,999.99, with no more decimals than the currency has. Use `readAmount` to
+ * convert it after validation.
  */
 export const AmountAboveZero = Type.Number({
   exclusiveMinimum: 0,
@@ -58,13 +58,53 @@ export function DecimalAboveZero(decimals: number, maximum: number) {
   });
 }
 
+/**
+ * One of a closed list of values.
+ * @param title - the name of the list in the API description. A `description` stays with the field.
+ */
+export function Choice<const Value extends string>(
+  title: string,
+  values: readonly Value[],
+  options: { description?: string; default?: Value; examples?: Value[] } = {},
+) {
+  return Type.Unsafe<Value>(Type.Enum([...values], { title, ...options }));
+}
+
 export function Nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
+
+/** For a query: one or more of the values, separated by commas. Use `choicesOf` to parse the text. */
+export function Choices<T extends string>(values: readonly T[], description: string) {
+  return Type.Unsafe<ChoiceText<T>>({ type: 'string', maxLength: 200, 'x-choices': values, description });
+}
+
+/** Text with one or more values of T, separated by commas. */
+export type ChoiceText<T extends string> = string & { readonly choices?: T };
+
+export function choicesOf<T extends string>(text: ChoiceText<T> | undefined): ReadonlySet<T> {
+  return new Set(text?.split(',').map((value) => value.trim() as T));
+}
+
+/** A key such as `region`. */
+export const METADATA_KEY = {
+  pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,39}$',
+  description: 'must be a letter and up to 39 more letters, digits, "_", "-" or "."',
+};
+export const METADATA_VALUE = { type: 'string', maxLength: 500, format: 'query-text' };
+
+/** Text that another system stores with a resource. */
+export const Metadata = Type.Unsafe<Record<string, string>>({
+  type: 'object',
+  maxProperties: 20,
+  propertyNames: METADATA_KEY,
+  additionalProperties: METADATA_VALUE,
+  description: 'Your own text values by key. At most 20 keys, and at most 500 characters in each value.',
+});
 
 export const Email = Type.String({ minLength: 3, maxLength: 254, format: 'mail-address' });
 
 export const PASSWORD_MIN = 8;
 const PASSWORD_MAX = 128;
-/** Any characters are allowed: length makes a password hard to guess. */
+/** Any characters are allowed, because length makes a password hard to guess. */
 export const NewPassword = Type.String({ minLength: PASSWORD_MIN, maxLength: PASSWORD_MAX });

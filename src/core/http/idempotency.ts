@@ -7,11 +7,11 @@ import { sqlState } from '../database/postgres-errors.ts';
 import { deleteInBatches } from '../database/statements.ts';
 import type { IdempotencyKeys } from '../database/tables.ts';
 import { inTransaction } from '../database/transactions.ts';
-import { actorOf } from './access.ts';
+import { actorOf, nameCaller } from './access.ts';
 import { AppError, invalidField } from './errors.ts';
 
-// A POST with an `Idempotency-Key` is safe to repeat: its answer is stored in the transaction of its work, and a repeat gets the
-// stored answer.
+// A POST with an `Idempotency-Key` is safe to repeat. The transaction that does the work also stores the answer, and a repeat
+// gets the stored answer.
 
 const HEADER = 'idempotency-key';
 const MAX_KEY_LENGTH = 255;
@@ -19,8 +19,8 @@ const KEPT_HOURS = 24;
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
- * Does the work of a POST once for each key. The work must use the given context, whose `db` is the transaction if the request
- * has a key, and must set the status before it ends.
+ * Does the work of a POST once for each key. `work` must use the context that it receives. If the request has a key, the `db` of
+ * this context is the transaction. `work` must also set the status of the answer.
  */
 export async function repeatable<Answer>(
   context: Context,
@@ -44,9 +44,10 @@ export async function repeatable<Answer>(
   });
 }
 
-/** The `Idempotency-Key` of a request, with its user, path and body. */
+/** The `Idempotency-Key` of a request, with its caller, path and body. */
 export interface IdempotencyKey {
-  userId: number;
+  /** See `nameCaller`. */
+  caller: string;
   path: string;
   key: string;
   bodyHash: Buffer;
@@ -64,28 +65,30 @@ export function idempotencyKeyOf({ secret }: Context, request: FastifyRequest): 
   if (!request.routeOptions.config.repeatable) throw new Error('This route does not declare repeatable.');
   const key = readKey(request);
   if (key === undefined) return undefined;
-  const { userId } = actorOf(request);
-  if (userId === null) throw new Error('A repeatable route needs a signed-in user.');
-  // Keyed, because a body may have a password, which could be guessed from a plain hash.
+  // HMAC, because a password in the body could be guessed from a plain hash.
   const bodyHash = createHmac('sha256', secret).update(canonical(request.body)).digest();
-  return { userId, path: addressOf(request), key, bodyHash };
+  return { caller: nameCaller(actorOf(request)), path: addressOf(request), key, bodyHash };
 }
 
-/** The name of the advisory lock of a key. */
-export function lockNameOf({ userId, path, key }: IdempotencyKey): string {
-  return `idempotency key ${userId} ${path} ${key}`;
+/** The key of one item of a request. No route has its path. */
+export function keyOfItem(key: IdempotencyKey, index: number): IdempotencyKey {
+  return { ...key, path: `${key.path}#${index}` };
 }
 
-/** The row with the answer to a key. */
+export function lockNameOf({ caller, path, key }: IdempotencyKey): string {
+  return `idempotency key ${caller} ${path} ${key}`;
+}
+
+/** The row to insert for a key and its answer. */
 export function answerRow(
-  { userId, path, key, bodyHash }: IdempotencyKey,
+  { caller, path, key, bodyHash }: IdempotencyKey,
   status: number,
   answer: unknown,
 ): Insertable<IdempotencyKeys> {
-  return { user_id: userId, path, key, body_hash: bodyHash, status, answer: JSON.stringify(answer) };
+  return { caller, path, key, body_hash: bodyHash, status, answer: JSON.stringify(answer) };
 }
 
-/** Finds the stored answers to keys, in their order; undefined for a new key. */
+/** Finds the stored answers, in the order of the keys. Undefined for a new key. */
 export async function findAnswers(
   tx: Tx,
   keys: readonly IdempotencyKey[],
@@ -93,9 +96,9 @@ export async function findAnswers(
   if (keys.length === 0) return [];
   const { rows } = await sql<StoredAnswer & { at: number }>`
     select given.at::int as at, k.body_hash, k.status, k.answer
-    from unnest(${keys.map(({ userId }) => userId)}::bigint[], ${keys.map(({ path }) => path)}::text[],
-      ${keys.map(({ key }) => key)}::text[]) with ordinality as given (user_id, path, key, at)
-    join idempotency_keys k on k.user_id = given.user_id and k.path = given.path and k.key = given.key`.execute(
+    from unnest(${keys.map(({ caller }) => caller)}::text[], ${keys.map(({ path }) => path)}::text[],
+      ${keys.map(({ key }) => key)}::text[]) with ordinality as given (caller, path, key, at)
+    join idempotency_keys k on k.caller = given.caller and k.path = given.path and k.key = given.key`.execute(
     tx,
   );
   const found = new Map(rows.map((row) => [row.at, row]));
@@ -119,7 +122,6 @@ export function readAnswer(
   return { status, answer };
 }
 
-/** Replays a stored answer. */
 export function replay<Answer>(reply: FastifyReply, { status, answer }: KeptAnswer): Answer {
   reply.status(status).header('idempotent-replayed', 'true');
   return JSON.parse(answer) as Answer;
@@ -144,8 +146,8 @@ function readKey(request: FastifyRequest): string | undefined {
 }
 
 /**
- * The path of the route with its parsed parameters. Clients can write one path in many ways (percent-encoding, absolute form, version
- * prefix), and each must find the same key. Repeatable routes have no query.
+ * The path of the route with its parsed parameters. Clients can write the same path in many ways (percent-encoding, absolute form,
+ * version prefix), and all must find the same key. Repeatable routes have no query.
  */
 function addressOf({ routeOptions, params }: FastifyRequest): string {
   const values = params as Record<string, string | number>;
@@ -154,7 +156,7 @@ function addressOf({ routeOptions, params }: FastifyRequest): string {
     .replace(/:(\w+)/g, (_parameter, name: string) => encodeURIComponent(String(values[name])));
 }
 
-/** The body as JSON with sorted keys, because their order has no meaning. */
+/** The body as JSON with sorted keys, because the order of keys has no meaning. */
 function canonical(body: unknown): string {
   return JSON.stringify(body ?? null, (_key, value) =>
     value !== null && typeof value === 'object' && !Array.isArray(value)
@@ -163,11 +165,11 @@ function canonical(body: unknown): string {
   );
 }
 
-/** Waits while another request with the key runs. @returns false if it has stored an answer. */
-async function insertKey(tx: Tx, { userId, path, key, bodyHash }: IdempotencyKey): Promise<boolean> {
+/** Waits while another request with the same key runs. @returns false if the other request has stored an answer. */
+async function insertKey(tx: Tx, { caller, path, key, bodyHash }: IdempotencyKey): Promise<boolean> {
   const inserted = await tx
     .insertInto('idempotency_keys')
-    .values({ user_id: userId, path, key, body_hash: bodyHash })
+    .values({ caller, path, key, body_hash: bodyHash })
     .onConflict((conflict) => conflict.doNothing())
     .returning('key')
     .executeTakeFirst()
@@ -179,14 +181,14 @@ async function insertKey(tx: Tx, { userId, path, key, bodyHash }: IdempotencyKey
 
 async function keepAnswer(
   tx: Tx,
-  { userId, path, key }: IdempotencyKey,
+  { caller, path, key }: IdempotencyKey,
   status: number,
   answer: unknown,
 ): Promise<void> {
   await tx
     .updateTable('idempotency_keys')
     .set({ status, answer: JSON.stringify(answer) })
-    .where('user_id', '=', userId)
+    .where('caller', '=', caller)
     .where('path', '=', path)
     .where('key', '=', key)
     .execute();

@@ -6,22 +6,24 @@ import type { HttpServer } from './server.ts';
 import { isSharedContent } from './static-content.ts';
 
 /**
- * About as many requests as the database connections complete in a second. Notifications have a larger limit of their own,
+ * About the number of requests that the database connections complete in a second. Notifications have a larger limit of their own,
  * because a refused notification may be lost money.
  */
-const MOST_IN_FLIGHT = 128;
-const MOST_NOTIFICATIONS_IN_FLIGHT = 512;
+const MAX_IN_FLIGHT = 128;
+const MAX_NOTIFICATIONS_IN_FLIGHT = 512;
+/** Requests that wait for events. */
+const MAX_WAITING = 256;
 const RETRY_AFTER_SECONDS = 1;
 
 /** The kernel accepts an answer of this size at once, even if its client does not read. */
 const SMALL_ANSWER_BYTES = 16 * 1024;
-/** Limits of unread answers in memory: of one caller, and of all callers. */
-const MOST_UNREAD_BYTES_OF_CALLER = 16 * 1024 * 1024;
-const MOST_UNREAD_BYTES = 64 * 1024 * 1024;
+/** Limits for unread answers in memory, for one caller and for all callers. */
+const MAX_UNREAD_BYTES_OF_CALLER = 16 * 1024 * 1024;
+const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
 /**
- * Limits the number of concurrent requests and the bytes of unread answers, and refuses the rest quickly. Under overload a quick
- * refusal is better than a late answer. Small answers, and answers to writes, are always sent.
+ * Limits the number of concurrent requests and the bytes of unread answers. Requests above the limits are refused at once, because
+ * a quick refusal is better than a late answer. Small answers, and answers to writes, are always sent.
  */
 export function shedLoad(app: HttpServer): void {
   const endCall = limitCalls(app);
@@ -37,17 +39,18 @@ export function shedLoad(app: HttpServer): void {
     if (refusal) return done(refusal);
     unread.add(caller, bytes.length);
     reply.raw.once('close', () => unread.add(caller, -bytes.length));
-    done(null, bytes); // Text takes up to three times its bytes until it is sent.
+    done(null, bytes); // A string would take up to three times as much memory.
   });
 }
 
 /**
  * Refuses requests before any other work.
- * @returns a function to call when a request is done; the end of its connection calls it as well.
+ * @returns a function to call when a request is done. The end of the connection also calls this function.
  */
 function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
-  const calls = { inFlight: 0, most: MOST_IN_FLIGHT };
-  const notifications = { inFlight: 0, most: MOST_NOTIFICATIONS_IN_FLIGHT };
+  const calls = { inFlight: 0, most: MAX_IN_FLIGHT };
+  const notifications = { inFlight: 0, most: MAX_NOTIFICATIONS_IN_FLIGHT };
+  const waiting = { inFlight: 0, most: MAX_WAITING };
   const releases = new WeakMap<FastifyReply, () => void>();
   let closing = false;
 
@@ -56,13 +59,13 @@ function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   });
   app.addHook('onRequest', async (request, reply) => {
     if (closing) {
-      reply.header('connection', 'close'); // The next attempt shall find another instance.
+      reply.header('connection', 'close'); // The next attempt should reach another instance.
       throw busy('The service is stopping.', RETRY_AFTER_SECONDS);
     }
-    // Health checks must be answered under overload, too.
-    const { rate } = request.routeOptions.config;
+    // Health checks must be answered under overload too.
+    const { rate, mayWait } = request.routeOptions.config;
     if (rate === 'none') return;
-    const room = rate === 'webhook' ? notifications : calls;
+    const room = rate === 'webhook' ? notifications : mayWait ? waiting : calls;
     if (room.inFlight >= room.most) throw busy('The service is busy.', RETRY_AFTER_SECONDS);
     room.inFlight += 1;
     const release = () => {
@@ -86,21 +89,21 @@ function createUnreadLimit() {
     else byCaller.set(caller, own);
   }
 
-  /** Why a caller may get no more large answers now. */
+  /** The error if a caller may get no more large answers now. */
   function refusal(caller: string): AppError | undefined {
     const own = byCaller.get(caller) ?? 0;
-    if (own >= MOST_UNREAD_BYTES_OF_CALLER) {
+    if (own >= MAX_UNREAD_BYTES_OF_CALLER) {
       const unread = `You have not read ${Math.floor(own / 2 ** 20)} MiB of earlier answers.`;
       return busyByCaller(`${unread} Read them first, or close their connections.`, RETRY_AFTER_SECONDS);
     }
-    if (all >= MOST_UNREAD_BYTES) return busy('Too many answers are being read.', RETRY_AFTER_SECONDS);
+    if (all >= MAX_UNREAD_BYTES) return busy('Too many answers are being read.', RETRY_AFTER_SECONDS);
     return undefined;
   }
 
   return { add, refusal };
 }
 
-/** The memory of one answer. A stream holds only what its client reads next, and static content is shared by all readers. */
+/** The bytes to count for an answer. Streams and static content do not count: they need little memory for each reader. */
 function largeAnswer({ method }: FastifyRequest, payload: unknown): Buffer | undefined {
   if (method === 'HEAD') return undefined;
   if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return undefined;

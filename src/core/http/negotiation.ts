@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify';
 
 /**
- * The quality of one option in a header such as Accept or Accept-Encoding (RFC 9110, section 12.5). `negotiator` would pick among a
- * list; we compare two options, with wildcards of our choice.
- * @param names of the option in the header, most specific first, wildcards last.
- * @returns 0 (not acceptable, or not listed) to 1.
+ * The quality of one option in a header such as Accept or Accept-Encoding (RFC 9110, section 12.5). `negotiator` picks an option
+ * from a list. We need to compare two options, with wildcards of our choice.
+ * @param names - names of the option in the header, most specific first, wildcards last.
+ * @returns a number from 0 (not acceptable, or not listed) to 1.
  */
 export function quality(header: string, ...names: string[]): number {
   const wanted = new Map(
@@ -21,7 +21,6 @@ export function quality(header: string, ...names: string[]): number {
   return 0;
 }
 
-/** Adds a request header to `Vary`. */
 export function varyBy(reply: FastifyReply, header: string): FastifyReply {
   const present = reply.getHeader('vary');
   return reply.header('vary', present === undefined ? header : `${present}, ${header}`);

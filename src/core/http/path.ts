@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-/** The path of a request, up to where the router ends it. The rest may hold secrets. */
+/** The path of a request, up to the character at which the router ends it. The rest may contain secrets. */
 export function pathOf(url: string): string {
   return url.split(/[?#]/, 1)[0] ?? '';
 }
 
 /**
- * A path that is safe to log: it keeps the words of the routes and ids. An ellipsis replaces everything else, which may be a secret
- * such as `;token=…`.
+ * Makes paths that are safe to log. They contain only ids and words that occur in routes. An ellipsis replaces all other parts,
+ * because they may contain a secret such as `;token=…`.
  */
 export function createPathLogger(app: FastifyInstance): (request: FastifyRequest) => string {
   const words = new Set(['']);
@@ -18,7 +18,7 @@ export function createPathLogger(app: FastifyInstance): (request: FastifyRequest
   return ({ originalUrl, routeOptions, params }) => {
     const { url: pattern } = routeOptions;
     if (pattern === undefined) {
-      const parts = pathOf(originalUrl).split('/', MOST_PARTS);
+      const parts = pathOf(originalUrl).split('/', MAX_PARTS);
       return parts.map((part) => (words.has(part) ? part : '…')).join('/');
     }
     if (!pattern.includes(':')) return pattern;
@@ -28,7 +28,7 @@ export function createPathLogger(app: FastifyInstance): (request: FastifyRequest
 }
 
 /** More segments than any route has. */
-const MOST_PARTS = 10;
+const MAX_PARTS = 10;
 
 function isId(value: unknown): boolean {
   return /^\d{1,16}$/.test(String(value));

@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 describe('a limiter without Redis', () => {
-  it('counts down to nothing, then says that a call was one too many, and when to come back', async () => {
+  it('counts down to 0, then refuses calls and returns the time to wait', async () => {
     const limiter = createLimiter('test', 2, 60);
     expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 1, resetSeconds: 60, exceeded: false });
     vi.advanceTimersByTime(20_500);
@@ -19,7 +19,7 @@ describe('a limiter without Redis', () => {
     expect(await limiter.count('a')).toEqual({ limit: 2, remaining: 0, resetSeconds: 40, exceeded: true });
   });
 
-  it('starts the window with the first call, and a new one when it has passed', async () => {
+  it('starts a window with the first call, and a new window after its end', async () => {
     const limiter = createLimiter('test', 1, 60);
     vi.advanceTimersByTime(30_000);
     await limiter.count('a');
@@ -58,7 +58,7 @@ describe('a limiter whose Redis fails', () => {
   function brokenRedis(): { redis: SharedRedis; failures: () => number } {
     let failures = 0;
     const refuse = () => Promise.reject(new Error('Command timed out'));
-    // Of ioredis only what the limiter calls.
+    // Only the methods of ioredis that the limiter calls.
     const client = {
       status: 'ready',
       defineCommand: () => {},
@@ -88,7 +88,7 @@ describe('a limiter whose Redis fails', () => {
   });
 });
 
-describe('what an address is counted as', () => {
+describe('the rate limit key of an address', () => {
   it.each([
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],

@@ -1,12 +1,22 @@
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises';
+import type { FastifyReply } from 'fastify';
 import {
   type RateLimiterAbstract,
   RateLimiterMemory,
   RateLimiterRedis,
   RateLimiterRes,
 } from 'rate-limiter-flexible';
+import type { Config } from '../context.ts';
 import { AppError } from './errors.ts';
 import { inTime, type SharedRedis } from './redis.ts';
+
+const WINDOW_SECONDS = 60;
+/** Failed sign-ins for one e-mail address. */
+export const GUESSES = { limit: 10, windowSeconds: 15 * 60 } as const;
+
+/** The budgets of requests. The settings RATE_LIMIT_… in config.ts set the calls per minute of each budget. */
+type Budget = 'api_key' | 'auth' | 'bulk' | 'general' | 'pages' | 'webhook';
+export type RateClass = Budget | 'none';
 
 export interface LimitState {
   limit: number;
@@ -26,7 +36,7 @@ export interface Limiter {
   forget(key: string): Promise<void>;
 }
 
-/** The calls of one key in one turn of the event loop. One command counts them all. */
+/** The calls of one key in one turn of the event loop. One Redis command counts them all. */
 interface Turn {
   calls: number;
   /** Resolves after the turn. */
@@ -34,8 +44,8 @@ interface Turn {
 }
 
 /**
- * Counts in Redis if it is set and answers, otherwise in this process. A call waits for Redis no longer than its time-out, and not
- * at all for a while after a failure.
+ * Counts in Redis if Redis is configured and answers, otherwise in this process. A call waits for Redis until the time-out of
+ * Redis. For a while after a failure, calls do not use Redis.
  */
 export function createLimiter(
   name: string,
@@ -103,6 +113,31 @@ export function createLimiter(
       await ask((limiter) => limiter.delete(key));
     },
   };
+}
+
+/** @param config - the calls per minute. 0 means no limit. */
+export function createLimiters(
+  config: Pick<Config, `RATE_LIMIT_${Uppercase<Budget>}`>,
+  redis: SharedRedis | undefined,
+): Record<RateClass, Limiter | undefined> {
+  const limiter = (name: RateClass, perMinute: number) =>
+    perMinute === 0 ? undefined : createLimiter(name, perMinute, WINDOW_SECONDS, redis);
+  return {
+    api_key: limiter('api_key', config.RATE_LIMIT_API_KEY),
+    auth: limiter('auth', config.RATE_LIMIT_AUTH),
+    bulk: limiter('bulk', config.RATE_LIMIT_BULK),
+    general: limiter('general', config.RATE_LIMIT_GENERAL),
+    pages: limiter('pages', config.RATE_LIMIT_PAGES),
+    webhook: limiter('webhook', config.RATE_LIMIT_WEBHOOK),
+    none: undefined,
+  };
+}
+
+/** Sets the headers of the state. @throws AppError RATE_LIMITED if the budget was used up. */
+export function announceLimit(reply: FastifyReply, rate: RateClass, state: LimitState): void {
+  reply.header('ratelimit-policy', `"${rate}";q=${state.limit};w=${WINDOW_SECONDS}`);
+  reply.header('ratelimit', `"${rate}";r=${state.remaining};t=${state.resetSeconds}`);
+  if (state.exceeded) throw limited(state, WINDOW_SECONDS);
 }
 
 function stateOf(limit: number, consumed: number, msBeforeNext: number): LimitState {

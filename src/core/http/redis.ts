@@ -4,7 +4,7 @@ import type { Log } from '../log.ts';
 const REDIS_TIMEOUT_MS = 200;
 const PAUSE_AFTER_FAILURE_MS = 2_000;
 
-/** A Redis that may fail. After a failure it is not used for a while, so that no request waits for it. */
+/** A Redis connection. After a failure, Redis is not used for a while, so that no request waits for it. */
 export interface SharedRedis {
   readonly client: Redis;
   /** False for a while after a failure. */
@@ -17,7 +17,7 @@ export interface SharedRedis {
 
 export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedRedis {
   const client = new Redis(url, {
-    enableOfflineQueue: false, // while it is down, commands fail at once instead of piling up
+    enableOfflineQueue: false, // while Redis is down, commands fail at once instead of waiting
     connectTimeout: 1_000,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(attempt * 100, 1_000),
@@ -26,11 +26,12 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
   let reachable = true;
   client.on('error', () => {
     // ioredis reports each failed attempt to reconnect. Log only changes.
-    if (reachable) log.warn('Redis cannot be reached; rate limits are counted by each instance alone.');
+    if (reachable)
+      log.warn('Redis cannot be reached. Each instance counts rate limits alone until it is back.');
     reachable = false;
   });
   client.on('ready', () => {
-    if (!reachable) log.info('Redis is back; rate limits are shared again.');
+    if (!reachable) log.info('Redis is back. Instances share rate limits again.');
     reachable = true;
   });
 
@@ -45,7 +46,7 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
       try {
         return (await inTime(client.ping())) === 'PONG';
       } catch {
-        return false; // The answer to "is it there?" is no; why does not matter here.
+        return false; // The health check needs no reason.
       }
     },
     close: () => client.disconnect(),
@@ -53,8 +54,8 @@ export function openRedis(url: string, log: Pick<Log, 'info' | 'warn'>): SharedR
 }
 
 /**
- * Waits at most 200 ms for Redis. After this process was busy, Node runs timers before it reads answers that have arrived, so the
- * check waits one more turn of the event loop.
+ * Waits at most 200 ms for Redis. If this process was busy, Node runs timers before it reads answers that have already arrived.
+ * So the time-out waits one more turn of the event loop.
  */
 export function inTime<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -16,7 +16,7 @@ describe('a serializer', () => {
     list: Type.Array(Nullable(Type.Integer())),
   });
 
-  it('writes null where it may stand, at every depth', () => {
+  it('writes null where the schema allows it, at every depth', () => {
     const none = { text: null, amount: null, inner: null, list: [null, 0] };
     expect(write(Row, none)).toEqual(none);
     expect(write(Row, { ...none, inner: { day: null } })).toEqual({ ...none, inner: { day: null } });
@@ -27,7 +27,7 @@ describe('a serializer', () => {
     expect(write(Row, some)).toEqual(some);
   });
 
-  it('writes what is of either of two kinds', () => {
+  it('writes both kinds of a union', () => {
     const Either = Type.Object({ value: Type.Union([Type.String(), Type.Number(), Type.Null()]) });
     for (const value of ['12', 12, null]) expect(write(Either, { value })).toEqual({ value });
   });

@@ -13,6 +13,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import helmet from 'helmet';
+import type { Actor } from '../context.ts';
 import { asUnavailable, sqlState } from '../database/postgres-errors.ts';
 import { parseQueryString } from '../lists/query.ts';
 import type { Log } from '../log.ts';
@@ -22,19 +23,19 @@ import { ErrorBody } from './envelope.ts';
 import { AppError, type ErrorCode, type FieldProblem, invalid, invalidField, unavailable } from './errors.ts';
 import { createPathLogger } from './path.ts';
 import { buildSerializer } from './serialization.ts';
-import { type Checked, type Company, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
+import { type BusinessSettings, type Checked, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
 const HEADERS_TIMEOUT_MS = 5_000;
-/** Time for the body to arrive. A route may set its own. */
+/** The time limit for receiving the body. A route may have another limit. */
 const BODY_TIMEOUT_MS = 10_000;
 /** Node cancels every request after this time, so no route may allow more. */
 const LONGEST_REQUEST_MS = 15 * 60_000;
 /** How often Node checks for late headers and requests. */
 const CONNECTIONS_CHECK_MS = 1_000;
-/** From the request to the first byte of its answer. A route may set its own. */
+/** The time limit from the request to the first byte of the answer. A route may have another limit. */
 const ANSWER_TIMEOUT_MS = 5_500;
-/** Longer than the 60 s for which load balancers usually keep an idle connection. */
+/** Longer than 60 s, the time that load balancers usually keep an idle connection open. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
 const SERVER_OPTIONS = {
@@ -42,20 +43,20 @@ const SERVER_OPTIONS = {
   requestTimeout: LONGEST_REQUEST_MS,
   keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
-  requireHostHeader: false, // Node's own refusal has no envelope.
+  requireHostHeader: false, // Node's own error answer has no envelope.
 };
 /** No route has this path. */
 const NOWHERE = '/-';
-/** Time for running requests when the service stops: as long as the longest statement. */
+/** The time for running requests when the service stops. The longest SQL statement may take the same time. */
 const LONGEST_DRAIN_MS = 5_000;
 
 export type HttpServer = ReturnType<typeof createHttpServer>;
 
-/** What applies to every route: request ids, one log line, validation, errors in the envelope, headers. */
-export function createHttpServer(company: Company, log: Log) {
+/** Creates the server with the parts common to all routes: request ids, one log line, validation, error answers and headers. */
+export function createHttpServer(company: BusinessSettings, log: Log) {
   const { config } = company;
   const proxies = createNetworks(config.trustedProxies ?? []);
-  /** Why a request cannot be routed. It is counted, logged and answered like a request for an unknown path. */
+  /** Errors of requests that cannot be routed. Such a request is counted, logged and answered like one for an unknown path. */
   const unroutable = new WeakMap<IncomingMessage, Error>();
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -72,14 +73,14 @@ export function createHttpServer(company: Company, log: Log) {
       if (problem) unroutable.set(request, problem);
       return problem ? NOWHERE : (request.url ?? NOWHERE);
     },
-    // The router cannot read the address, and no hook has run. Route the request again, to NOWHERE.
+    // The router cannot read the URL, and no hook has run. Route the request again, to NOWHERE.
     frameworkErrors: ({ statusCode }, { raw }, reply) => {
       unroutable.set(raw, unreadableAddress(statusCode));
       app.routing(raw, reply.raw);
     },
     clientErrorHandler: answerUnreadable,
     schemaController: { compilersFactory: { buildSerializer } },
-    // The serializer does not validate; it only has to know these formats.
+    // The serializer does not validate. It only needs the names of the formats.
     serializerOpts: {
       ajv: { formats: Object.fromEntries(FORMAT_NAMES.map((name) => [name, true])) },
     },
@@ -100,14 +101,14 @@ export function createHttpServer(company: Company, log: Log) {
   cutSlowBodies(app);
   answerInTime(app);
   logLateFailures(app);
-  // Node answers an unknown Expect header without an envelope. Ignore the header.
+  // Ignore an unknown Expect header, because Node's own answer would have no envelope.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 
   const pathToLog = createPathLogger(app);
   app.addHook('onRequest', async (request, reply) => addHeaders(request, reply));
-  // After the request was counted (onRequest) and before its body is read.
+  // This hook runs after the request was counted (onRequest) and before its body is read.
   app.addHook('preParsing', (request, _reply, _body, done) => done(unroutable.get(request.raw) ?? null));
-  // A closed connection emits no second 'close' event, so nothing else ends a stream that starts later.
+  // End a stream that starts after the connection was closed: there is no second 'close' event to end it.
   app.addHook('onSend', (request, _reply, payload, done) => {
     if (payload instanceof Readable && request.raw.socket.destroyed) payload.destroy();
     done();
@@ -120,7 +121,7 @@ export function createHttpServer(company: Company, log: Log) {
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
         client: readAddress(request.ip),
-        ...(request.actor && { userId: request.actor.userId }),
+        ...(request.actor && callerIds(request.actor)),
       },
       'request',
     );
@@ -128,7 +129,7 @@ export function createHttpServer(company: Company, log: Log) {
 
   app.register(cors, {
     origin: config.corsOrigins.length > 0 ? [...config.corsOrigins] : false,
-    methods: ['GET', 'HEAD', 'POST', 'PUT'],
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
     exposedHeaders: [
       'x-request-id',
       'retry-after',
@@ -142,9 +143,13 @@ export function createHttpServer(company: Company, log: Log) {
   return app;
 }
 
+function callerIds({ userId, apiKey }: Actor): object {
+  return apiKey ? { apiKeyId: apiKey.id } : { userId };
+}
+
 /**
- * On close, Node waits for every open connection. Closes unused ones, which browsers and load balancers keep in reserve, at
- * once, and all others after a limit.
+ * On close, Node waits for every open connection. This closes the unused connections of browsers and load balancers at once, and
+ * all other connections after a time limit.
  */
 function endConnectionsOnClose(app: FastifyInstance): void {
   const sockets = new Set<Socket>();
@@ -158,7 +163,7 @@ function endConnectionsOnClose(app: FastifyInstance): void {
   });
 }
 
-/** Node has one time-out for all requests of a server. Uploads need longer than other bodies, so each route has its own. */
+/** Gives each route its own time limit for the body, because uploads need longer. Node has one time-out for all requests. */
 function cutSlowBodies(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw, routeOptions }) => {
     const hasBody =
@@ -173,8 +178,8 @@ function cutSlowBodies(app: FastifyInstance): void {
 }
 
 /**
- * Answers 503 when a request takes too long. The work continues until it is done or a time-out of the database ends it.
- * (Fastify's `handlerTimeout` stops counting once a body was read.)
+ * Answers 503 if a request takes too long. The work continues until it is done or a database time-out ends it. (Fastify's
+ * `handlerTimeout` stops counting after the body was read.)
  */
 function answerInTime(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw, routeOptions }, reply) => {
@@ -184,7 +189,7 @@ function answerInTime(app: FastifyInstance): void {
       if (raw.complete === false) {
         timer = setTimeout(giveUp, answerTimeoutMs); // The body is still arriving.
       } else if (!reply.sent && !reply.raw.headersSent) {
-        // Drop the answer of the handler, which may still send one.
+        // Ignore an answer that the handler may still send.
         reply.raw.once('finish', () => Object.assign(reply, { send: () => reply }));
         reply.send(unavailable(new Error(`no answer within ${answerTimeoutMs} ms`)));
       }
@@ -194,8 +199,8 @@ function answerInTime(app: FastifyInstance): void {
 }
 
 /**
- * Fastify logs every handler that fails after the answer as an error. This logs known errors as info instead. Fastify ignores
- * hooks that fail then; ours only identify and count callers.
+ * If a handler fails after the answer was sent, Fastify logs an error. This logs known errors with level info instead. Fastify
+ * ignores hooks that fail after the answer. Our hooks only identify and count callers.
  */
 function logLateFailures(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
@@ -211,7 +216,7 @@ function logLateFailures(app: FastifyInstance): void {
   });
 }
 
-/** RFC 9112, section 3.2: exactly one Host header, optional in HTTP/1.0. */
+/** RFC 9112, section 3.2, requires exactly one Host header. It is optional in HTTP/1.0. */
 function problemOfHost({ rawHeaders, httpVersion }: IncomingMessage): AppError | undefined {
   const hosts = rawHeaders.filter(
     (name, index) => index % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host',
@@ -221,7 +226,7 @@ function problemOfHost({ rawHeaders, httpVersion }: IncomingMessage): AppError |
     : invalidField('Host', 'must be sent exactly once, as a header');
 }
 
-/** Fastify's message repeats the whole address, whose query may hold secrets. */
+/** Replaces Fastify's message, which repeats the whole URL with secrets that the query may contain. */
 function unreadableAddress(status = 400): AppError {
   const message =
     status === 414
@@ -230,7 +235,7 @@ function unreadableAddress(status = 400): AppError {
   return new AppError('VALIDATION_ERROR', message, { status });
 }
 
-/** Has the code of Node's own error for a slow request. */
+/** An error with the same code as Node's own error for a slow request. */
 class SlowBody extends Error {
   readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
 }
@@ -257,15 +262,15 @@ function addHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Answers bytes that are not an HTTP request; Fastify creates no request and no reply for them. Sends nothing while an earlier
- * request is being answered: the caller would take this for the answer to a request that may have been posted.
+ * Answers bytes that are not an HTTP request. Fastify creates no request and no reply for such bytes. While an earlier request is
+ * being answered, it sends nothing. The caller would take the error for the answer to a request that may have been posted.
  */
 function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const earlier = answersOn(socket).findLast(({ req }) => req.complete);
   if (earlier) {
     earlier.shouldKeepAlive = false; // Adds `Connection: close`, unless the headers were sent.
-    earlier.off('close', endConnection).once('close', endConnection); // More such bytes may arrive.
+    earlier.off('close', endConnection).once('close', endConnection); // More unreadable bytes may arrive.
     return;
   }
   const [status, text] = UNREADABLE[error.code ?? ''] ?? [400, 'Bad Request'];
@@ -297,11 +302,11 @@ const UNREADABLE: Record<string, [status: number, text: string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
 
-/** Fastify validates these in order and stops at the first invalid one. */
+/** Fastify validates these parts in order and stops at the first invalid part. */
 const PARTS = ['params', 'body', 'querystring'] as const;
 type Part = (typeof PARTS)[number];
 
-/** Adds the problems of the later parts of a request, so that the answer names all problems at once. */
+/** Adds the problems of the other parts of a request, so that the answer names all problems at once. */
 function withOtherParts(error: unknown, request: FastifyRequest): unknown {
   if (!(error instanceof AppError)) return error;
   const { validationContext } = error as AppError & Pick<FastifyError, 'validationContext'>;
@@ -326,7 +331,7 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   }
   const answer = known ?? new AppError('INTERNAL_ERROR', 'An internal error occurred.');
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
-  // The handler set these for its own answer.
+  // The handler may have set these headers for its own answer.
   for (const name of ['etag', 'content-disposition']) reply.removeHeader(name);
   reply
     .status(answer.status)
@@ -335,7 +340,8 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
     .send({ success: false, error: { code: answer.code, message: answer.message, details: answer.details } });
 }
 
-function knownError(error: unknown): AppError | undefined {
+/** The answer to an error that a request, the database or the load may cause; undefined for a defect. */
+export function knownError(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   const { statusCode: status } = error instanceof Error ? (error as FastifyError) : {};
   if (status !== undefined && status >= 400 && status < 500) {
@@ -349,14 +355,14 @@ function knownError(error: unknown): AppError | undefined {
   return asUnavailable(error);
 }
 
-/** PostgreSQL's codes for NUL and for invalid UTF-8, which the schemas should have refused. */
+/** PostgreSQL's codes for NUL and for invalid UTF-8. The schemas should have refused both. */
 const UNSTORABLE_TEXT = new Set(['22021', '22P05']);
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * An empty body counts as a missing one, so that the answer names its required fields. A `__proto__` key becomes an own
- * property, which the schemas refuse like any other unknown field.
+ * An empty body counts as a missing body, so that the answer names the required fields. A `__proto__` key becomes an own property,
+ * and the schemas refuse it like any other unknown field.
  * @throws AppError VALIDATION_ERROR for bytes that are not UTF-8 or text that is not JSON.
  */
 function parseJson(bytes: Buffer): unknown {

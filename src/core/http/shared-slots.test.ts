@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createSharedSlots } from './shared-slots.ts';
 
-const OPTIONS = { what: 'things', slots: 2, mostPerCaller: 3, mostWaiting: 10, waitMs: 1_000 };
+const OPTIONS = { what: 'things', slots: 2, maxPerCaller: 3, maxWaiting: 10, waitMs: 1_000 };
 
-/** Enters for each of the callers in turn, and notes when each has its slot. */
+/** Enters for each caller in turn, and records the callers in the order in which they get slots. */
 function enterAll(callers: string[], options: Partial<typeof OPTIONS> = {}) {
   const slots = createSharedSlots({ ...OPTIONS, ...options });
   const started: string[] = [];
@@ -13,13 +13,13 @@ function enterAll(callers: string[], options: Partial<typeof OPTIONS> = {}) {
     started.push(caller);
     return leave;
   });
-  // Entries that a test leaves waiting are refused after its end.
+  // Refuse entries that still wait after the test.
   for (const entry of entries) entry.catch(() => {});
   return { slots, started, entries };
 }
 
 describe('shared slots', () => {
-  it('give a caller one slot at a time, so that another is free for others', async () => {
+  it('give a caller one slot at a time, so that other slots stay free for other callers', async () => {
     const { started, entries } = enterAll(['a', 'a', 'b']);
     await delay(10);
     expect(started).toEqual(['a', 'b']);
@@ -28,7 +28,7 @@ describe('shared slots', () => {
     expect(started).toEqual(['a', 'b', 'a']);
   });
 
-  it('go to callers in turns, not to who has asked most often', async () => {
+  it('go to callers in turns, not to the caller with the most requests', async () => {
     const { started, entries } = enterAll(['a', 'a', 'a', 'b', 'c'], { slots: 1 });
     for (let turn = 0; turn < 5; turn++) {
       await expect.poll(() => started.length).toBe(turn + 1);
@@ -40,7 +40,7 @@ describe('shared slots', () => {
     expect(started).toEqual(['a', 'a', 'b', 'c', 'a']);
   });
 
-  it('refuse a caller who has as many as it may, whatever is free', async () => {
+  it('refuse a caller that has reached its limit, even if slots are free', async () => {
     const { entries } = enterAll(['a', 'a', 'a', 'a', 'b']);
     await expect(entries[3]).rejects.toMatchObject({
       status: 429,
@@ -51,7 +51,7 @@ describe('shared slots', () => {
     await expect(entries[4]).resolves.toBeTypeOf('function');
   });
 
-  it('refuse a caller who waits only for its own slots, with 429', async () => {
+  it('refuse a caller that waits only for its own work, with 429', async () => {
     const { entries } = enterAll(['a', 'a'], { waitMs: 50 });
     await expect(entries[1]).rejects.toMatchObject({
       status: 429,
@@ -59,8 +59,8 @@ describe('shared slots', () => {
     });
   });
 
-  it('refuse those for whom there is no room to wait, and those whose turn does not come', async () => {
-    const { entries } = enterAll(['a', 'b', 'c', 'd'], { mostWaiting: 1, waitMs: 50 });
+  it('refuse callers if too many wait, or if their turn does not come in time', async () => {
+    const { entries } = enterAll(['a', 'b', 'c', 'd'], { maxWaiting: 1, waitMs: 50 });
     await expect(entries[3]).rejects.toMatchObject({
       status: 503,
       retryAfterSeconds: 5,
@@ -71,7 +71,7 @@ describe('shared slots', () => {
     (await entries[1])?.();
   });
 
-  it('are free again once they were left, also twice, and after a refusal', async () => {
+  it('are free again after a release, a double release and a refusal', async () => {
     const { slots, entries } = enterAll(['a', 'b', 'c'], { waitMs: 50 });
     await expect(entries[2]).rejects.toMatchObject({ status: 503 });
     const leave = await entries[0];
@@ -83,7 +83,7 @@ describe('shared slots', () => {
     await expect(waits).resolves.toBeTypeOf('function');
   });
 
-  it('refuse all that wait when they are closed', async () => {
+  it('refuse all waiting callers when they are closed', async () => {
     const { slots, entries } = enterAll(['a', 'b', 'c']);
     await entries[1];
     slots.close();

@@ -1,12 +1,12 @@
 import { type AppError, busy, busyByCaller } from './errors.ts';
 
-/** A few slots for slow work, shared fairly: a caller has at most one, and waiting callers take turns. */
+/** A few slots for slow work. A caller has at most one slot, and waiting callers take turns. */
 export interface SharedSlots {
   /**
    * Waits for a slot. Call the returned function to release it.
-   * @param caller see `callerOf` in access.ts.
-   * @throws AppError 429 if the caller has reached its limit, or its own work still runs when the wait ends; 503 if too
-   *   many others wait, or no slot is free in time.
+   * @param caller - see `callerOf` in access.ts.
+   * @throws AppError 429 if the caller has reached its limit, or if its own work still runs when the wait ends. 503 if too many
+   *   other callers wait, or if no slot is free in time.
    */
   enter(caller: string): Promise<() => void>;
   /** Refuses all waiting callers. */
@@ -14,13 +14,13 @@ export interface SharedSlots {
 }
 
 interface SlotOptions {
-  /** What the slots are for, as a plural noun. */
+  /** The work that the slots are for, as a plural noun. */
   what: string;
   slots: number;
-  /** Running and waiting together. */
-  mostPerCaller: number;
-  /** For all callers together. */
-  mostWaiting: number;
+  /** The limit of running and waiting work of one caller. */
+  maxPerCaller: number;
+  /** The limit of waiting work of all callers. */
+  maxWaiting: number;
   waitMs: number;
 }
 
@@ -34,18 +34,18 @@ interface Waiter {
 export function createSharedSlots({
   what,
   slots,
-  mostPerCaller,
-  mostWaiting,
+  maxPerCaller,
+  maxWaiting,
   waitMs,
 }: SlotOptions): SharedSlots {
-  /** Callers with a slot. */
+  /** The callers that have a slot. */
   const running = new Set<string>();
-  /** By caller, in the order of their turns. */
+  /** Waiting work by caller. The caller with the next turn is first. */
   const waiting = new Map<string, Waiter[]>();
 
   async function enter(caller: string): Promise<() => void> {
     const own = (waiting.get(caller)?.length ?? 0) + (running.has(caller) ? 1 : 0);
-    if (own >= mostPerCaller) {
+    if (own >= maxPerCaller) {
       throw busyByCaller(`You already have ${own} ${what} in progress or waiting.`, RETRY_AFTER_SECONDS);
     }
     if (running.has(caller) || running.size >= slots) await turn(caller);
@@ -61,7 +61,7 @@ export function createSharedSlots({
 
   function turn(caller: string): Promise<void> {
     const all = [...waiting.values()].reduce((sum, { length }) => sum + length, 0);
-    if (all >= mostWaiting) throw slotsBusy();
+    if (all >= maxWaiting) throw slotsBusy();
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         remove(caller, waiter);

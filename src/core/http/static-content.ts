@@ -8,7 +8,7 @@ const compressors = {
   br: (bytes: Buffer) =>
     promisify(brotliCompress)(bytes, {
       params: {
-        // The highest quality takes twenty times as long and saves a tenth.
+        // The highest quality would take twenty times as long and save only 10% more.
         [constants.BROTLI_PARAM_QUALITY]: 9,
         [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
       },
@@ -18,12 +18,12 @@ const compressors = {
 };
 type Encoding = keyof typeof compressors;
 
-/** Compressing a smaller text saves no packet. */
+/** Compressing a smaller text does not save a network packet. */
 const MIN_COMPRESSED_BYTES = 1_000;
 
 const sharedContent = new WeakSet<Buffer>();
 
-/** Whether all answers share these bytes, so that an unread one needs no more memory. */
+/** Whether all answers share these bytes, so that an unread answer needs no memory of its own. */
 export function isSharedContent(bytes: Buffer): boolean {
   return sharedContent.has(bytes);
 }
@@ -31,9 +31,9 @@ export function isSharedContent(bytes: Buffer): boolean {
 export type StaticContent = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /**
- * A handler for content that is the same for every caller. It is created and compressed at the first request, then sent from
- * memory. A caller with the current version gets 304.
- * @param contentType with its charset.
+ * A handler for content that is the same for every caller. The content is created and compressed at the first request, and then
+ * sent from memory. A caller that has the current version gets 304.
+ * @param contentType - the type with its charset.
  */
 export function staticContent(contentType: string, make: () => Buffer | string): StaticContent {
   let made: { bytes: Buffer; etag: string } | undefined;
@@ -42,7 +42,7 @@ export function staticContent(contentType: string, make: () => Buffer | string):
   function original() {
     if (made) return made;
     const bytes = Buffer.from(make());
-    // Weak, because all encodings share it.
+    // A weak tag, because all encodings share it.
     const etag = `W/"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`;
     made = { bytes, etag };
     return made;

@@ -13,7 +13,7 @@ function companyOf(code: string, decimals: number) {
 const compileKes = createValidatorCompiler(companyOf('KES', 2));
 const compileUgx = createValidatorCompiler(companyOf('UGX', 0));
 
-/** The value that a handler would see, or the problems by path. */
+/** The value that a handler would receive, or the problems by path. */
 function check(schema: TSchema, given: unknown, httpPart = 'body', compile = compileKes): unknown {
   const result = compile({ schema, httpPart })(given);
   if ('value' in result) return result.value;
@@ -29,13 +29,13 @@ function isAccepted(schema: TSchema, value: unknown, compile = compileKes): bool
 describe('a body', () => {
   const Body = Type.Object({ id: Id, name: Text(5), note: Type.Optional(Nullable(Text(5))) });
 
-  it('is passed on as it came', () => {
+  it('is passed on unchanged', () => {
     const body = { id: 1, name: 'Amina', note: null };
     expect(check(Body, body)).toBe(body);
   });
 
   it.each(['5', null, true, [5], 5.5, 0, -1, 2 ** 53])(
-    'holds no id in %j: nothing is made into a number',
+    'has no id in %j, because values are not converted to numbers',
     (id) => {
       expect(check(Body, { id, name: 'A' })).toHaveProperty('id');
     },
@@ -51,7 +51,7 @@ describe('a body', () => {
     expect(check(Body, [])).toEqual({ body: 'must be an object' });
   });
 
-  it('names fields within lists and objects as a person would', () => {
+  it('names fields within lists and objects as in items[0].quantity', () => {
     const Nested = Type.Object({ items: Type.Array(Type.Object({ quantity: Type.Integer() })) });
     expect(check(Nested, { items: [{ quantity: 1 }, { quantity: 'x', size: 1 }] })).toEqual({
       'items[1].quantity': 'must be an integer',
@@ -77,7 +77,7 @@ describe('a part of the address', () => {
     search: Type.Optional(Type.String({ format: 'query-text' })),
   });
 
-  it('is read as the number or flag that it spells', () => {
+  it('is converted to a number or a flag', () => {
     expect(check(Query, { page: '12', active: 'true', search: '12' }, 'querystring')).toEqual({
       page: 12,
       active: true,
@@ -86,17 +86,17 @@ describe('a part of the address', () => {
   });
 
   it.each(['', ' 1', '1 ', '01', '+1', '1.0', '1e3', '0x1', '١', '99999999999999999'])(
-    'is no number when it is spelt "%s"',
+    'is not a number if it is written "%s"',
     (page) => {
       expect(check(Query, { page }, 'querystring')).toEqual({ page: 'must be an integer' });
     },
   );
 
-  it.each(['TRUE', '1', 'yes', ''])('is no flag when it is spelt "%s"', (active) => {
+  it.each(['TRUE', '1', 'yes', ''])('is not a flag if it is written "%s"', (active) => {
     expect(check(Query, { active }, 'querystring')).toEqual({ active: 'must be a boolean' });
   });
 
-  it('that comes twice is refused by name', () => {
+  it('that is repeated is refused with its name', () => {
     expect(check(Query, { page: ['1', '2'] }, 'querystring')).toHaveProperty('page');
   });
 });
@@ -161,7 +161,7 @@ describe('an amount', () => {
     expect(isAccepted(AmountAboveZero, 1500.5, compileUgx)).toBe(false);
   });
 
-  it('is explained with the bound and the decimals', () => {
+  it('has a message with the limit and the decimals', () => {
     expect(check(Type.Object({ amount: AmountAboveZero }), { amount: 1.005 })).toEqual({
       amount: 'must be at most 999999999999.99, with no more than 2 decimals (KES)',
     });

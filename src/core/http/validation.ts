@@ -4,12 +4,12 @@ import { compareDates, parsePlainDate, parseTimestamp } from '../values/dates.ts
 import { isEmail } from '../values/email.ts';
 import { maxAmountMinor, minorFromNumber, minorToText } from '../values/money.ts';
 import { readPhone } from '../values/phone.ts';
-import { isVisibleText } from '../values/text.ts';
+import { isVisibleId, isVisibleText } from '../values/text.ts';
 import { type AppError, type FieldProblem, invalid } from './errors.ts';
 
 /**
- * Validation of requests. Bodies are validated as they are: nothing is coerced, filled in or removed. Path and query values are
- * text, so canonical numbers and flags are converted first.
+ * Validation of requests. Bodies are validated unchanged: no value is coerced, added or removed. Path and query values are text, so
+ * canonical numbers and flags are converted first.
  */
 
 interface TextFormat {
@@ -17,8 +17,8 @@ interface TextFormat {
   meaning: string;
 }
 
-/** What validation depends on: settings, currency and the business day. */
-export type Company = Pick<Context, 'config' | 'currency' | 'clock'>;
+/** The data that validation depends on: settings, currency and the business day. */
+export type BusinessSettings = Pick<Context, 'config' | 'currency' | 'clock'>;
 
 export const FORMATS: Record<string, TextFormat> = {
   text: {
@@ -28,6 +28,10 @@ export const FORMATS: Record<string, TextFormat> = {
   identifier: {
     check: (text) => isVisibleText(text) && /[\p{L}\p{N}]/u.test(text),
     meaning: 'must be text with at least one letter or digit',
+  },
+  'external-id': {
+    check: isVisibleId,
+    meaning: 'must be text with at least one visible character and no invisible ones',
   },
   paragraph: {
     check: (text) => !/[^\P{Cc}\n\t]/u.test(text) && text.isWellFormed(),
@@ -57,7 +61,7 @@ export const FORMATS: Record<string, TextFormat> = {
   },
 };
 
-function companyFormats(company: Company): Record<string, TextFormat> {
+function companyFormats(company: BusinessSettings): Record<string, TextFormat> {
   const { PHONE_REGION } = company.config;
   return {
     phone: {
@@ -75,22 +79,22 @@ function companyFormats(company: Company): Record<string, TextFormat> {
 }
 
 /**
- * A query schema may carry a parser under this symbol; the handler receives the parsed value. The parser also runs on a
- * query that the schema refuses, so that the answer names all problems at once. It ignores values of the wrong form.
+ * A query schema may have a parser under this symbol. The handler then receives the parsed value. The parser also runs on a query
+ * that the schema refuses, so that the answer names all problems at once. The parser must ignore values of the wrong type.
  */
 export const PARSE = Symbol('parse');
 
 type Parser = (
   query: Record<string, unknown>,
-  company: Company,
+  company: BusinessSettings,
 ) => { value: unknown; problems: FieldProblem[] };
 
-/** The names of all formats, for serializers, which do not validate. */
+/** The names of all formats. Serializers need them, but do not validate. */
 export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'past-date'];
 
 const MAX_PROBLEMS = 100;
 
-function newAjv(company: Company, formats: Record<string, TextFormat>): Ajv {
+function newAjv(company: BusinessSettings, formats: Record<string, TextFormat>): Ajv {
   const { currency } = company;
   const ajv = new Ajv({
     allErrors: true,
@@ -114,6 +118,13 @@ function newAjv(company: Company, formats: Record<string, TextFormat>): Ajv {
     validate: (decimals: number, value: number) => minorFromNumber(value, decimals) !== undefined,
     error: { message: ({ schema }) => str`must have no more than ${schema} decimals` },
   });
+  ajv.addKeyword({
+    keyword: 'x-choices',
+    type: 'string',
+    validate: (values: string[], text: string) =>
+      text.split(',').every((value) => values.includes(value.trim())),
+    error: { message: ({ schema }) => `must be one or more of ${schema.join(', ')}, separated by commas` },
+  });
   return ajv;
 }
 
@@ -129,11 +140,11 @@ export function amountRule({ code, decimals }: Currency): string {
 }
 
 /** Fastify's validator compiler: bodies by one Ajv, path and query parts by another. */
-export function createValidatorCompiler(company: Company) {
+export function createValidatorCompiler(company: BusinessSettings) {
   const formats = { ...FORMATS, ...companyFormats(company) };
   const bodies = newAjv(company, formats);
   const urlParts = newAjv(company, formats);
-  // Routes under two addresses share a checker. It compiles at the first request, not at the start.
+  // A route with two paths has one checker. The checker is compiled at the first request, not at the start.
   const known = { body: new Map<unknown, Checker>(), urlPart: new Map<unknown, Checker>() };
   return ({ schema, httpPart }: { schema: unknown; httpPart?: string }) => {
     const isBody = httpPart === 'body';
@@ -203,7 +214,7 @@ export function closed(schema: unknown): JsonSchema {
   };
 }
 
-/** Converts "12" to an integer, "12.50" to a number and "true" to a flag, as declared. Any other spelling fails as text. */
+/** Converts "12" to an integer, "12.50" to a number and "true" to a flag, as declared. Other text stays text and is refused. */
 function readText(value: unknown, schema: JsonSchema): unknown {
   const parts = value as Record<string, unknown>;
   const read: Record<string, unknown> = Object.create(null);
@@ -260,6 +271,8 @@ function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): Fie
         path: at,
         message: `must name at least one of ${Object.keys((error.parentSchema as JsonSchema).properties ?? {}).join(', ')}`,
       };
+    case 'maxProperties':
+      return { path: at, message: `must have at most ${params.limit} keys` };
     case 'minimum':
     case 'maximum':
     case 'exclusiveMinimum':
@@ -285,7 +298,7 @@ function problemOf(error: ErrorObject, formats: Record<string, TextFormat>): Fie
   }
 }
 
-/** For a key that `propertyNames` refuses. The description of that schema states the rule. */
+/** The problem of a key that `propertyNames` refuses. The description of this schema states the rule. */
 function badKey(at: string, key: string, names: JsonSchema | undefined): FieldProblem {
   const rule = typeof names?.description === 'string' ? names.description : 'is not allowed';
   return { path: join(at, clip(key)), message: `the key ${JSON.stringify(clip(key))} ${rule}` };
@@ -302,7 +315,7 @@ function article(type: string): string {
   return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** /items/0/quantity → items[0].quantity; the body itself is "body". */
+/** Converts /items/0/quantity to items[0].quantity. The body itself is "body". */
 function pathOf(pointer: string): string {
   if (pointer === '') return 'body';
   return pointer

@@ -6,9 +6,9 @@ import { parseMoment } from '../database/moment.ts';
 import { databaseOf } from '../database/transactions.ts';
 
 /**
- * Converts, in place, a row that PostgreSQL returned as JSON into the row that its columns would have given. Parsing the
- * columns of a page is the most expensive part of a list. One JSON value from `json_agg` costs this process, which uses one
- * core, a third less; PostgreSQL, which uses the others, does nearly as much more work.
+ * Converts a row that PostgreSQL returned as JSON, in place, to the row that a plain query would return. Parsing the columns of a
+ * page is the most expensive part of a list. One JSON value from `json_agg` costs this process a third less, but PostgreSQL does
+ * nearly as much more work. This process uses one core, and PostgreSQL uses the other cores.
  */
 export type RowReader<Row> = (row: Row) => Row;
 
@@ -31,7 +31,7 @@ const SAME = new Set<number>([
   ...[types.BOOL, types.INT2, types.INT4, types.TEXT, types.VARCHAR, types.DATE],
   ...[types.JSON, types.JSONB, TEXT_ARRAY],
 ]);
-/** PostgreSQL numbers user-defined types from here; ours are enums. */
+/** The first id of user-defined types in PostgreSQL. Ours are enums. */
 const FIRST_USER_TYPE = 16_384;
 
 const READ = new Map<number, (value: never) => unknown>([
@@ -40,7 +40,7 @@ const READ = new Map<number, (value: never) => unknown>([
   [types.BYTEA, columnTypes.getTypeParser(types.BYTEA, 'text')],
 ]);
 
-/** Any other type would differ in JSON. The row omits its value; no list needs one. */
+/** Values of any other type would differ in JSON. The row omits them, because no list needs them. */
 const omit = () => undefined;
 
 function readerOfColumns(columns: readonly pg.FieldDef[]): RowReader<unknown> {

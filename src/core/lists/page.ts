@@ -2,32 +2,33 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../database/db.ts';
 import { UNNAMED } from '../database/named-statements.ts';
 import { lookUp } from '../database/statements.ts';
-import type { Page } from '../http/envelope.ts';
+import { type Page, pageNumbers } from '../http/envelope.ts';
+import { type CursorValue, type Position, writeCursor } from './cursor.ts';
 import { readerOf } from './json-rows.ts';
 import { DEFAULT_LIMIT, type ListPlan, MAX_LIMIT } from './query.ts';
-import { conditionsOf, type ListColumns, orderOf } from './sql.ts';
+import { columnOf, conditionsOf, isAfter, type ListColumns, orderOf, sortValuesOf } from './sql.ts';
 
 export interface ListSource<Row> extends ListColumns {
-  /** `select … from …` of a row. The text must be constant; conditions and order are appended. */
+  /** The SQL `select … from …` of a row. The text must be constant. Conditions and order are appended. */
   select: RawBuilder<Row>;
-  /** The tables to count rows in: as many rows as `select`, and every column that the list filters and sorts by. */
+  /** The tables for counting. They must give the same rows as `select`, and all columns for filters and sorting. */
   from: RawBuilder<unknown>;
   where?: RawBuilder<boolean>[];
   /**
-   * A condition selects one customer or account, so few rows match and the page is quick. PostgreSQL may reuse its plan,
-   * because it is good for any value.
+   * A condition selects one customer or account, so few rows match and the page is quick. PostgreSQL may reuse the query plan,
+   * because the same plan is good for every value.
    */
   byKey?: boolean;
   /**
-   * An index returns the matching rows in the order of the page. PostgreSQL may reuse its plan, because it is the same
+   * An index returns the matching rows in the order of the page. PostgreSQL may reuse the query plan, because the plan is the same
    * for frequent and for rare values.
    */
   inOrderOfIndex?: boolean;
 }
 
 /**
- * The SQL of columns under the names of an answer, such as 'created_at as createdAt'. Where every field of an answer is a
- * column, the store selects it this way, and the row is the answer: it needs no view.
+ * The SQL of columns with the names of the answer, such as 'created_at as createdAt'. If every field of an answer is a column, the
+ * store selects the columns this way. The row is then the answer and needs no view.
  */
 export function columnList(columns: readonly string[]): RawBuilder<unknown> {
   return sql.join(
@@ -38,18 +39,58 @@ export function columnList(columns: readonly string[]): RawBuilder<unknown> {
   );
 }
 
-/** Skipping or counting this many rows of an index costs about as much as a look-up. */
-const MOST_READ_QUICKLY = 500;
-/** With a limit as a parameter PostgreSQL plans each page again, which takes longer than to run it. */
+/** Skipping or counting this many rows of an index takes about the time of a look-up. */
+const MAX_READ_QUICKLY = 500;
+/** If the limit were a parameter, PostgreSQL would plan each page again. Planning takes longer than running the query. */
 const LITERAL_LIMITS = [DEFAULT_LIMIT, MAX_LIMIT];
 
-/** One page of rows and the exact number of all rows that match. */
+/** Reads one page of rows, with the exact number of all matching rows or, for `after`, with the cursor of the next page. */
 export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<Row>): Promise<Page<Row>> {
   const read = await readerOf(db, source.select);
+  const found = plan.after
+    ? await findAfter(db, plan, plan.after, source)
+    : await findNumbered(db, plan, source);
+  return { ...found, rows: found.rows.map(read) };
+}
+
+/**
+ * Reads the page after a position. One additional row shows whether there is a next page. The same SQL statement reads the last row
+ * again by its id, to get the sort values for the next cursor, because `select` may not contain them.
+ */
+async function findAfter<Row>(
+  db: Db,
+  plan: ListPlan,
+  position: Position,
+  source: ListSource<Row>,
+): Promise<Page<Row>> {
+  const { order, limit } = plan;
+  const id = order.at(-1)?.field;
+  if (!id) throw new Error('The order of a list ends with the id.');
+  const conditions = [
+    ...conditionsOf(plan, source),
+    ...(source.where ?? []),
+    ...(position.values ? [isAfter(order, position.values, source)] : []),
+  ];
+  const rows = sql`${source.select} ${whereOf(conditions)} order by ${orderOf(plan, source)} limit ${limit + 1}::bigint`;
+  const [found] = await planned(
+    db,
+    sql<{ rows: Row[] | null; last: CursorValue[] | null }>`
+      select page.rows, (
+        select ${sortValuesOf(order, source)} ${source.from}
+        where page.length > ${limit}::bigint and ${columnOf(id, source)} = (page.rows -> ${limit - 1}::int ->> 'id')::bigint
+      ) as last
+      from (select count(*) as length, json_agg(row) as rows from (${rows}) as row) as page`,
+  );
+  return {
+    rows: found?.rows?.slice(0, limit) ?? [],
+    pagination: { limit, nextCursor: found?.last ? writeCursor(position, found.last) : null },
+  };
+}
+
+async function findNumbered<Row>(db: Db, plan: ListPlan, source: ListSource<Row>): Promise<Page<Row>> {
   const { page, limit } = plan;
   const skipped = (page - 1) * limit;
-  const conditions = [...conditionsOf(plan, source), ...(source.where ?? [])];
-  const where = conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
+  const where = whereOf([...conditionsOf(plan, source), ...(source.where ?? [])]);
   const parts: Parts<Row> = {
     select: sql`${source.select} ${where}`,
     matching: sql`${source.from} ${where}`,
@@ -57,12 +98,16 @@ export async function fetchPage<Row>(db: Db, plan: ListPlan, source: ListSource<
     limit: LITERAL_LIMITS.includes(limit) ? sql.lit(limit) : sql`${limit}::bigint`,
     offset: skipped === 0 ? sql.lit(0) : sql`${skipped}::bigint`,
   };
-  const isQuick = source.byKey || (source.inOrderOfIndex && skipped <= MOST_READ_QUICKLY);
+  const isQuick = source.byKey || (source.inOrderOfIndex && skipped <= MAX_READ_QUICKLY);
   const found = isQuick ? await findQuickly(db, parts, source) : await find(db, parts);
-  return { rows: found.rows.map(read), page, limit, total: totalOf(found, skipped, limit) };
+  return { rows: found.rows, pagination: pageNumbers(page, limit, totalOf(found, skipped, limit)) };
 }
 
-/** Rows may come or go between the count and the page. The page decides where the two disagree. */
+function whereOf(conditions: RawBuilder<boolean>[]): RawBuilder<unknown> {
+  return conditions.length > 0 ? sql`where ${sql.join(conditions, sql` and `)}` : sql``;
+}
+
+/** Rows may be added or deleted between the count and the page. If the two disagree, the page decides. */
 function totalOf({ rows, total }: Found<unknown>, skipped: number, limit: number): number {
   const end = skipped + rows.length;
   if (rows.length === limit) return Math.max(total, end);
@@ -78,12 +123,12 @@ interface Parts<Row> {
 }
 
 interface Found<Row> {
-  /** As JSON values; see json-rows.ts. */
+  /** Rows as JSON values, see json-rows.ts. */
   rows: Row[];
   total: number;
 }
 
-/** Reads the page and its total in two concurrent statements. PostgreSQL plans each for its values. */
+/** Reads the page and its total in two concurrent statements. PostgreSQL plans each statement for its values. */
 async function find<Row>(db: Db, parts: Parts<Row>): Promise<Found<Row>> {
   const page = sql<{ rows: Row[] | null }>`select json_agg(row) as rows from (${pageOf(parts)}) as row`;
   const [[found], [counted]] = await Promise.all([planned(db, page), planned(db, countOf(parts))]);
@@ -91,12 +136,12 @@ async function find<Row>(db: Db, parts: Parts<Row>): Promise<Found<Row>> {
 }
 
 /**
- * Reads the page and its total in one statement on the connection that lists share. The total follows from a page that is
- * not full. After a full page the statement counts up to a bound; a second statement counts more rows than that.
+ * Reads the page and its total in one statement on the connection that lists share. If the page is not full, it gives the total. If
+ * the page is full, the statement counts up to a limit, and a second statement counts if there are more rows.
  */
 async function findQuickly<Row>(db: Db, parts: Parts<Row>, { byKey }: ListSource<Row>): Promise<Found<Row>> {
   const { limit, offset, matching, orderBy } = parts;
-  // In any other order PostgreSQL might search the whole table for the first rows.
+  // With any other order, PostgreSQL might search the whole table for the first rows.
   const few = byKey ? matching : sql`${matching} order by ${orderBy}`;
   const { sql: text, parameters } = sql`
     select page.rows,
@@ -110,7 +155,7 @@ async function findQuickly<Row>(db: Db, parts: Parts<Row>, { byKey }: ListSource
   return { rows: found?.rows ?? [], total };
 }
 
-const TOO_MANY = sql.lit(MOST_READ_QUICKLY + 1);
+const TOO_MANY = sql.lit(MAX_READ_QUICKLY + 1);
 
 function pageOf<Row>({ select, orderBy, limit, offset }: Parts<Row>): RawBuilder<Row> {
   return sql`${select} order by ${orderBy} limit ${limit} offset ${offset}`;

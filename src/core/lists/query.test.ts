@@ -31,7 +31,7 @@ const list = defineList(
 
 const validate = createValidatorCompiler(context)({ schema: list.query, httpPart: 'querystring' });
 
-/** Parses a query string as a request does. The problems are by path. */
+/** Parses a query string like a request. Returns the plan, or the problems by path. */
 function read(queryString: string) {
   const checked = validate(parseQueryString(queryString));
   if ('error' in checked) return { problems: problemsOf(checked.error) };

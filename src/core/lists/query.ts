@@ -1,53 +1,44 @@
-import { type Static, type TProperties, Type } from 'typebox';
+import { type Static, type TProperties, type TSchema, Type } from 'typebox';
 import type { FieldProblem } from '../http/errors.ts';
-import { type Company, clip, PARSE } from '../http/validation.ts';
+import { DateText, METADATA_KEY, METADATA_VALUE } from '../http/fields.ts';
+import { type BusinessSettings, clip, PARSE } from '../http/validation.ts';
 import { addDays, parsePlainDate, parseTimestamp, startOfDayUtc } from '../values/dates.ts';
 import { type Minor, parseMinor } from '../values/money.ts';
+import { MAX_CURSOR_LENGTH, type Position, readPosition } from './cursor.ts';
+import type { Kind, ListField, ListOrder, NamedField } from './fields.ts';
 
 /**
- * The list grammar: `page`, `limit`, `sort=field:asc,other:desc` and `filter[field][op]=value`. A resource declares its
- * fields once with `defineList`. The query schema, the API description and the parser come from that declaration; the
- * handler receives the parsed `ListPlan`, and sql.ts writes it as SQL.
+ * The list grammar: `page` or `after`, `limit`, `sort=field:asc,other:desc` and `filter[field][op]=value`. A resource declares its
+ * fields once with `defineList`, which makes the query schema, the API description and the parser. The handler receives the parsed
+ * `ListPlan`, and sql.ts converts it to SQL.
  */
 
-export interface ListField {
-  kind: Kind;
-  /** The column that holds the value, with the alias of its table. The store declares the SQL of a computed field. */
-  column?: string;
-  /** Rows without a value sort last in both directions. */
-  nullable?: boolean;
-  /** Kind enum: the allowed values. */
-  values?: readonly string[];
-  /** Kind text: an indexed column that holds `of(text)`. eq, ne, in and nin compare it instead of the text. */
-  key?: { column: string; of: (text: string) => string };
-}
-
-type Kind = 'id' | 'integer' | 'money' | 'date' | 'timestamp' | 'text' | 'enum' | 'boolean';
 export type Comparison = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte';
 export type Operator = Comparison | 'in' | 'nin' | 'contains' | 'startswith' | 'isnull';
 
-/** A query string as the handler receives it. */
 export interface ListPlan {
   filters: Filter[];
-  /** Ends with the id, so that the order is total. */
-  order: { field: NamedField; direction: 'asc' | 'desc' }[];
-  /** Nothing is filtered, and the order is that of creation. */
+  /** The metadata that rows must have, and its column. Undefined without a filter on metadata. */
+  metadata?: { column: string; values: Record<string, string> };
+  order: ListOrder;
+  /** The list has no filter, and the order is the order of creation. */
   isPlain: boolean;
   page: number;
+  /** Replaces the page number if the query has `after`. */
+  after?: Position;
   limit: number;
 }
 
 export interface Filter {
   field: NamedField;
   operator: Operator;
-  /** Several for in and nin; for isnull, true or false. */
+  /** Several values for the operators in and nin. True or false for isnull. */
   values: FilterValue[];
 }
 
-export type NamedField = ListField & { name: string };
 export type FilterValue = string | number | Minor | boolean | Date | BusinessDay;
 
-/** What a date among timestamps means: all moments from `start` until before `end`. */
+/** The meaning of a date in a filter on timestamps: all times from `start` until before `end`. */
 export interface BusinessDay {
   start: Date;
   end: Date;
@@ -60,23 +51,29 @@ const MAX_LIST_VALUES = 100;
 const MAX_VALUE_LENGTH = 1_000;
 const MAX_PAGE = 1_000_000_000;
 const DEFAULT_SORT = 'createdAt:desc';
+const AFTER =
+  'Instead of `page`: empty for the first page, then `pagination.nextCursor` of the page before, with the same sort. All pages ' +
+  'take the same time, and no total is counted.';
 
 interface KindRules {
   operators: readonly Operator[];
-  /** The name of this kind of filter in the API description. */
-  title: string;
+  /** The name of this kind of filter in the API description. Absent if the values depend on the field. */
+  title?: string;
+  /** The schema of one value in the API description. Validation gets the value as text. */
+  value(field: ListField): TSchema;
   /** @returns undefined for a text that is not a value of this kind. */
-  read(text: string, field: ListField, company: Company): FilterValue | undefined;
-  problem(field: ListField, company: Company): string;
+  read(text: string, field: ListField, company: BusinessSettings): FilterValue | undefined;
+  problem(field: ListField, company: BusinessSettings): string;
 }
 
 const ORDERED = {
   operators: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'isnull'],
-  title: 'OrderFilter',
 } as const;
 
 const WHOLE_NUMBER: KindRules = {
   ...ORDERED,
+  title: 'IntegerFilter',
+  value: () => Type.Integer(),
   read: (text) => {
     const value = Number(text);
     return /^-?\d{1,16}$/.test(text) && Number.isSafeInteger(value) ? value : undefined;
@@ -87,6 +84,7 @@ const WHOLE_NUMBER: KindRules = {
 const BOOLEAN: KindRules = {
   operators: ['eq', 'ne', 'isnull'],
   title: 'BooleanFilter',
+  value: () => Type.Boolean(),
   read: (text) => (text === 'true' || text === 'false' ? text === 'true' : undefined),
   problem: () => 'must be true or false',
 };
@@ -97,6 +95,8 @@ const KINDS: Record<Kind, KindRules> = {
   boolean: BOOLEAN,
   money: {
     ...ORDERED,
+    title: 'AmountFilter',
+    value: () => Type.Number({ description: 'In units of the currency.' }),
     read: (text, _field, { currency }) => {
       const value = parseMinor(text, currency.decimals);
       return value !== undefined && value < 2n ** 62n && value > -(2n ** 62n) ? value : undefined;
@@ -105,11 +105,15 @@ const KINDS: Record<Kind, KindRules> = {
   },
   date: {
     ...ORDERED,
+    title: 'DateFilter',
+    value: () => DateText,
     read: (text) => parsePlainDate(text),
     problem: () => 'must be a date as YYYY-MM-DD',
   },
   timestamp: {
     ...ORDERED,
+    title: 'TimestampFilter',
+    value: () => Type.String({ description: 'ISO 8601 with a zone, or a date for the whole day.' }),
     read: (text, _field, { config: { BUSINESS_TIMEZONE } }) => {
       const day = parsePlainDate(text);
       if (!day) return parseTimestamp(text);
@@ -120,13 +124,14 @@ const KINDS: Record<Kind, KindRules> = {
   },
   enum: {
     operators: ['eq', 'ne', 'in', 'nin', 'isnull'],
-    title: 'EnumFilter',
+    value: ({ values = [] }) => Type.Enum([...values]),
     read: (text, { values }) => (values?.includes(text) ? text : undefined),
     problem: ({ values = [] }) => `must be one of ${values.join(', ')}`,
   },
   text: {
     operators: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'contains', 'startswith', 'isnull'],
     title: 'TextFilter',
+    value: () => Type.String({ maxLength: MAX_VALUE_LENGTH }),
     read: (text) => text,
     problem: () => 'must be text',
   },
@@ -134,15 +139,20 @@ const KINDS: Record<Kind, KindRules> = {
 
 type ListQuery<Extra extends TProperties> = ListPlan & Static<ReturnType<typeof Type.Object<Extra>>>;
 
-/** @param extra further query parameters, such as `status`. The handler receives them beside the plan. */
+/**
+ * @param extra - further query parameters, such as `status`. The handler receives them together with the plan.
+ * @param metadataColumn - the column for `filter[metadata][key]=value`, if the rows have metadata.
+ */
 export function defineList<Extra extends TProperties>(
   declared: Record<string, ListField> & { id: ListField; createdAt: ListField },
   extra: Extra,
+  metadataColumn?: string,
 ) {
   const fields = Object.entries(declared).map(([name, field]) => ({ name, ...field }));
   const names = fields.map(({ name }) => name);
   const schema = Type.Object({
     page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1 })),
+    after: Type.Optional(Type.String({ maxLength: MAX_CURSOR_LENGTH, description: AFTER })),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT })),
     sort: Type.Optional(
       Type.String({
@@ -153,17 +163,22 @@ export function defineList<Extra extends TProperties>(
     ),
     ...extra,
     ...Object.fromEntries(fields.map((field) => [parameterOf(field), filterSchema(field)])),
+    ...(metadataColumn !== undefined && { [METADATA_FILTER]: MetadataFilter }),
   });
 
-  function parse(given: Given, company: Company) {
+  function parse(given: Given, company: BusinessSettings) {
     const problems: FieldProblem[] = [];
     const filters = fields.flatMap((field) => readFilters(field, given, company, problems));
     const sort = typeof given.sort === 'string' ? given.sort : DEFAULT_SORT;
     const order = readSort(sort, fields, problems);
-    const isPlain = filters.length === 0 && /^createdAt(:asc|:desc)?$/.test(sort);
+    const metadata = metadataColumn !== undefined && readMetadata(given[METADATA_FILTER]);
+    const isPlain = filters.length === 0 && !metadata && /^createdAt(:asc|:desc)?$/.test(sort);
     const others = Object.fromEntries(Object.keys(extra).map((name) => [name, given[name]]));
     const { page = 1, limit = DEFAULT_LIMIT } = given;
-    return { value: { ...others, filters, order, isPlain, page, limit }, problems };
+    const wanted = metadata && { metadata: { column: metadataColumn, values: metadata } };
+    const after = readAfter(given, fields, order, problems);
+    const cursor = after && { after };
+    return { value: { ...others, filters, ...wanted, order, isPlain, page, ...cursor, limit }, problems };
   }
 
   return {
@@ -173,8 +188,29 @@ export function defineList<Extra extends TProperties>(
   };
 }
 
-/** Unchecked: a parser also runs on a query that its schema refuses. */
+/** The values are not validated, because the parser also runs on a query that its schema refuses. */
 type Given = Record<string, unknown>;
+
+const METADATA_FILTER = 'filter[metadata]';
+
+const MetadataFilter = Type.Optional(
+  Type.Object(
+    {},
+    {
+      title: 'MetadataFilter',
+      description: 'filter[metadata][key]=value. If there are several keys, all must match.',
+      // `filter[metadata]=value` means eq.
+      propertyNames: { ...METADATA_KEY, pattern: METADATA_KEY.pattern.replace('^', '^(?!eq$)') },
+      additionalProperties: METADATA_VALUE,
+    },
+  ),
+);
+
+/** Ignores values that the schema refuses. */
+function readMetadata(given: unknown): Record<string, string> | undefined {
+  const isValid = typeof given === 'object' && given !== null && Object.keys(given).length > 0;
+  return isValid ? (given as Record<string, string>) : undefined;
+}
 
 function parameterOf({ name }: NamedField): string {
   return `filter[${name}]`;
@@ -185,7 +221,13 @@ function filterSchema(field: NamedField) {
   const properties = Object.fromEntries(
     operators.map((operator) => [
       operator,
-      Type.Optional(Type.String({ maxLength: MAX_VALUE_LENGTH, format: 'query-text' })),
+      Type.Optional(
+        Type.String({
+          maxLength: MAX_VALUE_LENGTH,
+          format: 'query-text',
+          'x-described-as': operandOf(field, operator),
+        }),
+      ),
     ]),
   );
   const notes = [
@@ -196,17 +238,30 @@ function filterSchema(field: NamedField) {
         ? 'eq, ne, in and nin match every spelling of a value; contains and startswith ignore case.'
         : 'contains and startswith ignore case; the other operators do not.'),
   ];
-  return Type.Optional(Type.Object(properties, { title, description: notes.filter(Boolean).join(' ') }));
+  const description = notes.filter(Boolean).join(' ');
+  return Type.Optional(Type.Object(properties, { ...(title && { title }), description }));
 }
 
-function readFilters(field: NamedField, given: Given, company: Company, problems: FieldProblem[]): Filter[] {
+/** The schema of an operator's value in the API description. */
+function operandOf(field: NamedField, operator: Operator): TSchema {
+  if (operator === 'isnull') return Type.Boolean();
+  if (operator !== 'in' && operator !== 'nin') return KINDS[field.kind].value(field);
+  return Type.String({ maxLength: MAX_VALUE_LENGTH, description: 'Values, separated by commas.' });
+}
+
+function readFilters(
+  field: NamedField,
+  given: Given,
+  company: BusinessSettings,
+  problems: FieldProblem[],
+): Filter[] {
   const tests = (given[parameterOf(field)] ?? {}) as Given;
   return KINDS[field.kind].operators.flatMap((operator) => {
     const text = tests[operator];
     if (typeof text !== 'string') return [];
     const { read, problem } = operator === 'isnull' ? BOOLEAN : KINDS[field.kind];
     const isList = operator === 'in' || operator === 'nin';
-    // Spaces are part of a text, in a list as in eq.
+    // Spaces are part of a text value, both in a list and for eq.
     const items = isList
       ? text.split(',').map((item) => (field.kind === 'text' ? item : item.trim()))
       : [text];
@@ -222,9 +277,9 @@ function readFilters(field: NamedField, given: Given, company: Company, problems
   });
 }
 
-function readSort(text: string, fields: NamedField[], problems: FieldProblem[]): ListPlan['order'] {
+function readSort(text: string, fields: NamedField[], problems: FieldProblem[]): ListOrder {
   const refuse = (message: string) => problems.push({ path: 'sort', message });
-  const order: ListPlan['order'] = [];
+  const order: ListOrder = [];
   const parts = text.split(',');
   if (parts.length > MAX_SORT_KEYS) refuse(`must have at most ${MAX_SORT_KEYS} keys`);
   for (const part of parts.slice(0, MAX_SORT_KEYS)) {
@@ -241,10 +296,22 @@ function readSort(text: string, fields: NamedField[], problems: FieldProblem[]):
   }
   const id = fields.find(({ name }) => name === 'id');
   if (id) order.push({ field: id, direction: order.at(-1)?.direction ?? 'desc' });
-  return order;
+  return order.slice(0, order.findIndex(({ field }) => field === id) + 1); // No two ids are equal.
 }
 
-/** Folds `filter[field][op]=v` and `filter[field]=v` into one entry `filter[field]` = `{op: v}`. */
+function readAfter(
+  { after, page }: Given,
+  fields: NamedField[],
+  order: ListOrder,
+  problems: FieldProblem[],
+): Position | undefined {
+  if (typeof after !== 'string') return undefined;
+  if (page !== undefined) problems.push({ path: 'page', message: 'cannot be combined with after' });
+  const isOrderWrong = problems.some(({ path }) => path === 'sort');
+  return isOrderWrong ? undefined : readPosition(after, fields, order, problems);
+}
+
+/** Collects `filter[field][op]=v` and `filter[field]=v` in one entry `filter[field]` = `{op: v}`. */
 export function parseQueryString(text: string): Record<string, unknown> {
   const query: Record<string, unknown> = Object.create(null);
   for (const [key, value] of new URLSearchParams(text)) {

@@ -1,38 +1,74 @@
 import { type RawBuilder, sql } from 'kysely';
-import type {
-  BusinessDay,
-  Comparison,
-  Filter,
-  FilterValue,
-  ListField,
-  ListPlan,
-  NamedField,
-} from './query.ts';
+import type { CursorValue } from './cursor.ts';
+import type { ListField, ListOrder, NamedField } from './fields.ts';
+import type { BusinessDay, Comparison, Filter, FilterValue, ListPlan } from './query.ts';
 
-/** What only the store knows about the fields of its list. */
+/** SQL for list fields that a column name alone cannot describe. */
 export interface ListColumns {
   /** The SQL of each computed field, which has no column. */
   computed?: Record<string, RawBuilder<unknown>>;
-  /** By field: narrows or replaces its usual condition with one that an index serves. */
+  /** By field: a condition that can use an index, in addition to the usual condition or instead of it. */
   indexed?: Record<string, (filter: Filter, usual: RawBuilder<boolean>) => RawBuilder<boolean>>;
 }
 
-export function conditionsOf({ filters }: ListPlan, columns: ListColumns): RawBuilder<boolean>[] {
-  return filters.map((filter) => {
+export function conditionsOf({ filters, metadata }: ListPlan, columns: ListColumns): RawBuilder<boolean>[] {
+  const conditions = filters.map((filter) => {
     const usual = usualCondition(filter, columns);
     return columns.indexed?.[filter.field.name]?.(filter, usual) ?? usual;
   });
+  return metadata ? [...conditions, hasMetadata(metadata)] : conditions;
+}
+
+/** With the second condition, PostgreSQL can use the partial index on metadata. */
+function hasMetadata({ column, values }: NonNullable<ListPlan['metadata']>): RawBuilder<boolean> {
+  const has = sql.ref(column);
+  return sql`(${has} @> ${JSON.stringify(values)}::jsonb and ${has} <> '{}')`;
 }
 
 export function orderOf({ order }: Pick<ListPlan, 'order'>, columns: ListColumns): RawBuilder<unknown> {
   const keys = order.map(({ field, direction }) => {
-    const column = columnOf(field, columns);
-    // A collation may differ between servers; byte order does not.
-    const ordered = field.kind === 'text' ? sql`${column} collate "C"` : column;
     // On a non-null column, NULLS LAST prevents an index scan in descending order.
-    return sql`${ordered} ${sql.raw(field.nullable ? `${direction} nulls last` : direction)}`;
+    const suffix = sql.raw(field.nullable ? `${direction} nulls last` : direction);
+    return sql`${orderedColumn(field, columns)} ${suffix}`;
   });
   return sql.join(keys);
+}
+
+/** The condition that, in the sort order, a row comes after the position with these values. */
+export function isAfter(
+  order: ListOrder,
+  values: readonly CursorValue[],
+  columns: ListColumns,
+): RawBuilder<boolean> {
+  const keys = order.map(({ field, direction }, at) => ({
+    column: orderedColumn(field, columns),
+    value: sql`${values[at]}${castOf(field, 'bigint')}`,
+    isNull: values[at] === null,
+    isNullable: field.nullable ?? false,
+    operator: sql.raw(direction === 'asc' ? '>' : '<'),
+    direction,
+  }));
+  const [first] = keys;
+  // With a row comparison, PostgreSQL starts an index scan at the position. With OR it cannot do this.
+  if (first && keys.every((key) => !key.isNullable && key.direction === first.direction)) {
+    return sql`(${sql.join(keys.map((key) => key.column))}) ${first.operator} (${sql.join(keys.map((key) => key.value))})`;
+  }
+  return keys.reduceRight<RawBuilder<boolean>>((afterLater, { column, value, operator, ...key }) => {
+    if (key.isNull) return sql`(${column} is null and ${afterLater})`;
+    const isLast = key.isNullable ? sql` or ${column} is null` : sql``;
+    return sql`(${column} ${operator} ${value}${isLast} or (${column} = ${value} and ${afterLater}))`;
+  }, sql`false`);
+}
+
+/** The sort values of a row, as the JSON array of a cursor. */
+export function sortValuesOf(order: ListOrder, columns: ListColumns): RawBuilder<CursorValue[]> {
+  return sql`json_build_array(${sql.join(order.map(({ field }) => columnOf(field, columns)))})`;
+}
+
+/** Text is sorted in byte order, because collations may differ between servers. */
+function orderedColumn(field: NamedField, columns: ListColumns): RawBuilder<unknown> {
+  const column = columnOf(field, columns);
+  return field.kind === 'text' ? sql`${column} collate "C"` : column;
 }
 
 /** Makes %, _ and \ match themselves in a LIKE pattern. */
@@ -40,7 +76,7 @@ export function likeLiteral(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }
 
-function columnOf({ name, column }: NamedField, { computed }: ListColumns): RawBuilder<unknown> {
+export function columnOf({ name, column }: NamedField, { computed }: ListColumns): RawBuilder<unknown> {
   const found = column === undefined ? computed?.[name] : sql.ref(column);
   if (!found) throw new Error(`The list field ${name} has no column, and its store declares no SQL for it.`);
   return found;
@@ -59,7 +95,7 @@ function usualCondition({ field, operator, values }: Filter, columns: ListColumn
     case 'in':
       return isOneOf(field, column, values);
     case 'nin':
-      // Like ne, nin is true where there is no value.
+      // As ne, nin is true for a row without a value.
       return sql`(${isOneOf(field, column, values)}) is not true`;
     case 'eq':
     case 'ne':
@@ -69,7 +105,7 @@ function usualCondition({ field, operator, values }: Filter, columns: ListColumn
   }
 }
 
-/** eq, ne, in and nin compare the key of a text where there is one. */
+/** The operators eq, ne, in and nin compare the key of a text field, if the field has a key. */
 function byKey(
   { key }: ListField,
   column: RawBuilder<unknown>,
@@ -87,7 +123,7 @@ const COMPARISON: Record<Comparison, string> = {
   lte: '<=',
 };
 
-/** Without a cast, PostgreSQL would read a large number as the int4 of its column and refuse it. */
+/** Without a cast, PostgreSQL would convert a large number to the int4 of its column, and fail. */
 function castOf({ kind }: ListField, type: 'bigint' | 'bigint[]'): RawBuilder<unknown> {
   return sql.raw(kind === 'id' || kind === 'integer' || kind === 'money' ? `::${type}` : '');
 }

@@ -1,10 +1,10 @@
-// CSV (RFC 4180) of rows in memory; copy.ts streams large files. csv-stringify guards formulas by another rule than the database's
-// csv_text, and both kinds of files must agree.
+// CSV (RFC 4180) of rows in memory; copy.ts streams large files. We do not use csv-stringify, because it protects from formulas
+// by another rule than the database function csv_text. Both kinds of files must be the same.
 
-/** Starts a CSV file. Without it, a spreadsheet assumes the encoding of its country instead of UTF-8. */
+/** The start of a CSV file. Without this mark, a spreadsheet uses the usual encoding of its country instead of UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
-/** One line, with CRLF. Text is quoted, so that readers that respect quotes keep it as text; null is an empty cell. */
+/** One line, with CRLF. Text is quoted, so that programs that respect quotes do not convert it. Null is an empty cell. */
 export function csvLine(cells: readonly (Bare | string | null)[]): string {
   return `${cells.map((cell) => (cell === null ? '' : typeof cell === 'string' ? quoted(csvText(cell)) : cell.bare)).join(',')}\r\n`;
 }
@@ -23,8 +23,9 @@ export function bare(value: string | number): Bare {
 }
 
 /**
- * Text that a person wrote, as a cell. An apostrophe precedes what a spreadsheet would run as a formula or round as a number, also
- * after a character at which it may split the cell. Line breaks become spaces. The same as csv_text in the database.
+ * A cell with text that a person wrote. An apostrophe is added before text that a spreadsheet would run as a formula or round as
+ * a number. It is also added after a character at which the spreadsheet may split the cell. Line breaks become spaces. The
+ * database function csv_text does the same.
  */
 export function csvText(value: string): string {
   const line = value.replace(/[\r\n]/g, ' ').replace(FORMULA_WITHIN, "$1'");

@@ -3,9 +3,9 @@ import { Temporal } from 'temporal-polyfill';
 declare const plainDateBrand: unique symbol;
 
 /**
- * A calendar date as ISO 8601 text, YYYY-MM-DD. It has no time and no zone and never passes through `Date`.
- * Text of this form sorts as the dates do, in JavaScript and in PostgreSQL. Dates that come from outside are
- * in the years 1900..2999 (parsePlainDate); arithmetic may reach 0000..9999 and fails beyond.
+ * A calendar date as ISO 8601 text, YYYY-MM-DD. It has no time and no zone and never passes through `Date`. Texts of this form
+ * sort like the dates, in JavaScript and in PostgreSQL. Dates from outside are in the years 1900..2999 (parsePlainDate).
+ * Arithmetic may result in the years 0000..9999 and throws beyond.
  */
 export type PlainDate = string & { readonly [plainDateBrand]: true };
 
@@ -31,8 +31,7 @@ const EPOCH_DAY_OF_9999_12_31 = 2_932_896;
 /**
  * Reads YYYY-MM-DD.
  *
- * @returns undefined for any other text, for a date that no calendar has (2023-02-29) and for years outside
- *   1900..2999.
+ * @returns undefined for any other text, for a date that does not exist (2023-02-29) and for years outside 1900..2999.
  */
 export function parsePlainDate(text: string): PlainDate | undefined {
   if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text)) return undefined;
@@ -63,8 +62,8 @@ export function businessDay(instant: Date, timeZone: string): PlainDate {
 }
 
 /**
- * Whether both JavaScript and PostgreSQL read the name alike: UTC, or an IANA name of the form Area/Location that
- * businessDay knows. Abbreviations (CET) and offsets (+03:00) mean something else to PostgreSQL.
+ * Whether the name means the same to JavaScript and PostgreSQL: UTC, or an IANA name of the form Area/Location that `businessDay`
+ * knows. Abbreviations (CET) and offsets (+03:00) have another meaning in PostgreSQL.
  */
 export function isTimeZone(name: string): boolean {
   if (!/^(UTC|[A-Za-z_]+(\/[\w+-]+)+)$/.test(name)) return false;
@@ -77,7 +76,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Caches recent days by time zone: every request needs today, and the calendar is slow. */
+/** Caches recent days by time zone, because every request needs the current day and Temporal is slow. */
 const lastDays = new Map<string, { day: PlainDate; fromMs: number; untilMs: number }[]>();
 const KEPT_DAYS = 3;
 
@@ -110,9 +109,8 @@ export function daysBetween(a: PlainDate, b: PlainDate): number {
 }
 
 /**
- * The date n months after the start, on the start's day of the month or on the last day of a shorter month.
- * Counting always begins at the start, so that a 31st falls on the 28th in February and returns to the 31st
- * in March.
+ * The date n months after the start, on the same day of the month or on the last day of a shorter month. The months are always
+ * counted from the start. So a series from 31 January has 28 February and then 31 March.
  *
  * @throws RangeError when the result is outside the years 0000..9999 or n is not a whole number.
  */
@@ -127,16 +125,30 @@ export function addMonthsKeepingDay(start: PlainDate, n: number): PlainDate {
   return textOf({ year: toYear, month: toMonth, day: Math.min(day, daysInMonth(toYear, toMonth)) });
 }
 
+/**
+ * The date k periods after the start. Months keep the day of the month, or use the last day of a shorter month.
+ *
+ * @throws RangeError when the result is outside the years 0000..9999 or k is not a whole number.
+ */
+export function addPeriods(
+  start: PlainDate,
+  frequency: 'daily' | 'weekly' | 'monthly',
+  k: number,
+): PlainDate {
+  if (frequency === 'monthly') return addMonthsKeepingDay(start, k);
+  return addDays(start, frequency === 'weekly' ? 7 * k : k);
+}
+
 /** The largest n, possibly negative, for which `addMonthsKeepingDay(start, n)` is not after the date. */
 export function wholeMonthsBetween(start: PlainDate, date: PlainDate): number {
   const from = civilOf(start);
   const to = civilOf(date);
   const months = (to.year - from.year) * 12 + (to.month - from.month);
-  // The step of that many months falls in the date's own month, so only the days are left to compare.
+  // `addMonthsKeepingDay(start, months)` is in the month of `date`, so only the days must be compared.
   return Math.min(from.day, daysInMonth(to.year, to.month)) <= to.day ? months : months - 1;
 }
 
-/** Negative, 0 or positive, as `Array.prototype.sort` wants it. */
+/** Compares two dates for `Array.prototype.sort`. */
 export function compareDates(a: PlainDate, b: PlainDate): -1 | 0 | 1 {
   if (a === b) return 0;
   return a < b ? -1 : 1;
@@ -163,7 +175,7 @@ export function parseTimestamp(text: string): Date | undefined {
 }
 
 /**
- * Reads yyyyMMddHHmmss, a time of a place that is the same number of hours ahead of UTC all year.
+ * Reads yyyyMMddHHmmss, a local time of a place that is always `hoursAhead` hours ahead of UTC.
  *
  * @returns undefined for any other text and for a time that does not exist (hour 24, second 60, 30 February).
  */
@@ -182,7 +194,7 @@ function civilOf(date: PlainDate): Civil {
   return { year: digits(date, 0, 4), month: digits(date, 5, 7), day: digits(date, 8, 10) };
 }
 
-/** Lists ask for so many that three slices a date would show. */
+/** Does not use `slice`, because lists convert so many dates that three slices for each date would be noticeably slow. */
 function digits(date: PlainDate, from: number, to: number): number {
   let number = 0;
   for (let i = from; i < to; i++) number = number * 10 + date.charCodeAt(i) - 48;
@@ -205,10 +217,10 @@ function daysInMonth(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-// The next two are days_from_civil and civil_from_days of Howard Hinnant, "chrono-Compatible Low-Level Date
-// Algorithms" (https://howardhinnant.github.io/date_algorithms.html): days since 1970-01-01 in the proleptic
-// Gregorian calendar. Years begin in March, so that the leap day comes last. List answers derive several
-// dates a row; Temporal would cost many times as much there.
+// The next two functions are days_from_civil and civil_from_days of Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"
+// (https://howardhinnant.github.io/date_algorithms.html): days since 1970-01-01 in the proleptic Gregorian calendar. Years begin
+// in March, so that the leap day comes last. List answers compute several dates for each row, for which Temporal would be many
+// times slower.
 
 function daysFromCivil(year: number, month: number, day: number): number {
   const y = month <= 2 ? year - 1 : year;

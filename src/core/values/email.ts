@@ -2,27 +2,30 @@ import { domainToASCII } from 'node:url';
 
 const MAX_LENGTH = 254;
 
-/** A local part of visible characters that mark nothing up, and a domain of at least two labels in its ASCII form (IDNA). */
+/**
+ * A local part of visible characters without quotes, brackets and separators, and a domain of at least two labels in its ASCII
+ * form (IDNA).
+ */
 const PATTERN = /^(?!.*\p{DI})[^\s@"(),:;<>[\\\]\p{C}]+@[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$/u;
 const DOMAIN_PATTERN = /^[\p{L}\p{M}\p{N}_-]+(\.[\p{L}\p{M}\p{N}_-]+)+$/u;
 
 /**
- * The rule for all e-mail addresses. Except for letter case, an address has one spelling: an address that looks like another
- * (full-width letters, a domain in two forms) would lock out the other's owner.
+ * The rule for all e-mail addresses. Except for letter case, only one spelling of an address is accepted. Otherwise somebody
+ * could register an address that looks like another one (full-width letters, a domain in two forms) and lock out its owner.
  */
 export function isEmail(text: string): boolean {
   return text.length <= MAX_LENGTH && PATTERN.test(text) && text.normalize('NFKC') === text;
 }
 
-/** What makes two e-mail addresses the same. */
+/** Two e-mail addresses with the same key are the same address. */
 export function emailKey(email: string): string {
   return email.normalize('NFKC').toLowerCase();
 }
 
 /**
- * What makes two domains the same: their ASCII form (IDNA), in lower case.
+ * Two domains with the same key are the same domain. The key is the ASCII form (IDNA), in lower case.
  *
- * @returns undefined for what is no domain of an e-mail address.
+ * @returns undefined if the text cannot be the domain of an e-mail address.
  */
 export function domainKey(domain: string): string | undefined {
   return DOMAIN_PATTERN.test(domain) ? domainToASCII(domain) || undefined : undefined;

@@ -5,6 +5,9 @@ const CODE_POINTS = Array.from({ length: 0x110000 }, (_, code) => code)
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code));
 
+/** The results of a million characters, each once. */
+const distinct = (texts: string[], fold: (text: string) => string) => [...new Set(texts.map(fold))];
+
 describe('foldCase', () => {
   it.each([
     ['straße', 'STRASSE'],
@@ -39,17 +42,20 @@ describe('foldCase', () => {
   it('folds the upper and the lower case of each character to one text', () => {
     const different = CODE_POINTS.filter(
       (char) =>
-        foldCase(char.toUpperCase()) !== foldCase(char) || foldCase(char.toLowerCase()) !== foldCase(char),
+        (char.toUpperCase() !== char || char.toLowerCase() !== char) &&
+        (foldCase(char.toUpperCase()) !== foldCase(char) || foldCase(char.toLowerCase()) !== foldCase(char)),
     );
     expect(different).toEqual([]);
   });
 
   it('folds what it has folded to the same text', () => {
-    expect(CODE_POINTS.filter((char) => foldCase(foldCase(char)) !== foldCase(char))).toEqual([]);
+    expect(distinct(CODE_POINTS, foldCase).filter((folded) => foldCase(folded) !== folded)).toEqual([]);
   });
 
   it('leaves no invisible character', () => {
-    expect(CODE_POINTS.filter((char) => withoutInvisible(foldCase(char)) !== foldCase(char))).toEqual([]);
+    expect(distinct(CODE_POINTS, foldCase).filter((folded) => withoutInvisible(folded) !== folded)).toEqual(
+      [],
+    );
   });
 });
 
@@ -68,6 +74,6 @@ describe('foldVisible', () => {
 
   it('folds what it has folded to the same text', () => {
     const texts = CODE_POINTS.flatMap((char) => [char, `e${char}`, `${char}\u0301`]);
-    expect(texts.filter((text) => foldVisible(foldVisible(text)) !== foldVisible(text))).toEqual([]);
+    expect(distinct(texts, foldVisible).filter((folded) => foldVisible(folded) !== folded)).toEqual([]);
   });
 });

@@ -1,23 +1,23 @@
 /**
- * Money is a whole number of minor units of the one configured currency (cents for KES, shillings for UGX).
- * It becomes text or a JSON number only at the edge, and no function here does float arithmetic on it.
+ * Money is a whole number of minor units of the one configured currency (cents for KES, shillings for UGX). It is converted to
+ * text or a JSON number only for input and output, and never calculated as a floating-point number.
  */
 export type Minor = bigint;
 
-/** The largest amount of one payment or one invoice, in major units, whatever the currency. */
+/** The largest amount of one payment or one invoice, in major units of any currency. */
 export const MAX_AMOUNT_TEXT = '999999999999.99';
 
 /**
- * Every decimal of at most 15 significant digits survives text → IEEE 754 double → shortest text unchanged
- * (DBL_DIG in C), so an amount within this bound can always stand as a JSON number.
+ * A decimal of at most 15 significant digits does not change when its text becomes an IEEE 754 double and text again (DBL_DIG in
+ * C). So an amount within this limit is always exact as a JSON number.
  */
 export const LARGEST_EXACT_MINOR = 999_999_999_999_999n;
 const LARGEST_EXACT = Number(LARGEST_EXACT_MINOR);
 
 const MAX_SAFE_MINOR = BigInt(Number.MAX_SAFE_INTEGER);
 
-// BigInt() of a long text takes quadratic time. The longest amount that is legal anywhere has 16 characters;
-// the rest is room for leading and trailing zeros.
+// BigInt() of a long text takes quadratic time. The longest valid amount has 16 characters. The rest allows leading and
+// trailing zeros.
 const MAX_TEXT_LENGTH = 40;
 
 const DECIMAL_TEXT = /^(-?)([0-9]+)(?:\.([0-9]+))?$/;
@@ -77,11 +77,11 @@ export function parseMinor(text: string, decimals: number): Minor | undefined {
 }
 
 /**
- * Reads a JSON number into minor units by its shortest decimal text, so that 0.1 is ten cents and 0.1 + 0.2
- * (0.30000000000000004) is refused for its decimals.
+ * Converts a JSON number to minor units by its shortest decimal text. So 0.1 is ten cents, and 0.1 + 0.2 (0.30000000000000004) is
+ * refused because it has too many decimals.
  *
- * @returns undefined for NaN, infinities, numbers whose text has an exponent (1e21, 1e-7), too many decimals,
- *   and anything beyond 2^53 - 1 minor units, where the number may not be the one that was written.
+ * @returns undefined for NaN, infinities, numbers whose text has an exponent (1e21, 1e-7), too many decimals, and amounts beyond
+ *   2^53 - 1 minor units, because JavaScript may have rounded the number that was sent.
  * @throws RangeError for decimals that are not 0..6.
  */
 export function minorFromNumber(n: number, decimals: number): Minor | undefined {
@@ -108,9 +108,8 @@ export function minorToText(m: Minor, decimals: number): string {
 /**
  * Minor units as the JSON number whose shortest text is the amount: 123450n is 1234.5.
  *
- * @throws RangeError beyond 2^53 - 1 minor units, and below that where no double prints as the amount (this
- *   begins above 15 digits: with two decimals, at about 70,000,000,000,000.00). It never rounds. Also for
- *   decimals that are not 0..6.
+ * @throws RangeError beyond 2^53 - 1 minor units, for amounts of 16 digits that no double represents exactly (with two decimals,
+ *   from about 70,000,000,000,000.00), and for decimals that are not 0..6. It never rounds.
  */
 export function minorToNumber(m: Minor | number, decimals: number): number {
   const n = exactNumber(m, decimals);
@@ -120,17 +119,17 @@ export function minorToNumber(m: Minor | number, decimals: number): number {
   );
 }
 
-/** As minorToNumber, but undefined where no number is exact. */
+/** Like `minorToNumber`, but returns undefined if no number is exact. */
 export function exactNumber(m: Minor | number, decimals: number): number | undefined {
   const scale = NUMBER_SCALES[decimals];
-  // The division gives the double that is nearest to the amount, and with 15 digits that one prints as it.
+  // The division gives the double that is nearest to the amount. With up to 15 digits, this double prints as the amount.
   if (scale !== undefined && m <= LARGEST_EXACT && m >= -LARGEST_EXACT) return Number(m) / scale;
   const minor = BigInt(m);
   const n = Number(minorToText(minor, decimals));
   return minorFromNumber(n, decimals) === minor ? n : undefined;
 }
 
-/** For a reader: 123456750n of a two-decimal currency is 1,234,567.50. */
+/** The amount for printed documents: 123456750n of a two-decimal currency is 1,234,567.50. */
 export function printedAmount(m: Minor, decimals: number): string {
   return grouped(minorToText(m, decimals));
 }

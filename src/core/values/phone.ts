@@ -7,14 +7,14 @@ import {
 } from 'libphonenumber-js';
 
 /**
- * Reads a phone number as a person writes it. Accepts `+` and 8..15 digits as it is. Reads any other form as a number of the
- * region, where its length must be possible.
+ * Reads a phone number as a person writes it. Accepts `+` and 8..15 digits without further checks. Any other form is read as a
+ * number of the region and must have a possible length.
  * @returns E.164 (`+254712345678`), or undefined when it cannot be a phone number.
  */
 export function readPhone(text: string, region: string): string | undefined {
   const compact = text.normalize('NFKC').replace(/[\s.-]/g, '');
   if (/^\+[1-9]\d{7,14}$/.test(compact)) return compact;
-  // Brackets mark a trunk zero or an area code, which only the region's rules can place.
+  // Brackets mark a trunk zero or an area code, which only the rules of the region can interpret.
   if (!/^\+?[\d()/]{6,20}$/.test(compact) || !isSupportedCountry(region)) return undefined;
   const number = parsePhoneNumberFromString(compact, region as CountryCode);
   return number?.isPossible() ? number.number : undefined;
@@ -22,7 +22,7 @@ export function readPhone(text: string, region: string): string | undefined {
 
 /**
  * Converts a phone number that passed the format `phone` to E.164.
- * @throws RangeError for any other.
+ * @throws RangeError for any other text.
  */
 export function requirePhone(text: string, region: string): string {
   const phone = readPhone(text, region);
@@ -30,12 +30,12 @@ export function requirePhone(text: string, region: string): string {
   return phone;
 }
 
-/** SHA-256 of the digits without plus: the only data about a payer that some providers send. */
+/** SHA-256 of the digits without plus. Some providers send no other data about a payer. */
 export function phoneSha256(e164: string): Buffer {
   return createHash('sha256').update(e164.replace('+', '')).digest();
 }
 
-/** The number as its owner would dial it at home, digits only: 0712345678. */
+/** The digits of the number as dialled within its country: 0712345678. */
 export function nationalDigits(e164: string): string {
   return parsePhoneNumberFromString(e164)?.formatNational().replace(/\D/g, '') ?? '';
 }

@@ -1,8 +1,8 @@
 import { foldVisible } from './fold.ts';
 
 /**
- * The form in which references of transactions are compared: without invisible characters and blanks, and without regard to
- * case and width. Providers print references in upper case; staff copy them from messages with the text around them.
+ * The form in which references of transactions are compared. It ignores invisible characters, blanks, letter case and width,
+ * because staff copy references from messages and may type them in lower case.
  */
 export function referenceKey(reference: string): string {
   return foldVisible(reference);

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 
-/** Compares digests, so that neither the length nor the first difference shows in the time taken. */
+/** Compares digests, so that the time taken reveals neither the length nor the position of the first difference. */
 export function sameSecret(given: string, secret: string): boolean {
   return timingSafeEqual(hashToken(given), hashToken(secret));
 }
@@ -18,4 +19,42 @@ export function hashToken(token: string): Buffer {
 
 export function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest();
+}
+
+const API_KEY_PREFIX = 'ams_key_';
+/** 62^43 is more than 2^256, and 62^6 is more than 2^32. */
+const API_KEY_DIGITS = { secret: 43, checksum: 6 };
+const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** The expression for secret scanners. The checksum then distinguishes keys from other text. */
+export const API_KEY_PATTERN = `${API_KEY_PREFIX}[0-9A-Za-z]{${API_KEY_DIGITS.secret + API_KEY_DIGITS.checksum}}`;
+const WHOLE_API_KEY = new RegExp(`^${API_KEY_PATTERN}$`);
+
+/** A new API key: a prefix, 256 random bits, and the CRC-32 of both, in base 62. Only its hash is stored. */
+export function newApiKey(): { key: string; hash: Buffer; hint: string } {
+  const secret = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), API_KEY_DIGITS.secret);
+  const unchecked = `${API_KEY_PREFIX}${secret}`;
+  const key = `${unchecked}${checksumOf(unchecked)}`;
+  return { key, hash: hashToken(key), hint: key.slice(-4) };
+}
+
+/** Whether a bearer token is meant as an API key, well-formed or not. */
+export function isApiKey(token: string): boolean {
+  return token.startsWith(API_KEY_PREFIX);
+}
+
+/** Whether the text has the form of an API key and its own checksum. A mistyped key is refused without a query. */
+export function isWellFormedApiKey(text: string): boolean {
+  const { checksum } = API_KEY_DIGITS;
+  return WHOLE_API_KEY.test(text) && checksumOf(text.slice(0, -checksum)) === text.slice(-checksum);
+}
+
+function checksumOf(text: string): string {
+  return base62(BigInt(crc32(text)), API_KEY_DIGITS.checksum);
+}
+
+function base62(value: bigint, digits: number): string {
+  let text = '';
+  for (let rest = value; text.length < digits; rest /= 62n) text = BASE_62.charAt(Number(rest % 62n)) + text;
+  return text;
 }

@@ -6,7 +6,7 @@ async function* inPieces(bytes: Buffer, size: number) {
   for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size);
 }
 
-/** The text, whatever the pieces in which the bytes come in. */
+/** The text, which must not depend on the size of the chunks. */
 async function decoded(bytes: Buffer, declared?: string): Promise<string> {
   const texts = new Set<string>();
   for (const size of [1, 2, 3, 5, 1_000]) {
@@ -19,7 +19,7 @@ async function decoded(bytes: Buffer, declared?: string): Promise<string> {
 }
 
 const NAME = 'Zoë Müller, Peña; “d’Or” 5 €';
-/** As a program of a country west of the Oder writes it. */
+/** The text as a program writes it in Windows-1252. */
 const IN_1252 = Buffer.concat([
   Buffer.from('Zo\xeb M\xfcller, Pe\xf1a; ', 'latin1'),
   Buffer.from([0x93, 0x64, 0x92, 0x4f, 0x72, 0x94, 0x20, 0x35, 0x20, 0x80]),
@@ -56,7 +56,7 @@ describe('the text of a file', () => {
     await expect(decoded(bytes)).rejects.toThrow('The encoding of the file is ambiguous');
   });
 
-  it('comes back from UTF-8 and from UTF-16 whatever it is, in whatever pieces', async () => {
+  it('is the same after encoding in UTF-8 and UTF-16, in chunks of any size', async () => {
     const text = fc.string({ unit: 'binary', minLength: 1 }).map((one) => `a,${one}`);
     await fc.assert(
       fc.asyncProperty(text, async (one) => {

@@ -14,13 +14,14 @@ type Encoding = (typeof CHARSETS)[keyof typeof CHARSETS];
 type Charset = keyof typeof CHARSETS;
 
 /**
- * Decodes a text file while it arrives. The encoding is the declared one or that of the byte order mark; otherwise UTF-8 if all
- * bytes are valid UTF-8, or Windows-1252 if no non-ASCII character is. It refuses the rest, because this file decides about money:
- * chardet and jschardet guess, and iconv-lite replaces invalid bytes.
+ * Decodes a text file while it arrives. The declared charset or the byte order mark decides. Otherwise the file is UTF-8 if all
+ * bytes are valid UTF-8, or Windows-1252 if none of the non-ASCII characters is valid UTF-8. Any other file is refused, because
+ * the uploaded file decides about money. We do not use chardet and jschardet, which guess, or iconv-lite, which replaces invalid
+ * bytes.
  *
  * @param declared the charset of the Content-Type, if it has one.
  * @returns the text without its byte order mark, in chunks of whole characters.
- * @throws AppError VALIDATION_ERROR for an unknown charset, and for bytes that fit no encoding or more than one.
+ * @throws AppError VALIDATION_ERROR for an unknown charset, and for bytes that are valid in no encoding or in several.
  */
 export async function* decodeText(bytes: AsyncIterable<Buffer>, declared?: string): AsyncGenerator<string> {
   let decode = declared === undefined ? undefined : decoderOf(encodingNamed(declared));
@@ -54,7 +55,7 @@ function encodingNamed(name: string): Encoding {
 function decoderByMark(start: Buffer): Decoder | undefined {
   const [first, second, third] = start;
   if (first === 0xef && second === 0xbb && third === 0xbf) return decoderOf('utf-8');
-  // UTF-16 without a mark: these files start with ASCII.
+  // A zero byte at the start means UTF-16 without a mark, because the files start with an ASCII character.
   if ((first === 0xff && second === 0xfe) || (first !== 0 && second === 0)) return decoderOf('utf-16le');
   if ((first === 0xfe && second === 0xff) || (first === 0 && second !== 0)) return decoderOf('utf-16be');
   return undefined;
@@ -96,7 +97,10 @@ function encodingOf(bytes: Buffer): 'utf-8' | 'windows-1252' | undefined {
 const UTF8_SEQUENCE = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}/;
 const UNDEFINED_IN_WINDOWS_1252 = /[\x81\x8d\x8f\x90\x9d]/;
 
-/** The start of a UTF-8 character that may continue in the next bytes; the end if there is none. */
+/**
+ * The index of an incomplete UTF-8 character at the end of the bytes, or the length of the bytes if the last character is
+ * complete.
+ */
 function endOfWholeCharacters(bytes: Buffer): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
@@ -109,7 +113,7 @@ function endOfWholeCharacters(bytes: Buffer): number {
   return bytes.length;
 }
 
-/** The bytes 0x80 to 0x9f. Node's TextDecoder leaves them as control characters in some versions. */
+/** The characters of the bytes 0x80 to 0x9f. Some versions of Node's TextDecoder return control characters for them. */
 const FROM_0X80 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
 function fromWindows1252(bytes: Buffer): string {

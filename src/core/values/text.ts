@@ -1,9 +1,14 @@
-import { hasVisible } from './fold.ts';
+import { hasVisible, withoutInvisible } from './fold.ts';
 
 /**
- * Whether a text is one line that a person can read: a visible character, no control characters, which hide in logs and
- * files, and no lone surrogates, which UTF-8 cannot hold.
+ * Whether a text is one readable line. It needs a visible character. It must not have control characters, which cannot be seen in
+ * logs, or lone surrogates, which UTF-8 cannot encode.
  */
 export function isVisibleText(text: string): boolean {
   return !/\p{Cc}/u.test(text) && hasVisible(text) && text.isWellFormed();
+}
+
+/** Whether a text can be an id: readable text without invisible characters, so that different ids do not look the same. */
+export function isVisibleId(text: string): boolean {
+  return isVisibleText(text) && withoutInvisible(text) === text;
 }

@@ -3,11 +3,11 @@ import type { Db, Tx } from '../../core/database/db.ts';
 import { OTHER_SHORT_CODE } from '../posting/rules.ts';
 import { findCandidates } from '../posting/store.ts';
 import type { PaymentRow } from '../rules.ts';
-import { decideByReading, readReference } from './rules.ts';
+import { decideByInterpretation, readReference } from './rules.ts';
 import { deleteLearned, deleteLearnedFrom, findNotificationOf, insertLearned } from './store.ts';
 
 /**
- * Learns that staff assigned the reference of a payer to an account, so that the next payment with both matches.
+ * Learns that staff assigned this reference from this payer to an account. The next payment with both matches the account.
  * @returns false if the reference or the exact number of the payer is unknown.
  */
 export async function learnAssignment(
@@ -18,8 +18,8 @@ export async function learnAssignment(
 ): Promise<boolean> {
   const sent = await findSent(tx, context, payment.id);
   if (!sent || payment.account_id === null) return false;
-  const [candidates = []] = await findCandidates(tx, [sent.readings]);
-  const { accountId: readAs } = decideByReading(candidates, sent.readings.referenceIsEmpty);
+  const [candidates = []] = await findCandidates(tx, [sent.interpretations]);
+  const { accountId: readAs } = decideByInterpretation(candidates, sent.interpretations.referenceIsEmpty);
   await insertLearned(tx, {
     typedKey: sent.typedKey,
     payerSha256: sent.payerSha256,
@@ -32,9 +32,9 @@ export async function learnAssignment(
   return true;
 }
 
-/** Deletes what was learned about the account for the reference and payer of a payment that is unassigned. */
+/** When a payment is unassigned, deletes the learned link between its reference, its payer and the account. */
 export async function forgetAssignment(tx: Tx, context: Context, payment: PaymentRow): Promise<void> {
-  // By payment as well: if PHONE_REGION has changed, the payer's number may be read differently now.
+  // Delete by payment too: after a change of PHONE_REGION, the payer's number may be parsed differently.
   await deleteLearnedFrom(tx, payment.id);
   const sent = await findSent(tx, context, payment.id);
   if (!sent || payment.account_id === null) return;
@@ -42,11 +42,11 @@ export async function forgetAssignment(tx: Tx, context: Context, payment: Paymen
   await deleteLearned(tx, { typedKey, payerSha256, accountId: payment.account_id });
 }
 
-/** The reference and payer of a payment, if both are known exactly. Money of another short code is not learned from. */
+/** The reference and payer of a payment, if both are known exactly. Undefined for money sent to another short code. */
 async function findSent(db: Db, { config }: Context, paymentId: number) {
   const notification = await findNotificationOf(db, paymentId);
   if (!notification || notification.flags.includes(OTHER_SHORT_CODE)) return undefined;
-  const readings = readReference(notification.bill_ref, notification.payer, config.PHONE_REGION);
-  const { typedKey, payerSha256 } = readings;
-  return typedKey !== null && payerSha256 !== null ? { readings, typedKey, payerSha256 } : undefined;
+  const interpretations = readReference(notification.bill_ref, notification.payer, config.PHONE_REGION);
+  const { typedKey, payerSha256 } = interpretations;
+  return typedKey !== null && payerSha256 !== null ? { interpretations, typedKey, payerSha256 } : undefined;
 }

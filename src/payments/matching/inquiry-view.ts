@@ -20,8 +20,8 @@ export interface Inquiry {
 }
 
 /**
- * Validates a payment: it must match an account, or its reference must be an account number, and the account must accept
- * payments. Writes nothing.
+ * Validates a payment. It must match an account, or its reference must be an account number. The account must accept payments.
+ * Writes nothing.
  *
  * @returns the number of the account that would be paid, or null.
  */
@@ -31,10 +31,10 @@ export async function validatePayment(
 ): Promise<{ verdict: Verdict; accountNumber: string | null }> {
   if (!isOurs) return { verdict: 'wrong_short_code', accountNumber: null };
   if (amountMinor === undefined) return { verdict: 'wrong_amount', accountNumber: null };
-  const readings = readReference(reference, payer, config.PHONE_REGION);
-  const [candidates = []] = await findCandidates(db, [readings]);
-  const match = decideMatch(candidates, readings.referenceIsEmpty);
-  // An existing account number is accepted even if staff will have to assign the payment.
+  const interpretations = readReference(reference, payer, config.PHONE_REGION);
+  const [candidates = []] = await findCandidates(db, [interpretations]);
+  const match = decideMatch(candidates, interpretations.referenceIsEmpty);
+  // Accept an existing account number, even if staff must assign the payment later.
   const accountId =
     match.accountId ?? match.candidates.find(({ method }) => method === 'account_number')?.accountId;
   const account = accountId === undefined ? undefined : await findAccountRow(db, accountId);

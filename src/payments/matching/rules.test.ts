@@ -37,7 +37,7 @@ describe('readReference', () => {
     expect(read(wrong).accountId).toBeNull();
   });
 
-  it('reads one text in every way that it can be read', () => {
+  it('returns every possible interpretation of a text', () => {
     expect(read('0712345678')).toMatchObject({
       accountId: null,
       nationalIdKey: '0712345678',
@@ -71,7 +71,7 @@ describe('readReference', () => {
     });
   });
 
-  it('reads nothing in a text that is longer than any reference, which is still not empty', () => {
+  it('returns no interpretation of a text that is too long, but does not treat it as empty', () => {
     expect(read('7'.repeat(101))).toMatchObject({
       accountId: null,
       nationalIdKey: null,
@@ -84,31 +84,31 @@ describe('readReference', () => {
 
 describe('readPayer', () => {
   it.each(['254712345678', '+254712345678', '0712345678', '0712 345 678', '712345678'])(
-    'knows the customer behind %s by the digest of the international digits',
+    'identifies the customer behind %s by the digest of the international digits',
     (payer) => {
       expect(readPayer(payer, 'KE')).toEqual(sha256('254712345678'));
     },
   );
 
-  it('takes a digest in hex as it stands, in either case', () => {
+  it('accepts a digest in upper-case or lower-case hex', () => {
     const hex = sha256('254712345678').toString('hex');
     expect(readPayer(hex, 'KE')).toEqual(sha256('254712345678'));
     expect(readPayer(hex.toUpperCase(), 'KE')).toEqual(sha256('254712345678'));
   });
 
   it.each(['2547****149', '', null, 'John', `${'a'.repeat(63)}`, `${'g'.repeat(64)}`])(
-    'knows nobody by %s',
+    'identifies no customer by %s',
     (payer) => {
       expect(readPayer(payer, 'KE')).toBeNull();
     },
   );
 });
 
-describe('what makes two references the same', () => {
+describe('the key of a reference', () => {
   const keyOf = (reference: string) => readReference(reference, null, 'KE').typedKey;
 
   it.each(['Kamau house', 'KAMAU-HOUSE', ' kamau  house. ', 'ｋａｍａｕ house'])(
-    'is letters and digits alone, in any case: %s',
+    'has only letters and digits, without letter case: %s',
     (typed) => {
       expect(keyOf(typed)).toBe('KAMAUHOUSE');
     },
@@ -118,7 +118,7 @@ describe('what makes two references the same', () => {
     expect(keyOf('किताब')).not.toBe(keyOf('कतब'));
   });
 
-  it.each(['', ' ', '-', '…', 'x'.repeat(101)])('is nothing in %j', (typed) => {
+  it.each(['', ' ', '-', '…', 'x'.repeat(101)])('is missing for %j', (typed) => {
     expect(keyOf(typed)).toBeNull();
   });
 });
@@ -151,7 +151,7 @@ describe('readMasked', () => {
     expect(readMasked(payer, 'KE')).toBeUndefined();
   });
 
-  it('makes of no masked number an exact one', () => {
+  it('never treats a masked number as exact', () => {
     const digits = fc.integer({ min: 0, max: 999_999_999 }).map((n) => `254${String(n).padStart(9, '0')}`);
     fc.assert(
       fc.property(
@@ -178,19 +178,19 @@ describe('decideMatch', () => {
   });
 
   it.each<ReadingMethod>(['account_number', 'national_id', 'phone', 'account_id'])(
-    'takes the one account that %s found',
+    'chooses the only account, found by %s',
     (method) => {
       expect(decideMatch([found(method, 7)], false)).toEqual({ accountId: 7, method });
     },
   );
 
-  it('lets the payer’s phone decide only when nothing was typed', () => {
+  it('uses the payer’s phone only if there is no reference', () => {
     const candidates = [found('payer_phone', 7)];
     expect(decideMatch(candidates, true)).toEqual({ accountId: 7, method: 'payer_phone' });
     expect(decideMatch(candidates, false)).toEqual({ accountId: null, candidates });
   });
 
-  it('names the most trusted of the readings that agree', () => {
+  it('returns the most trusted of the interpretations that agree', () => {
     const agreeing = [found('phone', 7), found('national_id', 7), found('account_id', 7)];
     expect(decideMatch(agreeing, false)).toEqual({ accountId: 7, method: 'national_id' });
   });
@@ -205,7 +205,7 @@ describe('decideMatch', () => {
     expect(decideMatch(candidates, false)).toEqual({ accountId: null, candidates });
   });
 
-  it('decides nothing when the payer has two accounts and typed nothing', () => {
+  it('chooses no account if the payer has two accounts and typed no reference', () => {
     const candidates = [found('payer_phone', 7), found('payer_phone', 8)];
     expect(decideMatch(candidates, true)).toEqual({ accountId: null, candidates });
   });
@@ -215,7 +215,7 @@ describe('decideMatch', () => {
     expect(decideMatch(candidates, false)).toEqual({ accountId: 7, method: 'national_id' });
   });
 
-  describe('with what staff have taught', () => {
+  describe('with a learned account', () => {
     const taught = (accountId: number, overruledAccountId: number | null = null): Candidate => ({
       method: 'learned',
       accountId,
@@ -225,21 +225,21 @@ describe('decideMatch', () => {
     });
     const learned = { accountId: 9, method: 'learned', assignedOn: '2026-11-02' };
 
-    it('takes it where the readings find nothing, or more than one account', () => {
+    it('chooses it if the interpretations find no account, or more than one', () => {
       expect(decideMatch([taught(9)], false)).toEqual(learned);
       expect(decideMatch([found('payer_phone', 7), taught(9)], false)).toEqual(learned);
       expect(decideMatch([found('phone', 8), found('phone', 9), taught(9)], false)).toEqual(learned);
       expect(decideMatch([found('phone', 7), found('national_id', 8), taught(9)], false)).toEqual(learned);
     });
 
-    it('keeps to the reading that agrees with it', () => {
+    it('returns the method of the interpretation that agrees with it', () => {
       expect(decideMatch([found('phone', 9), taught(9)], false)).toEqual({ accountId: 9, method: 'phone' });
       const closed = found('account_number', 9, false);
       expect(decideMatch([closed, taught(9)], false)).toEqual({ accountId: 9, method: 'account_number' });
     });
 
     it.each<ReadingMethod>(['national_id', 'phone', 'account_id'])(
-      'takes it against the account that staff overruled, found by %s, and against no other',
+      'prefers it only to the account that staff corrected, found by %s',
       (method) => {
         expect(decideMatch([found(method, 7), taught(9, 7)], false)).toEqual(learned);
         for (const overruled of [null, 8]) {
@@ -249,7 +249,7 @@ describe('decideMatch', () => {
       },
     );
 
-    it('takes it never against the typed number of another open account', () => {
+    it('never prefers it to the typed number of another open account', () => {
       for (const others of [[], [found('national_id', 9)], [found('phone', 8)]]) {
         for (const overruled of [null, 7]) {
           const candidates = [found('account_number', 7), ...others, taught(9, overruled)];
@@ -258,7 +258,7 @@ describe('decideMatch', () => {
       }
     });
 
-    it('takes it against the typed number of a closed account only where staff overruled that', () => {
+    it('prefers it to the typed number of a closed account only if staff corrected this account', () => {
       const closed = found('account_number', 7, false);
       expect(decideMatch([closed, taught(9, 7)], false)).toEqual(learned);
       const candidates = [closed, taught(9)];
@@ -266,7 +266,7 @@ describe('decideMatch', () => {
     });
   });
 
-  it('decides nothing where nothing was found', () => {
+  it('chooses no account without candidates', () => {
     expect(decideMatch([], true)).toEqual({ accountId: null, candidates: [] });
   });
 });

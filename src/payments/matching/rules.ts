@@ -9,32 +9,32 @@ import { foldCase } from '../../core/values/fold.ts';
 import { callingCode, phoneSha256, readPhone } from '../../core/values/phone.ts';
 import { nationalIdKey } from '../../customers/rules.ts';
 
-// The account that a payer meant. The reference is read in every possible way. The payment matches if all readings point to
-// one account, or if staff have assigned the same reference from the same payer before.
+// Finds the account that a payer meant. A payment matches if all interpretations of its reference point to one account, or if
+// staff have assigned the same reference from the same payer before.
 
 /**
  * How the account of a payment was found.
- * - isReading: the reference or the payer's number can be read in this way. The first reading that leads to the account is
- *   stored, so the order is the order of trust.
- * - reason: shown with the payment. For `learned` it depends on the assignment, and is stored with the payment.
+ * - isInterpretation: a way to interpret the reference or the payer's number. The most trusted ones come first, because the first
+ *   interpretation that leads to the account is stored.
+ * - reason: shown with the payment. The reason of `learned` depends on the assignment and is stored with the payment.
  */
 export const MATCH_METHODS = {
-  account_number: { isReading: true, reason: 'the reference is the account number' },
-  national_id: { isReading: true, reason: 'the reference is the national id of the customer' },
-  phone: { isReading: true, reason: 'the reference is the phone number of the customer' },
+  account_number: { isInterpretation: true, reason: 'the reference is the account number' },
+  national_id: { isInterpretation: true, reason: 'the reference is the national id of the customer' },
+  phone: { isInterpretation: true, reason: 'the reference is the phone number of the customer' },
   account_id: {
-    isReading: true,
+    isInterpretation: true,
     reason: 'the reference is the id of the account, and the customer’s phone paid',
   },
-  payer_phone: { isReading: true, reason: 'the customer’s phone paid' },
-  learned: { isReading: false, reason: null },
-  manual_entry: { isReading: false, reason: 'staff had recorded it before the provider reported it' },
-  assigned: { isReading: false, reason: 'staff assigned it' },
-} as const satisfies Record<MatchMethod, { isReading: boolean; reason: string | null }>;
+  payer_phone: { isInterpretation: true, reason: 'the customer’s phone paid' },
+  learned: { isInterpretation: false, reason: null },
+  manual_entry: { isInterpretation: false, reason: 'staff had recorded it before the provider reported it' },
+  assigned: { isInterpretation: false, reason: 'staff assigned it' },
+} as const satisfies Record<MatchMethod, { isInterpretation: boolean; reason: string | null }>;
 
 type MethodTable = typeof MATCH_METHODS;
 export type ReadingMethod = {
-  [M in MatchMethod]: MethodTable[M]['isReading'] extends true ? M : never;
+  [M in MatchMethod]: MethodTable[M]['isInterpretation'] extends true ? M : never;
 }[MatchMethod];
 
 export function learnedReason(accountNumber: string, assignedOn: PlainDate): string {
@@ -42,7 +42,7 @@ export function learnedReason(accountNumber: string, assignedOn: PlainDate): str
 }
 
 /** The possible meanings of a reference and a payer's number. */
-export interface Readings {
+export interface Interpretations {
   accountId: number | null;
   nationalIdKey: string | null;
   phone: string | null;
@@ -62,12 +62,12 @@ interface ReadingCandidate {
   isOpen: boolean;
 }
 
-/** The open account that staff last assigned the same reference from the same payer to. */
+/** The open account to which staff last assigned the same reference from the same payer. */
 export interface LearnedCandidate {
   method: 'learned';
   accountId: number;
   isOpen: true;
-  /** The other account to which the reference alone led, which staff corrected. */
+  /** The account to which the reference alone led, before staff chose another account. */
   overruledAccountId: number | null;
   assignedOn: PlainDate;
 }
@@ -82,11 +82,15 @@ export const NO_MATCH: Match = { accountId: null, candidates: [] };
 const MAX_REFERENCE_LENGTH = 100;
 const MIN_NATIONAL_ID_LENGTH = 5;
 
-/** @param payer as the provider sent it: plain, local, masked, or the SHA-256 of the digits in hex. */
-export function readReference(reference: string | null, payer: string | null, region: string): Readings {
+/** @param payer - the number as the provider sent it: plain, local, masked, or the SHA-256 of the digits in hex. */
+export function readReference(
+  reference: string | null,
+  payer: string | null,
+  region: string,
+): Interpretations {
   const text = (reference ?? '').normalize('NFKC').trim();
   const readable = text !== '' && text.length <= MAX_REFERENCE_LENGTH;
-  // Too short values are placeholders such as "0" or "N/A".
+  // Very short values are placeholders such as "0" or "N/A".
   const idKey = readable ? nationalIdKey(text) : '';
   const typedKey = readable ? foldCase(text).replace(/[^\p{L}\p{M}\p{N}]/gu, '') : '';
   return {
@@ -115,7 +119,7 @@ export interface MaskedNumber {
   end: string;
 }
 
-/** The digits at the end that a masked number must show: the index has as many. */
+/** A masked number must show this many digits at its end. The index has the same number of digits. */
 export const MASK_END_LENGTH = 3;
 
 /** @returns undefined unless the middle is hidden and enough of both ends is visible. */
@@ -133,13 +137,13 @@ export function fitsMask(phone: string, { start, end }: MaskedNumber): boolean {
 }
 
 /**
- * The account that the payment matches, or the candidates. The payer's phone only decides if the payer typed no reference.
+ * Decides which account the payment matches, or returns the candidates. The payer's phone decides only if there is no reference.
  *
- * A learned account decides if the readings do not, or if they point to the account that staff corrected. It does not override
- * the typed number of another open account, because one phone may pay for several accounts.
+ * If the interpretations give no account, or the account that staff have corrected, the learned account is used. It does not
+ * override the typed number of another open account, because one phone may pay for several accounts.
  */
 export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean): Match {
-  const read = decideByReading(candidates, referenceIsEmpty);
+  const read = decideByInterpretation(candidates, referenceIsEmpty);
   const learned = candidates.find((candidate) => candidate.method === 'learned');
   if (!learned || read.accountId === learned.accountId) return read;
   const namesAnother = candidates.some(
@@ -151,8 +155,8 @@ export function decideMatch(candidates: Candidate[], referenceIsEmpty: boolean):
   return { accountId: learned.accountId, method: 'learned', assignedOn: learned.assignedOn };
 }
 
-/** The account that the readings alone point to. */
-export function decideByReading(
+/** Decides without learned accounts. */
+export function decideByInterpretation(
   candidates: Candidate[],
   referenceIsEmpty: boolean,
 ): Exclude<Match, { method: 'learned' }> {
@@ -180,7 +184,7 @@ export function matchColumns(match: Match): {
   return { match_method: method, match_reason: reason };
 }
 
-/** An open account that was assigned to the same reference from another payer, or to the same payer with another. */
+/** An open account to which staff assigned the same reference from another payer, or another reference from the same payer. */
 export interface RelatedAssignment {
   accountId: number;
   kind: 'learned_reference' | 'learned_payer';
@@ -188,9 +192,9 @@ export interface RelatedAssignment {
 }
 
 /**
- * The accounts that a notification without a match suggests, by clues that alone give a medium confidence. The typed reference
- * comes first; without an account for it, the payer's phone, earlier assignments of the payer's money, and account numbers with
- * one typing error count. Accounts of such numbers may not exist.
+ * The accounts to suggest for a notification without a match, from clues of at least medium confidence. If no account fits the
+ * typed reference, these are the accounts of the payer's phone, of the payer's earlier assignments, and of account numbers with
+ * one typing error. An account with such a number may not exist.
  */
 export function suggestedAccountIds(
   candidates: readonly Candidate[],

@@ -5,13 +5,13 @@ import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import { NOTIFICATION_OUTCOMES } from '../posting/rules.ts';
-import { type At, grouped, IS_OPEN } from '../posting/store.ts';
+import { type At, IS_OPEN, rowsByInput } from '../posting/store.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
 import { PAYMENT_COLUMNS } from '../store.ts';
-import { MASK_END_LENGTH, type MaskedNumber, type Readings, type RelatedAssignment } from './rules.ts';
+import { type Interpretations, MASK_END_LENGTH, type MaskedNumber, type RelatedAssignment } from './rules.ts';
 import type { Holder } from './suggestion-rules.ts';
 
-/** A name or a masked number that more customers share is no clue. */
+/** A name or a masked number that more customers share is not a clue. */
 const MAX_NAMESAKES = 20;
 const MAX_ACCOUNTS_OF_CUSTOMER = 5;
 const MAX_LEARNED = 5;
@@ -31,13 +31,16 @@ export async function findCustomersOf(tx: Tx, accountIds: readonly number[]): Pr
   return rows.map(({ id }) => id);
 }
 
-/** Finds for each of the readings the newest assignments with the same reference or the same payer. */
-export async function findRelatedAssignments(db: Db, readings: Readings[]): Promise<RelatedAssignment[][]> {
+/** Finds the newest assignments with the same reference or the same payer, for each element of `interpretations`. */
+export async function findRelatedAssignments(
+  db: Db,
+  interpretations: Interpretations[],
+): Promise<RelatedAssignment[][]> {
   const { rows } = await sql<At<RelatedAssignment>>`
     select r.at::int as at, found.*
     from unnest(
-      ${readings.map(({ payerSha256 }) => payerSha256)}::bytea[],
-      ${readings.map(({ typedKey }) => typedKey)}::text[]
+      ${interpretations.map(({ payerSha256 }) => payerSha256)}::bytea[],
+      ${interpretations.map(({ typedKey }) => typedKey)}::text[]
     ) with ordinality as r (payer_sha256, typed_key, at)
     cross join lateral (
       (select a.id as "accountId", 'learned_reference' as kind, l.assigned_on as "assignedOn"
@@ -50,13 +53,13 @@ export async function findRelatedAssignments(db: Db, readings: Readings[]): Prom
         where l.payer_sha256 = r.payer_sha256 and l.typed_key is distinct from r.typed_key and ${IS_OPEN}
         order by l.id desc limit ${MAX_LEARNED})
     ) found`.execute(db);
-  return grouped(rows, readings.length);
+  return rowsByInput(rows, interpretations.length);
 }
 
 /**
- * Finds for each of the names the open accounts of customers whose search text has its two longest words, unless too many
- * customers have them.
- * @param names words in the form of `nameWords`.
+ * Finds, for each name, the open accounts of customers whose search text contains the two longest words of the name. Ignores
+ * names that too many customers have.
+ * @param names - words in the form of `nameWords`.
  */
 export async function findByNames(db: Db, names: string[][]): Promise<number[][]> {
   const pairs = names.flatMap((words, at) => {
@@ -84,8 +87,8 @@ export async function findByNames(db: Db, names: string[][]): Promise<number[][]
 }
 
 /**
- * Finds for each of the payers the open accounts of customers whose phone fits the masked number, alone or together with a word
- * of the payer's name, unless too many customers do.
+ * Finds, for each payer, the open accounts of customers whose phone fits the masked number. If too many phones fit, only
+ * customers who also share a word of the payer's name count.
  */
 export async function findByMasks(
   db: Db,
@@ -94,7 +97,7 @@ export async function findByMasks(
   const masks = payers.flatMap(({ words, masked }, at) => {
     if (!masked) return [];
     const alone = { at: at + 1, masked, words: null };
-    // The words have only letters, so none is a special character of the pattern.
+    // The words contain only letters, so they need no escaping in the pattern.
     return words.length === 0 ? [alone] : [alone, { ...alone, words: words.join('|') }];
   });
   if (masks.length === 0) return payers.map(() => []);
@@ -127,7 +130,7 @@ async function findOpenAccountsOf(
   payers: number,
   found: RawBuilder<{ at: number; ids: number[] | null }>,
 ): Promise<number[][]> {
-  // Unnamed: a generic plan would scan the whole table, because it expects to find enough rows early.
+  // Unnamed, because a generic query plan would scan the whole table: it expects to find enough rows early.
   const { rows } = await sql<At<{ accountId: number }>>`${sql.raw(UNNAMED)}
     select distinct found.at, a.id as "accountId"
     from (${found}) found
@@ -137,7 +140,7 @@ async function findOpenAccountsOf(
       order by a.id limit ${MAX_ACCOUNTS_OF_CUSTOMER}
     ) a
     where cardinality(found.ids) <= ${MAX_NAMESAKES}`.execute(db);
-  return grouped(rows, payers).map((accounts) => accounts.map(({ accountId }) => accountId));
+  return rowsByInput(rows, payers).map((accounts) => accounts.map(({ accountId }) => accountId));
 }
 
 /** The customers of accounts, by account id. */
@@ -176,12 +179,12 @@ export async function insertLearned(tx: Tx, learned: NewLearned): Promise<void> 
     .execute();
 }
 
-/** Deletes what was learned from the assignment of a payment. */
+/** Deletes the learned references from the assignment of a payment. */
 export async function deleteLearnedFrom(tx: Tx, paymentId: number): Promise<void> {
   await tx.deleteFrom('learned_references').where('payment_id', '=', paymentId).execute();
 }
 
-/** Deletes what all assignments taught about a reference and payer with an account. */
+/** Deletes the learned link between a reference, a payer and an account, whichever assignments it came from. */
 export async function deleteLearned(
   tx: Tx,
   { typedKey, payerSha256, accountId }: Pick<NewLearned, 'typedKey' | 'payerSha256' | 'accountId'>,
@@ -194,14 +197,13 @@ export async function deleteLearned(
     .execute();
 }
 
-/** A condition on notifications `n`: the payment came with it, or is linked to it. */
+/** Condition on notifications `n`: processing created a payment, or linked the notification to one. */
 const HAS_PAYMENT = sql<boolean>`n.outcome in (${sql.join(
   Object.entries(NOTIFICATION_OUTCOMES).flatMap(([outcome, { hasPayment }]) =>
     hasPayment ? [sql.lit(outcome)] : [],
   ),
 )})`;
 
-/** Finds the notification of a payment. */
 export async function findNotificationOf(db: Db, paymentId: number): Promise<NotificationRow | undefined> {
   const { rows } = await sql<NotificationRow>`
     select n.* from notifications n where n.payment_id = ${paymentId} and ${HAS_PAYMENT}`.execute(db);

@@ -16,13 +16,13 @@ import {
 type Source = 'typed' | 'phone' | 'name';
 
 const MAX_SUGGESTIONS = 10;
-/** Shorter words are in too many names. */
+/** Shorter words occur in too many names. */
 const MIN_WORD_LENGTH = 3;
 const MAX_WORDS = 4;
 const HIGH = 60;
 const MEDIUM = 30;
 
-/** The weights of clues. An exact reference alone gives a high confidence; a name or a masked number does not. */
+/** The weights of clues. An exact reference alone gives a high confidence. A name or a masked number alone does not. */
 const CLUES = {
   learned: { source: 'typed', weight: 70 },
   account_number: { source: 'typed', weight: 66 },
@@ -99,7 +99,7 @@ export function clueOfAssignment({ accountId, kind, assignedOn }: RelatedAssignm
   return { accountId, kind, reason: `${what} was assigned to the account on ${assignedOn}` };
 }
 
-/** The accounts with a clue, most likely first; with equal weights, the older account first. */
+/** The accounts with a clue, most likely first. If weights are equal, the older account comes first. */
 export function rankSuggestions(
   clues: Clue[],
   accountIds: Iterable<number>,

@@ -5,6 +5,7 @@ import { isTimeout } from '../../core/database/postgres-errors.ts';
 import { withTimeout } from '../../core/database/transactions.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { Log } from '../../core/log.ts';
+import { asFlags } from '../notifications/rules.ts';
 import { findCandidates } from '../posting/store.ts';
 import { toPayment } from '../view.ts';
 import { readMasked, readReference } from './rules.ts';
@@ -26,11 +27,10 @@ import {
   type Suggestion,
 } from './suggestion-rules.ts';
 
-/** The time of a search by name grows with the number of customers. Batches that end in time are used. */
+/** Names per query. If the search by names reaches its time limit, the results of earlier queries are still used. */
 const NAMES_AT_ONCE = 10;
 const NAMES_TIMEOUT_MS = 1_500;
 
-/** Unmatched payments, each with suggested accounts. */
 export async function listUnmatched(context: Context, log: Log, plan: ListPlan) {
   const page = await listUnmatchedRows(context.db, plan);
   const suggestions = await suggestFor(context, log, page.rows);
@@ -38,7 +38,7 @@ export async function listUnmatched(context: Context, log: Log, plan: ListPlan) 
     ...toPayment(row, context.currency),
     reference: row.bill_ref,
     payer: row.payer,
-    flags: row.flags ?? [],
+    flags: asFlags(row.flags ?? []),
     suggestions: suggestions[index] ?? [],
   }));
   return { ...page, rows };
@@ -54,16 +54,16 @@ interface Sent {
 /** Runs one statement for each kind of clue, and several for names. */
 async function suggestFor({ db, config }: Context, log: Log, sent: Sent[]): Promise<Suggestion[][]> {
   const region = config.PHONE_REGION;
-  const readings = sent.map(({ bill_ref, payer }) => readReference(bill_ref, payer, region));
+  const interpretations = sent.map(({ bill_ref, payer }) => readReference(bill_ref, payer, region));
   const payers = sent.map(({ payer, payer_name }) => ({
     words: nameWords(payer_name),
     masked: readMasked(payer, region),
   }));
   const near = sent.map(({ bill_ref }) => nearAccountNumbers(bill_ref ?? ''));
 
-  const candidates = await findCandidates(db, readings);
+  const candidates = await findCandidates(db, interpretations);
   const openNear = await findOpenAccounts(db, [...new Set(near.flat())]);
-  const related = await findRelatedAssignments(db, readings);
+  const related = await findRelatedAssignments(db, interpretations);
   const byMask = await findByMasks(db, payers);
   const byName = await findByNamesInTime(
     db,
@@ -89,7 +89,7 @@ async function suggestFor({ db, config }: Context, log: Log, sent: Sent[]): Prom
   );
 }
 
-/** Like `findByNames`, with a time limit: the other clues weigh more. */
+/** Like `findByNames`, with a time limit, because the other clues have more weight. */
 async function findByNamesInTime(db: Db, log: Log, names: string[][]): Promise<number[][]> {
   const end = performance.now() + NAMES_TIMEOUT_MS;
   const found: number[][] = names.map(() => []);

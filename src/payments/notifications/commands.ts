@@ -6,21 +6,27 @@ import { inTransaction } from '../../core/database/transactions.ts';
 import type { Log } from '../../core/log.ts';
 import { decideMatch } from '../matching/rules.ts';
 import { messageOf, openPostingQueue, postIncoming, receiveNotification } from '../posting/commands.ts';
-import { type Incoming, incomingNotification, type Notification } from '../posting/rules.ts';
+import type { Incoming, Notification } from '../posting/rules.ts';
 import { findCandidates } from '../posting/store.ts';
 import { providerNamed } from '../providers/registry.ts';
 import type { NotificationRow } from '../rules.ts';
-import { notificationOf } from './rules.ts';
-import { findPendingIds, findReprocessable, lockPending, lockReprocessable, recordFailure } from './store.ts';
+import { incomingNotification, notificationOf } from './rules.ts';
+import {
+  findPendingIds,
+  findReprocessable,
+  lockPending,
+  lockReprocessable,
+  recordNotificationFailure,
+} from './store.ts';
 
-/** Posts the lines of a provider's statement, each as the notification that was lost. */
+/** Posts lines of a provider's statement. Each line stands for a notification that was lost. */
 export async function importNotifications(
   context: Context,
   log: Log,
   notifications: readonly Notification[],
 ): Promise<void> {
   const queue = openPostingQueue(context);
-  // All of them end before an error is thrown, so that none runs beside the next step.
+  // Wait for all of them before throwing an error, so that none still runs during the next step.
   const ends = await Promise.allSettled(
     notifications.map((notification) => receiveNotification(context, log, queue, notification)),
   );
@@ -29,12 +35,12 @@ export async function importNotifications(
 
 const RETRIED_AT_ONCE = 100;
 const RETRIED_IN_A_RUN = 500;
-/** After this time, the rest of a failed batch waits for the next minute. */
+/** After this time, the job leaves the rest of a failed batch to its run in the next minute. */
 const LONGEST_ONE_BY_ONE_MS = 20_000;
 
 /**
  * Retries notifications that are stored because posting failed.
- * @param signal stops it between two batches.
+ * @param signal - stops the retries between two batches.
  * @returns the number of notifications that were processed.
  */
 export async function retryPendingNotifications(
@@ -53,13 +59,13 @@ export async function retryPendingNotifications(
       if (!('error' in result)) continue;
       const id = batch[n] ?? 0;
       log.error({ err: result.error, notificationId: id }, 'the retry of a notification failed');
-      await recordFailure(context.db, id, messageOf(result.error));
+      await recordNotificationFailure(context.db, id, messageOf(result.error));
     }
   }
   return processed;
 }
 
-/** @returns for each id whether it was processed now. Notifications that another transaction has locked are skipped. */
+/** @returns whether each notification was processed. Skips notifications that another transaction has locked. */
 async function retry(context: Context, ids: readonly number[]) {
   return inTransaction(context.db, async (tx) => {
     const rows = await lockPending(tx, ids);
@@ -85,8 +91,8 @@ function incomingOf(
 }
 
 /**
- * Reprocesses the notifications that the change of a manual payment affects: those in conflict with payments with its
- * reference, and the one that was linked to the payment that was reversed.
+ * Reprocesses the notifications that the change of a manual payment affects: notifications in conflict with payments of the same
+ * reference, and the notification that was linked to the reversed payment.
  */
 export async function reprocessNotifications(
   tx: Tx,
@@ -99,7 +105,7 @@ export async function reprocessNotifications(
 
 /**
  * Reprocesses one notification whose reference, accounts and payments the transaction has locked.
- * @param acceptedPaymentId the manual payment that staff chose for the transaction.
+ * @param acceptedPaymentId - the manual payment that staff chose for the transaction.
  * @throws Error if the notification is not linked to the accepted payment.
  */
 export async function reprocess(
@@ -119,7 +125,7 @@ export async function reprocess(
   }
 }
 
-/** Finds the accounts that reprocessing may post to, so that they can be locked before. */
+/** Finds the accounts to which reprocessing may post, so that they can be locked first. */
 export async function findAccountsToReprocess(
   tx: Tx,
   context: Context,
@@ -127,9 +133,9 @@ export async function findAccountsToReprocess(
   reversedId?: number,
 ): Promise<number[]> {
   const rows = await findReprocessable(tx, reference, reversedId);
-  const readings = rows.flatMap((row) => incomingOf(context, row).readings ?? []);
-  const candidates = await findCandidates(tx, readings);
-  return readings.flatMap(
+  const interpretations = rows.flatMap((row) => incomingOf(context, row).interpretations ?? []);
+  const candidates = await findCandidates(tx, interpretations);
+  return interpretations.flatMap(
     ({ referenceIsEmpty }, at) => decideMatch(candidates[at] ?? [], referenceIsEmpty).accountId ?? [],
   );
 }

@@ -1,10 +1,12 @@
 import { audit } from '../../core/audit.ts';
 import { type Actor, amountOf, type Context } from '../../core/context.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
+import { event } from '../../core/events.ts';
 import { type AppError, illegalMove, invalidField, notFound } from '../../core/http/errors.ts';
 import { lockAccounts } from '../../ledger/store.ts';
-import { lockPayments, reverseLocked } from '../commands.ts';
+import { lockPaymentsAndAccounts } from '../lock-commands.ts';
 import { lockReference } from '../posting/store.ts';
+import { reverseLocked } from '../reversal-commands.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
 import { findManualPayments } from '../store.ts';
 import { findAccountsToReprocess, reprocess } from './commands.ts';
@@ -12,8 +14,8 @@ import type { Resolution } from './schema.ts';
 import { findNotification, getNotification, lockNotification } from './store.ts';
 
 /**
- * Resolves a conflict: the notification is linked to the manual payment that staff chose, or posted if they chose none. The
- * other manual payments with its reference are reversed in the same transaction.
+ * Resolves a conflict. The notification is linked to the manual payment that staff chose, or posted if staff chose none. The
+ * other manual payments with the same reference are reversed in the same transaction.
  */
 export async function resolveConflict(
   context: Context,
@@ -28,13 +30,17 @@ export async function resolveConflict(
     if (seen.outcome !== 'conflict' || transId === null) throw notInConflict(seen);
     await lockReference(tx, transId);
     const manual = await findManualPayments(tx, transId);
-    const locked = await lockPayments(tx, manual, await findAccountsToReprocess(tx, context, transId));
+    const locked = await lockPaymentsAndAccounts(
+      tx,
+      manual,
+      await findAccountsToReprocess(tx, context, transId),
+    );
     const row = await lockNotification(tx, id);
     if (row?.outcome !== 'conflict') throw notInConflict(row ?? seen);
     const payments = locked.map(({ payment }) => payment);
     checkResolution(context, row, payments, paymentId);
     for (const payment of payments.filter((one) => one.id !== paymentId)) {
-      // Read again: two of the payments may be on one account, and the first reversal has changed it.
+      // Read the account again: two of the payments may be on one account, which the first reversal has changed.
       const accounts = payment.account_id === null ? undefined : await lockAccounts(tx, [payment.account_id]);
       const [account] = accounts?.values() ?? [];
       await reverseLocked(tx, context, actor, { payment, account, reason });
@@ -46,6 +52,7 @@ export async function resolveConflict(
       resourceId: id,
       before: { outcome: 'conflict' },
       after: { paymentId, reason },
+      event: event('notification.resolved', { paymentId }),
     });
     return getNotification(tx, id);
   });

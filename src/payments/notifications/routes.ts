@@ -22,13 +22,13 @@ export function notificationRoutes(api: Api, context: Context): void {
         operationId: 'listNotifications',
         summary: 'List notifications and their outcomes',
         description:
-          'The worklist besides unmatched payments. Imported lines of a provider statement are notifications too. ' +
-          '`filter[outcome]=conflict`: it contradicts a manual payment, and credits nothing until it is resolved. Either the amounts ' +
-          'differ; or there are two manual payments; or it names another account, or suggests another customer, and the recorder may ' +
-          'not assign payments. `filter[flags][contains]=payment_reversed`: its manual payment was reversed before an upgrade. ' +
-          '`filter[outcome]=differs`: it repeats a transaction with other fields. `filter[flags][contains]=repeated_after_reversal`: ' +
-          'it repeats a transaction whose payment was reversed. `filter[status]=rejected`: it could not be read, or was refused. ' +
-          '`filter[status]=pending`: it will be retried.',
+          'Imported lines of a provider statement are notifications too. These filters select the notifications that need work. ' +
+          '`filter[outcome]=conflict`: the notification contradicts a manual payment, and credits nothing until staff resolve it. ' +
+          'Either the amounts differ, or there are two manual payments, or the notification means another account or customer and the ' +
+          'recorder may not assign payments. `filter[flags][contains]=payment_reversed`: the manual payment was reversed before an ' +
+          'upgrade. `filter[outcome]=differs`: a transaction was repeated with other fields. `filter[flags][contains]=repeated_after_reversal`: ' +
+          'a transaction was repeated after its payment was reversed. `filter[status]=rejected`: the notification could not be read, or ' +
+          'was refused. `filter[status]=pending`: the service will retry it.',
         querystring: notificationList.query,
         response: { 200: ListEnvelope(Notification, 'Notifications found.') },
       },
@@ -47,7 +47,7 @@ export function notificationRoutes(api: Api, context: Context): void {
         operationId: 'getNotification',
         summary: 'Get a notification with its whole body',
         description:
-          'The list shortens long bodies; this answer has the whole body as the provider posted it.',
+          'The list shortens long bodies. This answer has the whole body as the provider posted it.',
         params: IdParams,
         response: { 200: Envelope(Notification, 'Notification found.') },
       },
@@ -68,17 +68,17 @@ export function notificationRoutes(api: Api, context: Context): void {
         operationId: 'resolveNotification',
         summary: 'Resolve a notification in conflict',
         description:
-          'Choose one of the manual payments with the same reference and amount: it is linked to the notification and stays on its ' +
-          'account. Or choose none (`paymentId: null`): the notification is posted. The other manual payments with the reference ' +
-          'are reversed in the same transaction.',
+          'Choose one of the manual payments with the same reference and amount. The notification is linked to this payment, which ' +
+          'stays on its account. Or choose none (`paymentId: null`), and the notification is posted. All other manual payments with ' +
+          'the reference are reversed in the same transaction.',
         params: ConflictParams,
         body: Resolution,
         response: { 200: Envelope(Notification, 'Conflict resolved.') },
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) => {
-        const resolved = await resolveConflict(once, actorOf(request), request.params.id, request.body);
+      repeatable(context, request, reply, async (txContext) => {
+        const resolved = await resolveConflict(txContext, actorOf(request), request.params.id, request.body);
         return ok(toNotification(resolved, currency), 'Conflict resolved.');
       }),
   );

@@ -1,9 +1,289 @@
-import type { Notification } from '../posting/rules.ts';
-import type { NotificationRow } from '../rules.ts';
+import { auditRow } from '../../core/audit.ts';
+import { type Actor, SYSTEM } from '../../core/context.ts';
+import { type ChangeRow, event, eventRow } from '../../core/events.ts';
+import { businessDay } from '../../core/values/dates.ts';
+import type { Minor } from '../../core/values/money.ts';
+import { booksOf, type EventRows, hasRoomFor } from '../../ledger/rules.ts';
+import { mayDo } from '../../rights.ts';
+import { matchColumns, readReference } from '../matching/rules.ts';
+import {
+  type Decision,
+  type Facts,
+  FUTURE_TIME,
+  type Incoming,
+  type KnownNotification,
+  type KnownPayment,
+  linkedOutcome,
+  NOTIFICATION_OUTCOMES,
+  type Notification,
+  OTHER_METHOD,
+  OTHER_SHORT_CODE,
+  type Plan,
+  type PlanSettings,
+  paymentRow,
+  REPEATED_AFTER_REVERSAL,
+  type RefusalReason,
+  recordedEvent,
+  referenceLockName,
+  type StoredOutcome,
+  UNREADABLE_TIME,
+} from '../posting/rules.ts';
+import type { NotificationRow, PaymentRow } from '../rules.ts';
+
+// Decides the effects of a provider's notification. A provider transaction is paid once, by the payment that has its id.
+
+/** The notification does not mean the account of the manual payment: it names another account or suggests another customer. */
+const OTHER_ACCOUNT = 'other_account';
+const ACCOUNT_FULL = 'account_full';
+const DIFFERS_FROM_FIRST = 'differs_from_first';
+/** Flags that every decision sets again. */
+const FLAGS_OF_DECISION = [
+  DIFFERS_FROM_FIRST,
+  OTHER_ACCOUNT,
+  OTHER_METHOD,
+  ACCOUNT_FULL,
+  REPEATED_AFTER_REVERSAL,
+  // Set by migration 0018 on conflicts whose manual payment had been reversed.
+  'payment_reversed',
+] as const;
+const DECISION_FLAGS: ReadonlySet<string> = new Set(FLAGS_OF_DECISION);
+/** All flags. Flags that are not in FLAGS_OF_DECISION are set when the notification is parsed. */
+export const NOTIFICATION_FLAGS = [
+  ...FLAGS_OF_DECISION,
+  OTHER_SHORT_CODE,
+  UNREADABLE_TIME,
+  FUTURE_TIME,
+] as const;
+type NotificationFlag = (typeof NOTIFICATION_FLAGS)[number];
+
+/** Converts the stored flags of a notification. The column is text, but the service writes only these flags. */
+export function asFlags(flags: string[]): NotificationFlag[] {
+  return flags as NotificationFlag[];
+}
+
+/** @param region - the country whose phone numbers need no country code. */
+export function incomingNotification(notification: Notification, region: string): Incoming {
+  const { transId: reference, billRef, payer, flags } = notification;
+  const interpretations = flags.includes(OTHER_SHORT_CODE) ? null : readReference(billRef, payer, region);
+  const locks = [referenceLockName(reference)];
+  return {
+    notification,
+    locks,
+    reference,
+    interpretations,
+    namedAccountId: interpretations?.accountId ?? null,
+  };
+}
+
+export function decideNotification(
+  notification: Notification,
+  facts: Facts,
+  settings: PlanSettings,
+): Decision {
+  const { provider, transId, amountMinor, stored, acceptedPaymentId } = notification;
+  const { known, methods } = facts;
+  const { now } = settings;
+  const method = methods.find(({ code }) => code === notification.methodCode);
+  if (!method) throw new Error(`There is no payment method ${notification.methodCode}.`);
+  const others = known.notifications.filter((one) => one.provider === provider && one.id !== stored?.id);
+  const own = known.payments.find((one) => one.provider === provider && one.provider_trans_id === transId);
+  if (!stored && others.some(({ content_hash: hash }) => hash?.equals(notification.contentHash))) {
+    const result = { outcome: { outcome: 'repeated' as const, paymentId: own?.id ?? null } };
+    return { result, ...(own?.status === 'reversed' && { repeatAfterReversal: notification }) };
+  }
+
+  const flags = notification.flags.filter((flag) => !DECISION_FLAGS.has(flag));
+  const withoutPayment = (
+    outcome: 'repeated' | 'differs' | 'conflict',
+    conflictPaymentId: number | null = null,
+  ) => outcomePlan(notification, { outcome, paymentId: own?.id ?? null, conflictPaymentId, flags }, now);
+  if (own?.status === 'reversed') flags.push(REPEATED_AFTER_REVERSAL);
+  if (own && isSamePayment(notification, own)) return withoutPayment('repeated');
+  const isUndecided = stored === null || stored.outcome === null;
+  if (own || (isUndecided && others.some((one) => precedes(one, stored?.id)))) {
+    flags.push(DIFFERS_FROM_FIRST);
+    return withoutPayment('differs');
+  }
+
+  const [payment, another] = known.payments
+    .filter((one) => one.provider === null && one.status !== 'reversed')
+    .sort((a, b) => Number(hasAmount(b, amountMinor)) - Number(hasAmount(a, amountMinor)) || a.id - b.id);
+  if (!payment) return decideNewPayment(notification, flags, method.id, facts, settings);
+  const isForAnother = isMeantForAnother(payment, facts);
+  if (isForAnother) flags.push(OTHER_ACCOUNT);
+  const conflicting = another ?? (hasAmount(payment, amountMinor) ? undefined : payment);
+  if (conflicting) return withoutPayment('conflict', conflicting.id);
+  if (isForAnother && payment.id !== acceptedPaymentId && !isAuthoritative(payment)) {
+    return withoutPayment('conflict', payment.id);
+  }
+  if (payment.payment_method_id !== method.id) flags.push(OTHER_METHOD);
+  return {
+    ...outcomePlan(notification, linkedOutcome(payment.id, flags), now, {
+      changes: [
+        auditRow(actorOf(notification), {
+          action: 'payment.link',
+          resource: 'payment',
+          resourceId: payment.id,
+          before: { matchMethod: payment.match_method },
+          after: { matchMethod: 'manual_entry', transId },
+          event: event('payment.linked', { accountId: payment.account_id, amountMinor }),
+        }),
+      ],
+    }),
+    link: { paymentId: payment.id, notification },
+  };
+}
+
+function decideNewPayment(
+  notification: Notification,
+  flags: string[],
+  methodId: number,
+  { match, account }: Facts,
+  { timeZone, now }: PlanSettings,
+): Decision {
+  const { provider, transId, amountMinor, mustMatch } = notification;
+  const giveBack = (refusal: RefusalReason): Plan => ({ result: { outcome: { refusal } } });
+  if (mustMatch && notification.flags.includes(OTHER_SHORT_CODE)) return giveBack('wrong_short_code');
+  if (mustMatch && match.accountId === null) return giveBack('wrong_account');
+  const post = (paymentId: number, accountId: number | null, postedFlags: string[]): Plan => {
+    const actor = actorOf(notification);
+    const payment = paymentRow(paymentId, now, {
+      account_id: accountId,
+      amount_minor: Number(amountMinor),
+      payment_method_id: methodId,
+      transaction_ref: transId,
+      payment_date: businessDay(notification.transTime, timeZone),
+      source: notification.source,
+      ...(accountId === null ? { match_method: null, match_reason: null } : matchColumns(match)),
+      provider,
+      provider_trans_id: transId,
+      external_id: null,
+      metadata: {},
+      created_by: actor.userId,
+      api_key_id: null,
+    });
+    const outcome = accountId === null ? 'unmatched' : 'matched';
+    const { rows, ...plan } = outcomePlan(
+      notification,
+      { outcome, paymentId, conflictPaymentId: null, flags: postedFlags },
+      now,
+    );
+    return { ...plan, event: recordedEvent(payment, actor, now, rows) };
+  };
+  const ifFull = (paymentId: number) =>
+    mustMatch ? giveBack('wrong_amount') : post(paymentId, null, [...flags, ACCOUNT_FULL]);
+  if (account && !hasRoomFor(booksOf(account), amountMinor))
+    return mustMatch ? giveBack('wrong_amount') : ifFull;
+  return (paymentId) => ({ ...post(paymentId, match.accountId, flags), ifFull: () => ifFull(paymentId) });
+}
+
+/** Inserts a new notification, or updates the outcome of a stored notification. */
+function outcomePlan(
+  notification: Notification,
+  outcome: StoredOutcome,
+  now: Date,
+  rows: EventRows = {},
+): Plan {
+  const result = { outcome: { outcome: outcome.outcome, paymentId: outcome.paymentId } };
+  const isConflict = outcome.outcome === 'conflict';
+  if (notification.stored) {
+    const { id, outcome: before } = notification.stored;
+    const isNew = isConflict && before !== 'conflict';
+    const changes = isNew ? [conflictOf(id, notification, outcome)] : [];
+    return { result, rows: isNew ? { ...rows, changes } : rows, stored: { id, outcome } };
+  }
+  const row = {
+    ...notificationColumns(notification),
+    flags: outcome.flags,
+    status: 'processed' as const,
+    outcome: outcome.outcome,
+    payment_id: outcome.paymentId,
+    conflict_payment_id: outcome.conflictPaymentId,
+    attempts: 1,
+    processed_at: now,
+  };
+  if (isConflict)
+    return { result, conflict: { row, changeOf: (id) => conflictOf(id, notification, outcome) } };
+  return { result, rows: { ...rows, notifications: [row] } };
+}
+
+function conflictOf(
+  id: number,
+  notification: Notification,
+  { conflictPaymentId: conflictingPaymentId }: StoredOutcome,
+): ChangeRow {
+  const { amountMinor } = notification;
+  const conflict = event('notification.conflict', { conflictingPaymentId, amountMinor });
+  return eventRow(actorOf(notification), { resource: 'notification', resourceId: id }, conflict);
+}
+
+/** The columns of a notification with the data that the provider reported. */
+export function notificationColumns(notification: Notification) {
+  return {
+    provider: notification.provider,
+    source: notification.source,
+    provider_statement_id: notification.providerStatementId,
+    raw_body: notification.rawBody,
+    trans_id: notification.transId,
+    content_hash: notification.contentHash,
+    amount_minor: notification.amountMinor,
+    trans_time: notification.transTime,
+    business_short_code: notification.businessShortCode,
+    bill_ref: notification.billRef,
+    payer: notification.payer,
+    payer_name: notification.payerName,
+    flags: notification.flags,
+  };
+}
+
+/** The actor of the audit rows of a notification. */
+function actorOf({ provider }: Notification): Actor {
+  return { ...SYSTEM, name: `provider ${provider}` };
+}
+
+function hasAmount({ amount_minor: amount }: PaymentRow, amountMinor: Minor): boolean {
+  return BigInt(amount) === amountMinor;
+}
+
+/** For a statement line only the amount is compared, because the line and the call format the payer and the time differently. */
+function isSamePayment({ source, amountMinor }: Notification, payment: PaymentRow): boolean {
+  const isOneImported = source === 'import' || payment.source === 'import';
+  return isOneImported && hasAmount(payment, amountMinor);
+}
+
+/** Whether another notification of the transaction comes first: one that was processed, or that is pending and older. */
+function precedes({ id, status, outcome }: KnownNotification, storedId = Number.POSITIVE_INFINITY): boolean {
+  if (status === 'processed') return outcome === null || NOTIFICATION_OUTCOMES[outcome].isComparedWithLater;
+  return status === 'pending' && id < storedId;
+}
+
+/** Whether the payer meant an account that is not the account of the payment. Without a match, the customers are compared. */
+function isMeantForAnother(
+  { account_id: accountId, customer_id: customerId }: KnownPayment,
+  { match, suggestedCustomerIds }: Facts,
+): boolean {
+  if (accountId === null) return false;
+  if (match.accountId !== null) return match.accountId !== accountId;
+  return suggestedCustomerIds.length > 0 && !suggestedCustomerIds.some((id) => id === customerId);
+}
+
+/**
+ * Whether the account of a manual payment overrides the account that the payer named. This requires that staff who may assign
+ * payments have recorded or assigned the payment.
+ */
+function isAuthoritative({
+  match_method: method,
+  recorder_role: role,
+  key_permissions: permissions,
+}: KnownPayment): boolean {
+  if (method === 'assigned') return true;
+  if (permissions !== null) return permissions.includes('payments:assign');
+  return mayDo({ role: role ?? 'system' }, 'payments:assign');
+}
 
 /**
  * The notification that a row stores.
- * @param methodCode the payment method of its provider.
+ * @param methodCode - the payment method of the provider.
  * @throws Error for a notification that could not be read.
  */
 export function notificationOf(row: NotificationRow, methodCode: string): Notification {
@@ -14,7 +294,7 @@ export function notificationOf(row: NotificationRow, methodCode: string): Notifi
   return {
     provider: row.provider,
     methodCode,
-    mustMatch: false, // It was accepted.
+    mustMatch: false, // The service has already accepted it.
     source: row.source,
     providerStatementId: row.provider_statement_id,
     rawBody: row.raw_body,

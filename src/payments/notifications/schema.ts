@@ -1,23 +1,23 @@
 import { type Static, Type } from 'typebox';
 import type { NotificationOutcome, NotificationStatus } from '../../core/database/tables.ts';
-import { Id, Money, Nullable, Text, Timestamp } from '../../core/http/fields.ts';
+import { Choice, Id, Money, Nullable, Text, Timestamp } from '../../core/http/fields.ts';
 import { defineList } from '../../core/lists/query.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { NOTIFICATION_OUTCOMES } from '../posting/rules.ts';
+import { NOTIFICATION_FLAGS } from './rules.ts';
 
 const NOTIFICATION_STATUSES = ['pending', 'processed', 'rejected'] as const satisfies NotificationStatus[];
 const OUTCOMES = Object.keys(NOTIFICATION_OUTCOMES) as NotificationOutcome[];
 
-/** Several times the size of a usual call. A body can be 30 times as long, and a page has 100. */
+/** Several times the size of a usual body. A full body may have 64 KB, and a page has up to 100 bodies. */
 export const MAX_LISTED_BODY_LENGTH = 2_000;
 
-/** A notification of a provider, and its outcome. */
 export const Notification = Type.Object(
   {
     id: Id,
-    status: Type.Enum([...NOTIFICATION_STATUSES]),
-    outcome: Nullable(Type.Enum(OUTCOMES)),
-    flags: Type.Array(Type.String()),
+    status: Choice('NotificationStatus', NOTIFICATION_STATUSES),
+    outcome: Nullable(Choice('NotificationOutcome', OUTCOMES)),
+    flags: Type.Array(Choice('NotificationFlag', NOTIFICATION_FLAGS)),
     transactionRef: Nullable(Type.String()),
     amount: Nullable(Money),
     reference: Nullable(Type.String({ description: 'The reference that the payer typed.' })),
@@ -25,10 +25,12 @@ export const Notification = Type.Object(
     businessShortCode: Nullable(Type.String()),
     paymentId: Nullable(Type.Integer()),
     conflictingPaymentId: Nullable(Type.Integer()),
-    failure: Nullable(Type.String({ description: 'Why it was rejected, or is not processed yet.' })),
+    failure: Nullable(
+      Type.String({ description: 'Why the notification was rejected, or is not processed yet.' }),
+    ),
     attempts: Type.Integer(),
     rawBody: Type.String({
-      description: `As the provider posted it. A list shows the first ${MAX_LISTED_BODY_LENGTH} characters, and … if there are more.`,
+      description: `The body as the provider posted it. A list shows the first ${MAX_LISTED_BODY_LENGTH} characters, and … if there are more.`,
     }),
     processedAt: Nullable(Timestamp),
     createdAt: Timestamp,
@@ -63,7 +65,7 @@ export const Resolution = Type.Object(
   {
     paymentId: Nullable({
       ...Id,
-      description: 'The manual payment of this transaction; null for none of them.',
+      description: 'The manual payment of this transaction. Null if none of them belongs to it.',
     }),
     reason: Text(500),
   },

@@ -4,11 +4,12 @@ import type { Page } from '../../core/http/envelope.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import { referenceKey } from '../../core/values/reference.ts';
-import { type Notification, notificationColumns } from '../posting/rules.ts';
+import type { Notification } from '../posting/rules.ts';
 import type { NotificationRow } from '../rules.ts';
+import { notificationColumns } from './rules.ts';
 import { MAX_LISTED_BODY_LENGTH } from './schema.ts';
 
-/** Stores a notification whose posting failed, to be retried. If it was posted after all, its row stays as it is. */
+/** Stores a notification whose posting failed, for a retry. Does nothing if the notification was posted after all. */
 export async function insertPending(db: Db, notification: Notification, failure: string): Promise<void> {
   await db
     .insertInto('notifications')
@@ -33,7 +34,7 @@ export async function findPendingIds(db: Db, limit: number): Promise<number[]> {
   const rows = await db
     .selectFrom('notifications')
     .select('id')
-    .where(sql<boolean>`status = 'pending'`) // A literal, so that every plan can use the partial index.
+    .where(sql<boolean>`status = 'pending'`) // A literal, so that every query plan can use the partial index.
     .orderBy('attempts')
     .orderBy('id')
     .limit(limit)
@@ -41,7 +42,7 @@ export async function findPendingIds(db: Db, limit: number): Promise<number[]> {
   return rows.map((row) => row.id);
 }
 
-/** Locks the notifications that are still pending, and skips those that another transaction has locked. */
+/** Locks the notifications that are still pending. Skips notifications that another transaction has locked. */
 export function lockPending(tx: Tx, ids: readonly number[]): Promise<NotificationRow[]> {
   return tx
     .selectFrom('notifications')
@@ -54,7 +55,7 @@ export function lockPending(tx: Tx, ids: readonly number[]): Promise<Notificatio
     .execute();
 }
 
-export async function recordFailure(db: Db, id: number, failure: string): Promise<void> {
+export async function recordNotificationFailure(db: Db, id: number, failure: string): Promise<void> {
   await db
     .updateTable('notifications')
     .set({ failure, attempts: sql`attempts + 1` })
@@ -76,8 +77,8 @@ export function getNotification(db: Db, id: number): Promise<NotificationRow> {
 }
 
 /**
- * The notifications of a transaction to reprocess when a manual payment with its reference changes: those in conflict, and the
- * one that is linked to the payment that is being reversed. Not locked.
+ * Finds the notifications to reprocess when a manual payment with their reference changes: the notifications in conflict, and the
+ * notification that is linked to the payment that is being reversed. Does not lock them.
  */
 export function findReprocessable(
   tx: Tx,
@@ -105,7 +106,6 @@ function reprocessable(tx: Tx, reference: string, reversedId: number | null = nu
     .orderBy('id');
 }
 
-/** The columns of a notification in a list. */
 export type ListedNotification = Omit<
   NotificationRow,
   'provider' | 'source' | 'content_hash' | 'payer_name' | 'trans_time' | 'provider_statement_id'

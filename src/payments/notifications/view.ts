@@ -1,5 +1,6 @@
 import { amountOf, type Currency } from '../../core/context.ts';
 import { okList, type Page } from '../../core/http/envelope.ts';
+import { asFlags } from './rules.ts';
 import type { ListedNotification } from './store.ts';
 
 export function notificationsFound(page: Page<ListedNotification>, currency: Currency) {
@@ -14,7 +15,7 @@ export function toNotification(row: ListedNotification, currency: Currency) {
     id: row.id,
     status: row.status,
     outcome: row.outcome,
-    flags: row.flags,
+    flags: asFlags(row.flags),
     transactionRef: row.trans_id,
     amount: row.amount_minor === null ? null : amountOf(row.amount_minor, currency),
     reference: row.bill_ref,

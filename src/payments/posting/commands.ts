@@ -3,7 +3,9 @@ import { type Batcher, createBatcher, type ItemResult } from '../../core/databas
 import type { Tx } from '../../core/database/db.ts';
 import { changedNothing, violatedUnique } from '../../core/database/postgres-errors.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
+import { writeChanges } from '../../core/events.ts';
 import { AppError, unavailable } from '../../core/http/errors.ts';
+import { externalFieldsOf } from '../../core/http/external-ids.ts';
 import {
   findAnswers,
   type KeptAnswer,
@@ -17,17 +19,16 @@ import type { AccountRow } from '../../ledger/rules.ts';
 import { findExistingAccounts, tryLockAccounts } from '../../ledger/store.ts';
 import { decideMatch, type Match, NO_MATCH, suggestedAccountIds } from '../matching/rules.ts';
 import { findCustomersOf, findRelatedAssignments } from '../matching/store.ts';
+import { decideNotification, incomingNotification } from '../notifications/rules.ts';
 import { insertPending, insertRejected } from '../notifications/store.ts';
 import type { NotificationResult, Refusal } from '../providers/provider.ts';
 import type { PaymentRow } from '../rules.ts';
 import type { NewPayment } from '../schema.ts';
+import { decideManual, incomingManual } from './manual-rules.ts';
 import {
   type Decision,
-  decide,
   type Facts,
   type Incoming,
-  incomingManual,
-  incomingNotification,
   type KeepAnswer,
   type KnownTransaction,
   type Notification,
@@ -37,9 +38,11 @@ import {
 } from './rules.ts';
 import {
   findCandidates,
+  findExternalIds,
   findPaymentMethods,
   findTransactions,
   flagRepeatAfterReversal,
+  insertNotification,
   linkToProvider,
   nextPaymentIds,
   tryLockNames,
@@ -53,7 +56,7 @@ export type PostingQueue = Batcher<Incoming, Recorded>;
 
 /**
  * Records a manual payment.
- * @param keep the answer to keep for repeats of the request.
+ * @param keep - the answer to store for repeats of the request.
  */
 export async function recordPayment(
   context: Context,
@@ -69,6 +72,9 @@ export async function recordPayment(
     paymentMethodId: body.paymentMethodId,
     transactionRef: body.transactionRef?.trim() ?? null,
     paymentDate: body.paymentDate ?? today(context),
+    externalId: null,
+    metadata: {},
+    ...externalFieldsOf(body),
   };
   const recorded = await queue.submit(incomingManual(manual, keep));
   if ('payment' in recorded || 'replay' in recorded) return recorded;
@@ -76,11 +82,11 @@ export async function recordPayment(
 }
 
 /**
- * Stores a notification and posts its payment. If posting fails, the notification is stored to be retried by the minute job,
- * unless the provider waits for the outcome.
+ * Stores a notification and posts its payment. If posting fails, the notification is stored and a job retries it every minute.
+ * If the provider needs the outcome at once, the failure is thrown instead.
  *
  * @returns the outcome, or why the provider returns the money to the payer.
- * @throws if nothing was stored, or if that is unknown; the provider must send the notification again.
+ * @throws if the notification was not stored, or may not be stored. The provider must send it again.
  */
 export async function receiveNotification(
   context: Context,
@@ -99,7 +105,7 @@ export async function receiveNotification(
     if ('outcome' in recorded) return recorded;
     throw new Error('Posting a notification returned no outcome.');
   } catch (error) {
-    // Accepting or refusing could be wrong: another instance may be posting the same notification.
+    // To accept or refuse could be wrong, because another instance may be posting the same notification.
     if (notification.mustMatch) throw unavailable(error);
     await insertPending(context.db, notification, messageOf(error));
     log.error({ err: error, transId: notification.transId }, 'a notification is stored and will be retried');
@@ -107,7 +113,7 @@ export async function receiveNotification(
   }
 }
 
-/** The message for operators: that of the cause, if an answer only says that the service is unavailable. */
+/** The message for operators. If the error only says that the service is unavailable, this is the message of its cause. */
 export function messageOf(error: unknown): string {
   if (error instanceof AppError && error.cause) return messageOf(error.cause);
   return error instanceof Error ? error.message : String(error);
@@ -116,9 +122,9 @@ export function messageOf(error: unknown): string {
 const LARGEST_BATCH = 100;
 /** PostgreSQL works on one batch while the next one is read or committed. */
 const BATCHES_IN_FLIGHT = 2;
-/** More than the requests that the server accepts at once. */
-const MOST_ITEMS = 1_000;
-/** Less than the time limit of a request. */
+/** Larger than the number of requests that the server accepts at once. */
+const MAX_ITEMS = 1_000;
+/** Shorter than the time limit of a request. */
 const PATIENCE_MS = 4_000;
 
 export function openPostingQueue(context: Context): PostingQueue {
@@ -127,13 +133,13 @@ export function openPostingQueue(context: Context): PostingQueue {
     keysOf,
     changedNothing,
     largestBatch: LARGEST_BATCH,
-    mostInFlight: BATCHES_IN_FLIGHT,
-    mostItems: MOST_ITEMS,
+    maxInFlight: BATCHES_IN_FLIGHT,
+    maxItems: MAX_ITEMS,
     patienceMs: PATIENCE_MS,
   });
 }
 
-/** Payments that share a key are never in two batches at once, because the later one would only find it locked. */
+/** Payments that share a key are never in two batches at once, because the later batch would only find the key locked. */
 function keysOf({ locks, namedAccountId }: Incoming): string[] {
   return namedAccountId === null ? locks : [...locks, `account ${namedAccountId}`];
 }
@@ -151,7 +157,7 @@ async function postBatch(context: Context, batch: readonly Incoming[]): Promise<
 }
 
 /**
- * Posts incoming payments in one transaction: locks and reads what they need, decides about each of them, and writes.
+ * Posts incoming payments in one transaction: locks and reads the data that they need, decides about each one, and writes.
  *
  * It does not wait for locks: a payment is `busy` if another transaction has locked its reference, key or account. Each payment
  * has its own result. A refused payment does not affect the others.
@@ -166,8 +172,11 @@ export async function postIncoming(
   const facts = await lockAndRead(tx, batch);
   const decisions = batch.map((incoming, at): Decision => {
     const known = facts[at];
-    if (!known) throw new Error('An incoming payment has no facts.');
-    return 'busy' in known ? { result: known } : decide(incoming, known, settings);
+    if (!known) throw new Error('The data needed to decide on an incoming payment was not loaded.');
+    if ('busy' in known) return { result: known };
+    return 'manual' in incoming
+      ? decideManual(incoming.manual, incoming.keep, known, settings)
+      : decideNotification(incoming.notification, known, settings);
   });
   const ids = await nextPaymentIds(tx, decisions.filter((decision) => typeof decision === 'function').length);
   const plans = decisions.map((decision) => {
@@ -185,15 +194,16 @@ type Busy = { busy: AppError };
 const LOCKED = new Error('another transaction has locked the reference, the key, the account or the payment');
 
 /**
- * Locks what the incoming payments need, and reads what is known of it. If payments share a reference or a key, the first one
- * gets the lock; the others are busy, and are posted when its result can be read.
+ * Locks and reads the data that the incoming payments need. If several payments share a reference or a key, the first one gets
+ * the lock. The others are `busy`, and are posted after the first one is committed.
  */
 async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts | Busy)[]> {
   const keys = batch.map((incoming) => ('manual' in incoming ? incoming.keep?.key : undefined));
   const usedKeys = keys.flatMap((key) => key ?? []);
-  const readings = batch.flatMap((incoming) => incoming.readings ?? []);
+  const externalIds = batch.map((incoming) => ('manual' in incoming ? incoming.manual.externalId : null));
+  const interpretations = batch.flatMap((incoming) => incoming.interpretations ?? []);
   const namedIds = idsOf(batch.map(({ namedAccountId }) => namedAccountId));
-  const [busyLocks, answers, transactions, methods, candidates, accounts] = await Promise.all([
+  const [busyLocks, answers, transactions, paymentIds, methods, candidates, accounts] = await Promise.all([
     tryLockNames(
       tx,
       batch.map(({ locks }) => locks),
@@ -204,15 +214,19 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       batch.flatMap(({ reference }) => reference ?? []),
       batch.flatMap((incoming) => ('manual' in incoming ? (incoming.reference ?? []) : [])),
     ),
+    findExternalIds(
+      tx,
+      externalIds.flatMap((externalId) => externalId ?? []),
+    ),
     findPaymentMethods(tx),
-    findCandidates(tx, readings),
+    findCandidates(tx, interpretations),
     tryLockAccounts(tx, namedIds),
   ]);
   const matches = batch.map((incoming) => {
-    if (!incoming.readings) return NO_MATCH;
+    if (!incoming.interpretations) return NO_MATCH;
     return decideMatch(
-      candidates[readings.indexOf(incoming.readings)] ?? [],
-      incoming.readings.referenceIsEmpty,
+      candidates[interpretations.indexOf(incoming.interpretations)] ?? [],
+      incoming.interpretations.referenceIsEmpty,
     );
   });
   const matchedIds = idsOf(matches.map(({ accountId }) => accountId)).filter((id) => !namedIds.includes(id));
@@ -237,6 +251,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       continue;
     }
     const known = transactions.get(incoming.reference ?? '') ?? UNKNOWN_TRANSACTION;
+    const sameExternalId = paymentIds.get(externalIds[at] ?? '');
     const answer = key && answers[usedKeys.indexOf(key)];
     facts.push({
       known,
@@ -244,6 +259,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       match,
       suggestedCustomerIds: await findSuggestedCustomers(tx, incoming, match, known),
       account: accountId === null ? undefined : accounts.get(accountId),
+      ...(sameExternalId !== undefined && { sameExternalId }),
       ...(answer && { answer: readAnswer(answer, key) }),
     });
   }
@@ -255,8 +271,8 @@ function idsOf(ids: readonly (number | null)[]): number[] {
 }
 
 /**
- * The customers that the worklist suggests for a notification without a match. Only read for transactions that staff have
- * recorded on an account, because no other decision depends on them.
+ * Finds the customers that the worklist suggests for a notification without a match. Returns none if staff have not recorded the
+ * transaction on an account, because no other decision depends on the suggestions.
  */
 async function findSuggestedCustomers(
   tx: Tx,
@@ -264,14 +280,14 @@ async function findSuggestedCustomers(
   match: Match,
   { payments }: KnownTransaction,
 ): Promise<number[]> {
-  if (!('notification' in incoming) || !incoming.readings || match.accountId !== null) return [];
+  if (!('notification' in incoming) || !incoming.interpretations || match.accountId !== null) return [];
   if (!payments.some(({ provider, account_id: id }) => provider === null && id !== null)) return [];
-  const [related = []] = await findRelatedAssignments(tx, [incoming.readings]);
+  const [related = []] = await findRelatedAssignments(tx, [incoming.interpretations]);
   const accountIds = suggestedAccountIds(match.candidates, related, incoming.notification.billRef);
   return accountIds.length > 0 ? findCustomersOf(tx, accountIds) : [];
 }
 
-/** Writes the plans: nearly everything by one statement, links and changes of stored notifications by their own. */
+/** Writes the plans. One statement writes nearly everything. Links and changes of stored notifications have their own. */
 async function write(
   tx: Tx,
   context: Context,
@@ -287,7 +303,7 @@ async function write(
     events.length + rows.length > 0
       ? await postAll(tx, context, accounts, events, {
           notifications: rows.flatMap(({ notifications = [] }) => notifications),
-          audit_entries: rows.flatMap(({ audit_entries = [] }) => audit_entries),
+          changes: rows.flatMap(({ changes = [] }) => changes),
         })
       : { refusals: [] };
   const results: ItemResult<Recorded>[] = [];
@@ -298,7 +314,7 @@ async function write(
   return results;
 }
 
-/** Locks the payments to link and unlink. Plans are busy whose payment another transaction has locked. */
+/** Locks the payments to link and unlink. A plan is `busy` if another transaction has locked its payment. */
 async function lockLinkedPayments(tx: Tx, plans: readonly Plan[]): Promise<readonly Plan[]> {
   const ids = plans.flatMap((plan) => linkedPaymentId(plan) ?? []);
   if (ids.length === 0) return plans;
@@ -313,7 +329,7 @@ function linkedPaymentId({ link, unlinkPaymentId }: Plan): number | undefined {
   return link?.paymentId ?? unlinkPaymentId;
 }
 
-/** Earlier payments of the batch have filled the account. */
+/** Writes the plan for an account that earlier payments of the batch have filled. */
 async function writeRefused(
   tx: Tx,
   context: Context,
@@ -328,13 +344,14 @@ async function writeRefused(
   return result;
 }
 
-/** Makes the changes that have statements of their own. @returns the result of the plan. */
+/** Makes the changes that are not part of the common statement. @returns the result of the plan. */
 async function finish(
   tx: Tx,
-  { result, link, stored, repeatAfterReversal }: Plan,
+  { result, link, stored, conflict, repeatAfterReversal }: Plan,
 ): Promise<ItemResult<Recorded>> {
   if (link) await linkToProvider(tx, link.paymentId, link.notification);
   if (stored) await updateOutcome(tx, stored.id, stored.outcome);
+  if (conflict) await writeChanges(tx, [conflict.changeOf(await insertNotification(tx, conflict.row))]);
   if (repeatAfterReversal) await flagRepeatAfterReversal(tx, repeatAfterReversal);
   return result;
 }

@@ -1,28 +1,29 @@
-import { sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import { statusesIn } from '../../account-status/rules.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
 import { run } from '../../core/database/statements.ts';
-import type { Row } from '../../core/database/tables.ts';
+import type { Notifications, Row } from '../../core/database/tables.ts';
 import { referenceKey } from '../../core/values/reference.ts';
-import type { Candidate, Readings } from '../matching/rules.ts';
+import type { Candidate, Interpretations } from '../matching/rules.ts';
 import {
+  externalIdLockName,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
   type Notification,
-  type Outcome,
   REPEATED_AFTER_REVERSAL,
   referenceLockName,
+  type StoredOutcome,
 } from './rules.ts';
 
 /**
- * Takes advisory locks until the end of the transaction, without waiting. They come before every other lock.
- * The statement also sets generic plans for the transaction, because planning statements with array parameters takes longer
- * than running them.
+ * Takes advisory locks until the end of the transaction, without waiting. Call it before taking any other lock.
+ * The statement also makes the transaction use generic query plans, because statements with array parameters take longer to plan
+ * than to run.
  *
- * @param names the lock names of each incoming payment.
- * @returns for each incoming payment the names that another transaction has locked.
+ * @param names - the lock names of each incoming payment.
+ * @returns the names that another transaction has locked, for each incoming payment.
  */
 export async function tryLockNames(tx: Tx, names: readonly (readonly string[])[]): Promise<string[][]> {
   const rows = await run<{ busy: string[] }>(
@@ -38,15 +39,20 @@ export async function tryLockNames(tx: Tx, names: readonly (readonly string[])[]
 }
 
 /**
- * Locks a reference until the end of the transaction, and waits while another transaction has locked it: staff and the provider
- * may report one transaction at the same moment. It comes before every other lock.
+ * Locks a reference until the end of the transaction, because staff and the provider may report one payment at the same moment.
+ * Waits while another transaction holds the lock. Call it before taking any other lock.
  */
 export async function lockReference(tx: Tx, reference: string): Promise<void> {
   const name = referenceLockName(referenceKey(reference));
   await run(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
 }
 
-/** All payment methods, active or not; a company has a handful. */
+/** Like `lockReference`, for the external id of a payment. */
+export async function lockExternalId(tx: Tx, externalId: string): Promise<void> {
+  await run(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [externalIdLockName(externalId)]);
+}
+
+/** Finds all payment methods, active and inactive. A company has only a few. */
 export function findPaymentMethods(tx: Tx): Promise<Row<'payment_methods'>[]> {
   return run(tx, 'select * from payment_methods', []);
 }
@@ -60,9 +66,9 @@ export async function nextPaymentIds(tx: Tx, count: number): Promise<number[]> {
 }
 
 /**
- * Finds what the books have under each of the references.
- * @param keys in the form of `referenceKey`.
- * @param manualKeys the keys of manual payments.
+ * Finds the payments and notifications of each reference.
+ * @param keys - references in the form of `referenceKey`.
+ * @param manualKeys - the keys of manual payments.
  */
 export async function findTransactions(
   tx: Tx,
@@ -73,8 +79,9 @@ export async function findTransactions(
   const [payments, notifications, lines] = await Promise.all([
     run<KnownPayment>(
       tx,
-      `select p.*, u.role as recorder_role, a.customer_id
-      from payments p left join users u on u.id = p.created_by left join accounts a on a.id = p.account_id
+      `select p.*, coalesce(u.role, k.role) as recorder_role, k.permissions as key_permissions, a.customer_id
+      from payments p left join users u on u.id = p.created_by left join api_keys k on k.id = p.api_key_id
+        left join accounts a on a.id = p.account_id
       where p.reference_key = any($1::text[]) and (p.status <> 'reversed' or p.provider is not null)`,
       [keys],
     ),
@@ -98,7 +105,20 @@ export async function findTransactions(
   return transactions;
 }
 
-/** The first statement with a payment line for each of the transactions. */
+export async function findExternalIds(
+  tx: Tx,
+  externalIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (externalIds.length === 0) return new Map();
+  const rows = await run<{ id: number; external_id: string }>(
+    tx,
+    'select id, external_id from payments where external_id = any($1::text[])',
+    [externalIds],
+  );
+  return new Map(rows.map(({ id, external_id: externalId }) => [externalId, id]));
+}
+
+/** Finds, for each transaction, the first statement with a payment line for it. */
 function findStatementLines(tx: Tx, keys: readonly string[]) {
   return run<{ receipt: string; statementId: number }>(
     tx,
@@ -108,24 +128,27 @@ function findStatementLines(tx: Tx, keys: readonly string[]) {
   );
 }
 
-/** For each reading; more accounts of a customer do not change the decision. */
+/** The most candidates for each interpretation of a reference. More would not change the decision. */
 const MAX_CANDIDATES = 20;
 
-/** A condition on accounts `a`: payments are still expected. */
+/** Condition on accounts `a`: payments are still expected. */
 export const IS_OPEN = sql<boolean>`a.status in ${literalList(statusesIn('open'))}`;
 
-/** Finds for each of the readings the accounts that it points to, with the match method of each. */
-export async function findCandidates(db: Db, readings: readonly Readings[]): Promise<Candidate[][]> {
-  if (readings.length === 0) return [];
+/** Finds the candidate accounts of each element of `interpretations`, with their match methods. */
+export async function findCandidates(
+  db: Db,
+  interpretations: readonly Interpretations[],
+): Promise<Candidate[][]> {
+  if (interpretations.length === 0) return [];
   const { rows } = await sql<At<Candidate>>`
     select r.at::int as at, found.*
     from unnest(
-      ${readings.map(({ accountId }) => accountId)}::bigint[],
-      ${readings.map(({ nationalIdKey }) => nationalIdKey)}::text[],
-      ${readings.map(({ phone }) => phone)}::text[],
-      ${readings.map(({ bareAccountId }) => bareAccountId)}::bigint[],
-      ${readings.map(({ payerSha256 }) => payerSha256)}::bytea[],
-      ${readings.map(({ typedKey }) => typedKey)}::text[]
+      ${interpretations.map(({ accountId }) => accountId)}::bigint[],
+      ${interpretations.map(({ nationalIdKey }) => nationalIdKey)}::text[],
+      ${interpretations.map(({ phone }) => phone)}::text[],
+      ${interpretations.map(({ bareAccountId }) => bareAccountId)}::bigint[],
+      ${interpretations.map(({ payerSha256 }) => payerSha256)}::bytea[],
+      ${interpretations.map(({ typedKey }) => typedKey)}::text[]
     ) with ordinality as r (account_id, national_id_key, phone, bare_account_id, payer_sha256, typed_key, at)
     cross join lateral (
       select 'account_number' as method, a.id as "accountId", ${IS_OPEN} as "isOpen",
@@ -151,14 +174,14 @@ export async function findCandidates(db: Db, readings: readonly Readings[]): Pro
         ) l join accounts a on a.id = l.account_id
         where ${IS_OPEN}
     ) found`.execute(db);
-  return grouped(rows, readings.length);
+  return rowsByInput(rows, interpretations.length);
 }
 
-/** A row with the position of the input that it belongs to, counted from 1. */
+/** A result row with the position of its input, counted from 1. */
 export type At<Row> = Row & { at: number };
 
-/** The rows of each input. */
-export function grouped<Row>(rows: At<Row>[], count: number): Row[][] {
+/** Groups the rows by input. */
+export function rowsByInput<Row>(rows: At<Row>[], count: number): Row[][] {
   const groups: Row[][] = Array.from({ length: count }, () => []);
   for (const row of rows) groups[row.at - 1]?.push(row);
   return groups;
@@ -172,7 +195,7 @@ export async function tryLockPayments(tx: Tx, ids: readonly number[]): Promise<S
   return new Set(rows.map(({ id }) => id));
 }
 
-/** Makes a manual payment the payment of the provider's transaction. */
+/** Links a manual payment to the provider's transaction. */
 export async function linkToProvider(
   tx: Tx,
   id: number,
@@ -183,7 +206,7 @@ export async function linkToProvider(
     .set({
       provider,
       provider_trans_id: transId,
-      // A payment that staff have unassigned stays in the worklist: nothing has found its account.
+      // A payment that staff have unassigned stays in the worklist, because its account is not known.
       match_method: sql`case when account_id is null then null else 'manual_entry'::match_method end`,
       match_reason: null,
       updated_at: sql`business_now()`,
@@ -192,7 +215,7 @@ export async function linkToProvider(
     .execute();
 }
 
-/** Takes the provider's transaction from a payment, so that another payment can have it. */
+/** Removes the provider's transaction from a payment, so that another payment can have the transaction. */
 export async function unlinkFromProvider(tx: Tx, id: number): Promise<void> {
   await tx
     .updateTable('payments')
@@ -201,11 +224,17 @@ export async function unlinkFromProvider(tx: Tx, id: number): Promise<void> {
     .execute();
 }
 
+/** @returns its id. */
+export async function insertNotification(tx: Tx, row: Insertable<Notifications>): Promise<number> {
+  const { id } = await tx.insertInto('notifications').values(row).returning('id').executeTakeFirstOrThrow();
+  return id;
+}
+
 /** Updates the outcome of a stored notification. @throws Error if there is no such notification. */
 export async function updateOutcome(
   tx: Tx,
   id: number,
-  { outcome, paymentId, conflictPaymentId, flags }: Outcome,
+  { outcome, paymentId, conflictPaymentId, flags }: StoredOutcome,
 ): Promise<void> {
   const { numAffectedRows } = await sql`
     update notifications set status = 'processed', outcome = ${outcome}, payment_id = ${paymentId},

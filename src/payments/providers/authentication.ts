@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../core/context.ts';
 import { AppError } from '../../core/http/errors.ts';
 import { sameSecret } from '../../core/values/secret.ts';
 
 /**
- * Authenticates calls without a signature: by the secret of the registered address (`X-Webhook-Secret` or `?token=`), and by the
- * networks that may call.
- * @throws AppError UNAUTHORIZED for a wrong secret, FORBIDDEN for another network.
+ * Authenticates calls that have no signature. It checks the secret (`X-Webhook-Secret` or `?token=` of the registered address) and
+ * the caller's network.
+ * @throws AppError UNAUTHORIZED for a wrong secret, FORBIDDEN for a network that may not call.
  */
 export function authenticateCaller(request: FastifyRequest, config: Config): void {
   if (config.WEBHOOK_SECRET !== '') {

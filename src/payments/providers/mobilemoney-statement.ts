@@ -1,20 +1,15 @@
 import type { Currency } from '../../core/context.ts';
-import {
-  businessDay,
-  compareDates,
-  type PlainDate,
-  parseCompactTime,
-  parseTimestamp,
-} from '../../core/values/dates.ts';
+import { businessDay, compareDates, parseCompactTime, parseTimestamp } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
+import type { Delimiter, LineRules, StatementLine, StatementReader } from './provider.ts';
 
 /**
- * The statement that the portal of the mobile-money provider exports as CSV: some lines about the organisation, the line of
- * column names (the header), then one line for each transaction.
+ * Reads the CSV statement of the mobile-money provider's portal. It has some lines about the organisation, then the line of column
+ * names (the header), then one line for each transaction.
  */
 
-/** The columns that are read, by their names in the portal. Their order is free, and other columns are ignored. */
+/** The names of the columns that we read. They may have any order. Other columns are ignored. */
 const COLUMNS = {
   receipt: 'Receipt No.',
   completedAt: 'Completion Time',
@@ -29,19 +24,17 @@ const COLUMNS = {
 type Column = keyof typeof COLUMNS;
 
 const REQUIRED: readonly Column[] = ['receipt', 'completedAt', 'status', 'paidIn'];
-export const REQUIRED_COLUMNS = REQUIRED.map((column) => COLUMNS[column]);
 
 const MAX_RECEIPT_LENGTH = 64;
 const MAX_TEXT_LENGTH = 256;
 const MAX_UNREADABLE_LENGTH = 1_000;
-/** Mobile money is younger than this, so an earlier time is an error. */
+/** Mobile money did not exist before this time, so an earlier time is an error. */
 const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
 
 /** The position of each column that the file has. */
-export type Head = Partial<Record<Column, number>>;
+type Head = Partial<Record<Column, number>>;
 
-/** @returns undefined for a record that lacks a required column, and so is not the header. */
-export function readHead(cells: readonly string[]): Head | undefined {
+function readHead(cells: readonly string[]): Head | undefined {
   const names = cells.map(normalized);
   const head: Head = {};
   for (const [column, name] of Object.entries(COLUMNS) as [Column, string][]) {
@@ -51,17 +44,15 @@ export function readHead(cells: readonly string[]): Head | undefined {
   return REQUIRED.every((column) => column in head) ? head : undefined;
 }
 
-/** Spreadsheets write semicolons in countries with a decimal comma. */
-const DELIMITERS = [',', ';', '\t'] as const;
-export type Delimiter = (typeof DELIMITERS)[number];
+/** In countries with a decimal comma, spreadsheets export semicolons. */
+const DELIMITERS: readonly Delimiter[] = [',', ';', '\t'];
 
-/** @returns undefined for a line that is not the header with any delimiter. */
-export function findDelimiter(line: string): Delimiter | undefined {
+function findDelimiter(line: string): Delimiter | undefined {
   return DELIMITERS.find((delimiter) => readHead(line.split(delimiter)) !== undefined);
 }
 
-/** Reads a line before the header. A label and its value share a cell or are in two cells. */
-export function readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string } {
+/** A label and its value may be in one cell or in two. */
+function readPreamble(cells: readonly string[]): { organisation?: string; shortCode?: string } {
   const text = cells.map(clean).filter((cell) => cell !== '');
   const [, label = '', value = ''] = /^([^:]{1,40}):?(.*)$/.exec(text.join(' ').replace(/:\s*/, ':')) ?? [];
   const shortCode = /^short\s*code\s*:?\s*([0-9]{3,12})\b/i.exec(text.join(' '))?.[1];
@@ -70,35 +61,7 @@ export function readPreamble(cells: readonly string[]): { organisation?: string;
   return isOrganisation && value.trim() !== '' ? { organisation: clean(value) } : {};
 }
 
-/** One transaction of the statement. */
-export interface StatementLine {
-  /** Completed, and money was paid in: the books must have an equal payment. */
-  isPayment: boolean;
-  /** Completed, and the provider withdrew a payment, which linkedReceipt names. */
-  isReversal: boolean;
-  result: 'other' | 'unreadable' | null;
-  problem: string | null;
-  receipt: string | null;
-  completedAt: Date | null;
-  /** A withdrawal is negative. */
-  amountMinor: Minor | null;
-  reference: string | null;
-  payer: string | null;
-  payerName: string | null;
-  status: string | null;
-  details: string | null;
-  linkedReceipt: string | null;
-}
-
-export interface LineRules {
-  currency: Currency;
-  delimiter: Delimiter;
-  timeZone: string;
-  today: PlainDate;
-}
-
-/** Reads one record after the header. A record that cannot be read is kept with the reason, because it may hold money. */
-export function readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine {
+function readLine(head: Head, cells: readonly string[], rules: LineRules): StatementLine {
   const cell = (column: Column) => clean(cells[head[column] ?? -1] ?? '');
   const receipt = referenceKey(cell('receipt'));
   const completedAt = readTime(cell('completedAt')) ?? null;
@@ -132,7 +95,7 @@ export function readLine(head: Head, cells: readonly string[], rules: LineRules)
     const isReversal = isLinked && amountMinor < 0n && !isCharge(texts.details);
     return { ...NO_LINE, ...facts, ...texts, isReversal, result: 'other', amountMinor };
   }
-  // It reverses an earlier withdrawal: the money is the organisation's, and no customer sent it.
+  // The line reverses an earlier withdrawal: the money belongs to the organisation, and no customer sent it.
   if (isLinked) return { ...NO_LINE, ...facts, ...texts, result: 'other', amountMinor: paidIn };
   return { ...NO_LINE, ...facts, ...texts, isPayment: true, amountMinor: paidIn };
 }
@@ -171,12 +134,12 @@ function textsOf(cell: (column: Column) => string) {
   };
 }
 
-/** The portal writes a dash where there is none. */
+/** The portal writes a dash if there is no linked receipt. */
 function readLinkedReceipt(text: string): string | null {
   return /[a-z0-9]/i.test(text) ? referenceKey(text).slice(0, MAX_RECEIPT_LENGTH) : null;
 }
 
-/** A fee of the provider may name the payment that it is for. It reverses nothing. */
+/** A provider's fee may name a payment, but does not reverse it. */
 function isCharge(details: string | null): boolean {
   return details !== null && /\bcharges?\b/i.test(details) && !/revers/i.test(details);
 }
@@ -211,7 +174,7 @@ function readTime(text: string): Date | undefined {
 }
 
 /**
- * Reads `1,500.00` or `1500`; where commas do not separate the columns also `1.500,00` and `1 500,0`.
+ * Reads `1,500.00` or `1500`. If commas do not separate the columns, also reads `1.500,00` and `1 500,0`.
  * @returns null for an empty cell, undefined for anything that is not an amount within the limits.
  */
 function readMoney(text: string, { currency, delimiter }: LineRules): Minor | null | undefined {
@@ -223,7 +186,7 @@ function readMoney(text: string, { currency, delimiter }: LineRules): Minor | nu
   return minor <= most && minor >= -most ? minor : undefined;
 }
 
-/** @returns undefined where a separator may mean thousands or decimals. */
+/** @returns undefined if a separator could mean thousands or decimals. */
 function plainAmount(text: string, delimiter: Delimiter, { decimals }: Currency): string | undefined {
   const isFromDecimalComma = delimiter !== ',';
   if (isFromDecimalComma && /^-?(\d+|\d{1,3}([.\s]\d{3})+),\d{1,2}$/.test(text)) {
@@ -235,7 +198,7 @@ function plainAmount(text: string, delimiter: Delimiter, { decimals }: Currency)
   return isUnclear ? undefined : text.replaceAll(',', '');
 }
 
-/** Portals print a withdrawal with or without a minus. */
+/** Portals print a withdrawal with or without a minus sign. */
 function negative(amount: Minor | null): Minor | null {
   return amount === null ? null : amount < 0n ? amount : -amount;
 }
@@ -244,7 +207,7 @@ function normalized(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
-/** Visible text in one line, of bounded length. */
+/** Makes text visible, one line long, and of limited length. */
 function clean(text: string): string {
   const plain = VISIBLE_ASCII.test(text)
     ? text
@@ -256,3 +219,11 @@ function clean(text: string): string {
 }
 
 const VISIBLE_ASCII = /^[ -~]*$/;
+
+export const mobilemoneyStatement: StatementReader = {
+  requiredColumns: REQUIRED.map((column) => COLUMNS[column]),
+  findDelimiter,
+  readHead,
+  readPreamble,
+  readLine,
+};

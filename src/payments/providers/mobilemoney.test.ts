@@ -48,7 +48,7 @@ describe('a notification', () => {
     });
   });
 
-  it('may have numbers where texts are promised', () => {
+  it('may have numbers instead of documented texts', () => {
     const numbers = { ...SENT, TransTime: 20260301235930, TransAmount: 400.5, BusinessShortCode: 600638 };
     const read = accepted({ ...numbers, MSISDN: 254712345678, BillRefNumber: 7 });
     expect(read).toMatchObject({ amountMinor: 40050n, businessShortCode: '600638', billRef: '7', flags: [] });
@@ -56,7 +56,7 @@ describe('a notification', () => {
     expect(accepted({ ...SENT, TransID: 12345 }).transId).toBe('12345');
   });
 
-  it('may lack all but the transaction id and the amount', () => {
+  it('needs only the transaction id and the amount', () => {
     expect(accepted({ TransID: 'a1', TransAmount: '1' })).toMatchObject({
       transId: 'A1',
       amountMinor: 100n,
@@ -100,7 +100,7 @@ describe('a notification', () => {
   });
 
   it.each(['', 'yesterday', '20260230101010', '20260301246060', '2026030123593', 5, null])(
-    'with the time %j counts as of its receipt, and is flagged',
+    'with the time %j gets the time of its receipt, and is flagged',
     (TransTime) => {
       expect(accepted({ ...SENT, TransTime })).toMatchObject({
         transTime: RECEIVED,
@@ -109,7 +109,7 @@ describe('a notification', () => {
     },
   );
 
-  it('of a later business day counts as of its receipt, and is flagged', () => {
+  it('of a later business day gets the time of its receipt, and is flagged', () => {
     expect(accepted({ ...SENT, TransTime: '20260302235959' }).flags).toEqual([]);
     expect(accepted({ ...SENT, TransTime: '20260303000000' })).toMatchObject({
       transTime: RECEIVED,
@@ -117,7 +117,7 @@ describe('a notification', () => {
     });
   });
 
-  it('for another short code than the own ones is flagged', () => {
+  it('for a short code of another business is flagged', () => {
     expect(accepted(SENT, { paybillNumbers: ['600638'] }).flags).toEqual([]);
     expect(accepted(SENT, { paybillNumbers: ['600639'] }).flags).toEqual(['other_short_code']);
     expect(accepted({ ...SENT, BusinessShortCode: '' }, { paybillNumbers: ['600638'] }).flags).toEqual([
@@ -125,7 +125,7 @@ describe('a notification', () => {
     ]);
   });
 
-  it('names its payer by the name that the provider sends', () => {
+  it('has the payer’s name that the provider sends', () => {
     const names = { FirstName: ' JOHN ', MiddleName: '', LastName: 'MWANGI' };
     expect(accepted({ ...SENT, ...names }).payerName).toBe('JOHN MWANGI');
     expect(accepted({ ...SENT, FirstName: 'JOHN' }).payerName).toBe('JOHN');
@@ -133,7 +133,7 @@ describe('a notification', () => {
     expect(accepted(SENT).payerName).toBeNull();
   });
 
-  it('is kept without control characters and within bounds', () => {
+  it('is stored without control characters and with limited length', () => {
     expect(accepted({ ...SENT, BillRefNumber: `a\0b\n${'x'.repeat(1000)}` }).billRef).toBe(
       `ab${'x'.repeat(254)}`,
     );
@@ -144,7 +144,7 @@ describe('two notifications of one transaction', () => {
   const hash = (change: Record<string, unknown> = {}) =>
     accepted({ ...SENT, ...change }).contentHash.toString('hex');
 
-  it('are equal when they say the same, in whatever form', () => {
+  it('are equal if their fields have the same values in different formats', () => {
     expect(hash({ TransAmount: 400.5 })).toBe(hash());
     expect(hash({ TransAmount: '400.500' })).toBe(hash());
     expect(hash({ MSISDN: 254712345678 })).toBe(hash());

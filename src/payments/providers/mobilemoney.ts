@@ -4,13 +4,14 @@ import { invalid, unavailable } from '../../core/http/errors.ts';
 import { Nullable } from '../../core/http/fields.ts';
 import { parseCompactTime } from '../../core/values/dates.ts';
 import { authenticateCaller } from './authentication.ts';
+import { mobilemoneyStatement } from './mobilemoney-statement.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
 import { parseJsonObject, textOf } from './rules.ts';
 
 // Safaricom's M-PESA C2B API (Daraja): validation and confirmation of payments to a paybill number.
 // https://developer.safaricom.co.ke/APIs/CustomerToBusinessRegisterURL
 
-/** The part of an answer that its gateway reads: 0 accepts, at both routes; codes of refusals are strings. */
+/** The part of an answer that the gateway reads. On both routes, the code 0 means accepted. Codes of refusals are strings. */
 const ACCEPTED = { ResultCode: 0, ResultDesc: 'Accepted' } as const;
 const REFUSED = {
   wrong_account: { ResultCode: 'C2B00012', ResultDesc: 'Invalid Account Number' },
@@ -18,11 +19,10 @@ const REFUSED = {
   wrong_short_code: { ResultCode: 'C2B00015', ResultDesc: 'Invalid Shortcode' },
 } as const;
 const RESULTS = { accepted: ACCEPTED, ...REFUSED };
-/** Hours ahead of UTC, all year. Its times have no zone. */
+/** Hours ahead of UTC, all year. The provider's times have no zone. */
 const EAST_AFRICA_TIME = 3;
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The documented fields. */
 const NotificationBody = Type.Object(
   {
     TransactionType: Type.Optional(Type.String()),
@@ -137,6 +137,7 @@ export const mobilemoney: PaymentProvider = {
   fieldNames: { transactionId: 'TransID', amount: 'TransAmount' },
   acceptsUnmatched: true,
   format: 'a JSON object',
+  statement: mobilemoneyStatement,
   authenticate: authenticateCaller,
   read: readCall,
   readTime: (text) => parseCompactTime(text, EAST_AFRICA_TIME),
@@ -150,7 +151,7 @@ export const mobilemoney: PaymentProvider = {
     throw unavailable(new Error(`a notification was refused: ${refusal.reason}`));
   },
   validation: {
-    // The provider waits for a few seconds.
+    // The provider waits only a few seconds.
     deadlineMs: 1_500,
     answer: (verdict, accountNumber) => ({
       contentType: JSON_TYPE,
@@ -164,9 +165,9 @@ export const mobilemoney: PaymentProvider = {
       summary: 'Validate a mobile-money payment',
       description:
         'The provider validates a payment before the money moves. Accepts payments that match an account, and every existing account ' +
-        'number, unless the account is completed or cancelled. ResultCode 0 accepts, as in the answer to a notification; C2B00012 is a ' +
-        'wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the answer is ' +
-        '503 within 2 seconds, and the provider applies its registered default.',
+        'number, unless the account is completed or cancelled. ResultCode 0 means accepted, as in the answer to a notification. C2B00012 ' +
+        'means a wrong account, C2B00013 a wrong amount, C2B00015 another short code. Nothing is stored. If the service fails, the ' +
+        'answer is 503 within 2 seconds, and the provider applies its registered default.',
       body: { contentType: 'application/json', schema: NotificationBody },
       answer: { contentType: 'application/json', schema: Validation },
     },
@@ -176,7 +177,7 @@ export const mobilemoney: PaymentProvider = {
     summary: 'Receive a mobile-money payment',
     description:
       'The provider reports a payment of a customer. Other fields are stored with the body. Authenticated by X-Webhook-Secret, ' +
-      '?token= or the network address. One payment per TransID: repeats are accepted and change nothing.',
+      '?token= or the network address. Each TransID is posted once. A repeat is accepted and changes nothing.',
     body: { contentType: 'application/json', schema: NotificationBody },
     answer: { contentType: 'application/json', schema: Acknowledgement },
   },
@@ -197,7 +198,7 @@ function readCall(body: Buffer): SentPayment | undefined {
   );
 }
 
-/** The payer's name, of which the provider may send a part or nothing. */
+/** The payer's name. The provider may send only a part of the name, or nothing. */
 function nameOf(fields: Record<string, unknown>): string | null {
   const parts = ['FirstName', 'MiddleName', 'LastName'].map((name) => textOf(fields, name));
   const name = parts.filter((part) => part !== null).join(' ');

@@ -10,13 +10,13 @@ import type { PaymentProvider, ProviderAnswer, RouteDescription } from './provid
 import { PROVIDERS } from './registry.ts';
 import { isOurs, readAmountOf, readNotification } from './rules.ts';
 
-/** Thirty times the size of a usual call. The whole body is stored. */
+/** Thirty times the usual size. The whole body is stored. */
 const BODY_LIMIT_BYTES = 64 * 1024;
 
 /** The routes that payment providers call: notifications and, for some providers, validation before the money moves. */
 export function providerRoutes(api: Api, context: Context, queue: PostingQueue): void {
   api.register(async (inbound) => {
-    // The handler needs the bytes, whatever content type the gateway names, because unreadable bodies are stored too.
+    // The handler needs the bytes for every content type, because unreadable bodies are stored too.
     inbound.removeAllContentTypeParsers();
     inbound.addContentTypeParser(
       '*',
@@ -108,14 +108,13 @@ function optionsOf(
       operationId,
       summary,
       description,
-      // Outside production both settings may be empty; then calls are not authenticated.
+      // Outside production, the secret and the networks may both be empty. Calls are then not authenticated.
       security: [{ webhookSecret: [] }, { webhookToken: [] }, {}] as Record<string, string[]>[],
       body: contentOf(body),
       querystring: Type.Object({ token: Type.Optional(Type.String({ maxLength: 500 })) }),
       response: { 200: contentOf(answer) },
     },
-    // The provider's file validates the body, and accepts more than the schema describes. A gateway may add parameters to the
-    // query.
+    // The provider's file validates the body, and accepts more than the schema describes. The gateway may add query parameters.
     validatorCompiler: () => () => true,
     onRequest: async (request: FastifyRequest) => {
       provider.authenticate(request, config);
@@ -140,7 +139,7 @@ function answer(reply: FastifyReply, { status = 200, contentType, body }: Provid
   return reply.status(status).type(contentType).send(body);
 }
 
-/** The body as text. PostgreSQL stores no NUL, so it is escaped as in JSON. */
+/** The body as text. NUL is escaped as in JSON, because PostgreSQL cannot store it. */
 function storable(body: Buffer): string {
   return body.toString('utf8').replaceAll('\0', '\\u0000');
 }

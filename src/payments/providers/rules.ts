@@ -5,16 +5,16 @@ import { businessDay, compareDates } from '../../core/values/dates.ts';
 import { type Minor, maxAmountMinor, parseMinor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { sha256 } from '../../core/values/secret.ts';
-import { type Notification, OTHER_SHORT_CODE } from '../posting/rules.ts';
+import { FUTURE_TIME, type Notification, OTHER_SHORT_CODE, UNREADABLE_TIME } from '../posting/rules.ts';
 import type { PaymentProvider, SentPayment } from './provider.ts';
 
-// How a call of a provider becomes a notification.
+// Converts a provider's call to a notification.
 
 const MAX_TRANSACTION_ID_LENGTH = 64;
-/** An earlier time is an error: mobile money is not older. */
+/** An earlier time is an error, because mobile money did not exist. */
 const OLDEST_TIME = new Date('2000-01-01T00:00:00Z');
 
-/** Much longer than the fields that providers send. */
+/** Much longer than any field that providers send. */
 const MAX_FIELD_LENGTH = 256;
 
 const utf8 = new TextDecoder();
@@ -28,8 +28,8 @@ interface ReadingSettings {
 }
 
 /**
- * Reads what a provider sent. Only a transaction id and an amount are required. Other missing or unreadable fields are flagged,
- * because the money may have moved already.
+ * Parses a payment that a provider sent. Only a transaction id and an amount are required. Other fields that are missing or
+ * unreadable are flagged, because the money may have moved already.
  *
  * @param rawBody the body of the call.
  */
@@ -54,7 +54,7 @@ export function readNotification(
   }
   if (amountMinor === undefined || problems.length > 0) return { problems };
   const { transTime, flags } = timeOf(provider, sent.time, receivedAt, settings.timeZone);
-  // A call and a statement may write one time in two formats. An unreadable time is compared as text.
+  // Calls and statements may have different time formats, so the parsed time is compared. An unreadable time is compared as text.
   const time = flags.length === 0 && provider.readTime ? transTime.toISOString() : sent.time;
   const fields = notificationFields(provider, { ...sent, time, amountMinor, transId }, settings);
   return {
@@ -69,14 +69,14 @@ export function readNotification(
   };
 }
 
-/** A payment as the provider describes it, in a call or in a statement. */
+/** A payment as the provider describes it, in a call or on a statement. */
 interface DescribedPayment extends Omit<SentPayment, 'transactionId' | 'amount'> {
   /** In the form of `referenceKey`. */
   transId: string;
   amountMinor: Minor;
 }
 
-/** The fields that notifications by call and by statement have in common. */
+/** The fields that notifications from calls and from statements have in common. */
 export function notificationFields(
   provider: PaymentProvider,
   payment: DescribedPayment,
@@ -120,9 +120,9 @@ export function readAmountOf(
 function timeOf(provider: PaymentProvider, text: string | null, receivedAt: Date, timeZone: string) {
   if (!provider.readTime) return { transTime: receivedAt, flags: [] };
   const transTime = provider.readTime(text ?? '');
-  if (!transTime || transTime < OLDEST_TIME) return { transTime: receivedAt, flags: ['unreadable_time'] };
+  if (!transTime || transTime < OLDEST_TIME) return { transTime: receivedAt, flags: [UNREADABLE_TIME] };
   const isLater = compareDates(businessDay(transTime, timeZone), businessDay(receivedAt, timeZone)) > 0;
-  return isLater ? { transTime: receivedAt, flags: ['future_time'] } : { transTime, flags: [] };
+  return isLater ? { transTime: receivedAt, flags: [FUTURE_TIME] } : { transTime, flags: [] };
 }
 
 function contentHash({ amountMinor, time, businessShortCode, reference, payer }: DescribedPayment): Buffer {

@@ -4,14 +4,14 @@ import { authenticateCaller } from './authentication.ts';
 import type { PaymentProvider, ProviderAnswer, Refusal, SentPayment } from './provider.ts';
 import { cleanText } from './rules.ts';
 
-// Bill payments of Tigo Pesa (Tanzania), use case "wallet to account" of its partner integration: the gateway waits for the
+// Bill payments of Tigo Pesa (Tanzania): the use case "wallet to account" of its partner integration. The gateway waits for the
 // answer, and returns the money to the payer if the payment is refused.
 // https://tigopesa-docs.netlify.app/partner_integration
 
 const XML_TYPE = 'text/xml; charset=utf-8';
 const REQUEST = 'SYNC_BILLPAY_REQUEST';
 const RESPONSE = 'SYNC_BILLPAY_RESPONSE';
-/** The depth of the fields: they are children of COMMAND, and contain only text. */
+/** The depth of the fields. They are children of COMMAND and contain only text. */
 const DEPTH = 2;
 
 const SUCCESS = { code: 'error000', description: 'Transaction successful' };
@@ -22,7 +22,6 @@ const REFUSALS: Record<Refusal['reason'], typeof SUCCESS> = {
   wrong_short_code: { code: 'error100', description: 'Payment for another company' },
 };
 
-/** The documented fields. */
 const BillPayment = Type.String({
   title: 'TigoPesaBillPayment',
   description:
@@ -41,7 +40,7 @@ const BillPaymentAnswer = Type.String({
   description:
     'RESULT TS: accepted, and REFID is the id of the payment, or empty while staff resolve a conflict. TF: ' +
     'refused, and the payer gets the money back. ERRORCODE: error000 accepted; error010 wrong account; error012 wrong amount; ' +
-    'error100 unreadable, or for another company. A status of 5xx is neither: send the request again.',
+    'error100 unreadable, or for another company. After a status of 5xx the result is unknown: send the request again.',
   examples: [
     '<?xml version="1.0" encoding="UTF-8"?><COMMAND><TYPE>SYNC_BILLPAY_RESPONSE</TYPE>' +
       '<TXNID>BP261102.1240.B01530</TXNID><REFID>7</REFID><RESULT>TS</RESULT><ERRORCODE>error000</ERRORCODE>' +
@@ -64,9 +63,9 @@ export const tigopesa: PaymentProvider = {
     operationId: 'receiveTigoPesaPayment',
     summary: 'Receive a Tigo Pesa bill payment',
     description:
-      'A payment is posted if its account is certain and has room for the whole amount. Otherwise it is refused, and the payer ' +
-      'gets the money back. Authenticated by X-Webhook-Secret, ?token= or the network address. One payment per TXNID: a repeat ' +
-      'of a posted payment gets the same answer.',
+      'A payment is posted if its account is certain and has room for the whole amount. Otherwise the payment is refused, and the ' +
+      'payer gets the money back. Authenticated by X-Webhook-Secret, ?token= or the network address. Each TXNID is posted once. A ' +
+      'repeat of a posted payment gets the same answer.',
     body: { contentType: 'text/xml', schema: BillPayment },
     answer: { contentType: 'text/xml', schema: BillPaymentAnswer },
   },
@@ -88,7 +87,7 @@ function readCall(body: Buffer): SentPayment | undefined {
 }
 
 /**
- * Parses the fields of a COMMAND. The parser only knows the entities of XML itself.
+ * Parses the fields of a COMMAND. The parser knows only the predefined entities of XML.
  * @returns undefined if the document is malformed, has a document type, or has a repeated or nested field.
  */
 function parseCommand(xml: string): Map<string, string> | undefined {

@@ -2,12 +2,16 @@ import swagger from '@fastify/swagger';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import type { HttpServer } from '../../core/http/server.ts';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../../core/lists/query.ts';
-import { RIGHTS } from '../../rights.ts';
+import { API_KEY_PATTERN } from '../../core/values/secret.ts';
+import { API_KEY_PERMISSIONS, RIGHTS } from '../../rights.ts';
 import { finishDocument } from './document.ts';
 import { describeOperation } from './operation.ts';
 
-/** Generates the API description from the schemas of the routes. pages.ts serves it. */
-export function describeApi(app: HttpServer, version: string): void {
+/**
+ * Generates the API description from the schemas of the routes. pages.ts serves it.
+ * @param serverUrl the address of the service for callers.
+ */
+export function describeApi(app: HttpServer, version: string, serverUrl: string): void {
   app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
@@ -17,7 +21,7 @@ export function describeApi(app: HttpServer, version: string): void {
         description: overview(),
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
-      servers: [{ url: '/' }],
+      servers: [{ url: serverUrl }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       components: { securitySchemes: SECURITY_SCHEMES, headers: HEADERS },
     },
@@ -30,26 +34,33 @@ export function describeApi(app: HttpServer, version: string): void {
   });
 }
 
-/** In the order in which a new user meets them. */
+/** In the order in which a new user needs them. */
 const TAGS = {
   Authentication:
-    'Sign in with e-mail and password or through an identity provider; tokens and the own password.',
-  Customers: 'Who buys, and whether their identity is verified (KYC).',
-  Accounts: 'A customer, a product and a pay plan, with what is paid, due and late.',
-  Payments: 'Money that was received: recorded, matched to accounts, assigned and reversed, never edited.',
-  Reconciliation: 'Payments proved to have arrived, in batches.',
-  Invoices: 'Numbered without gap, frozen when issued, as JSON and as PDF.',
-  Products: 'What is sold, and its configurations.',
+    'Sign in with e-mail and password or through an identity provider, renew tokens, change your password.',
+  Customers: 'People who buy, and whether their identity is verified (KYC).',
+  Accounts: 'A customer, a product and a pay plan, with the paid, due and late amounts.',
+  Payments: 'Received money: recorded, matched to accounts, assigned and reversed, but never edited.',
+  Reconciliation:
+    'Batches of payments whose money has arrived, and statements of the provider that prove it.',
+  Invoices: 'Invoices, numbered without gaps and never changed after issue, as JSON and PDF.',
+  Products: 'Products for sale and their configurations.',
   'Pay plans': 'The terms that an account copies when it is opened.',
-  'Payment methods': 'The ways in which money comes.',
-  Employees: 'Who earns commission.',
-  Commissions: 'Calculated by employee and month from versioned rules, then approved and paid.',
+  'Payment methods': 'The ways in which customers pay.',
+  Employees: 'People who earn commission.',
+  Commissions:
+    'Commissions of an employee for a month, calculated by versioned rules, then approved and paid.',
+  Search: 'One search over customers, accounts, payments and invoices.',
   Reports: 'The portfolio and the payments of a period.',
-  Webhook: 'What the mobile-money provider calls.',
-  Users: 'Who signs in, and as what. For admins.',
-  Audit: 'Every change: who, what, from, to. For admins.',
+  Webhook: 'Routes that the mobile-money provider calls.',
+  Users: 'People who can sign in, and their roles. For admins.',
+  'API keys': 'Keys of other systems that call the API. For admins.',
+  Audit: 'Every change: who changed what, the old and the new values. For admins.',
+  Events: 'Every change as an event, for other systems. See docs/events.md.',
+  'Webhook endpoints': 'Addresses of other programs to which events are posted. For admins.',
   Test: 'Only with the setting TEST_CLOCK.',
-  Health: 'For load balancers and people; outside /api and the envelope.',
+  Health:
+    'For load balancers and people. The paths do not begin with /api, and the answers have no envelope.',
 };
 
 const SECURITY_SCHEMES: Record<string, OpenAPIV3_1.SecuritySchemeObject> = {
@@ -57,29 +68,35 @@ const SECURITY_SCHEMES: Record<string, OpenAPIV3_1.SecuritySchemeObject> = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'The accessToken that POST /api/auth/login or /api/auth/register answers.',
+    description: 'The accessToken from POST /api/auth/login or /api/auth/register.',
+  },
+  apiKey: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: API_KEY_PATTERN,
+    description: 'The `key` from POST /api/api-keys or /api/api-keys/{id}/rotate.',
   },
   webhookSecret: {
     type: 'apiKey',
     in: 'header',
     name: 'X-Webhook-Secret',
-    description: 'The setting WEBHOOK_SECRET; for the payment provider alone.',
+    description: 'The setting WEBHOOK_SECRET, only for the payment provider.',
   },
   webhookToken: {
     type: 'apiKey',
     in: 'query',
     name: 'token',
-    description: 'The same secret, where the provider can be given nothing but an address.',
+    description: 'The same secret, for providers that only accept an address.',
   },
 };
 
 const HEADERS: Record<string, OpenAPIV3_1.HeaderObject> = {
   RequestId: {
-    description: 'Names the request in the log and in the audit list.',
+    description: 'The id of the request in the log and in the audit list.',
     schema: { type: 'string' },
   },
   IdempotentReplayed: {
-    description: '"true" on an answer that was stored at the first request with the Idempotency-Key.',
+    description: '"true" if the answer was stored by an earlier request with the same Idempotency-Key.',
     schema: { type: 'string' },
   },
   RetryAfter: { description: 'Seconds to wait before trying again.', schema: { type: 'integer' } },
@@ -87,7 +104,8 @@ const HEADERS: Record<string, OpenAPIV3_1.HeaderObject> = {
 
 function overview(): string {
   const rights = Object.entries(RIGHTS).map(
-    ([permission, roles]) => `| ${permission} | ${roles.join(', ')} |`,
+    ([permission, roles]) =>
+      `| ${permission} | ${roles.join(', ')} | ${API_KEY_PERMISSIONS.some((one) => one === permission) ? 'yes' : 'no'} |`,
   );
   return `
 Customers, accounts and payments of a company that sells on instalments.
@@ -95,23 +113,39 @@ Customers, accounts and payments of a company that sells on instalments.
 Register or sign in, then send the access token as \`Authorization: Bearer …\`. The first user of a new
 service becomes its admin. \`/api/…\` and \`/api/v1/…\` are the same.
 
-**Answers.** \`{success: true, data, message}\`, lists with \`pagination\` beside \`data\`. Errors are
-\`{success: false, error: {code, message, details}}\` with one code of a closed list. Amounts are JSON numbers
-in units of the currency, dates are days of the business as YYYY-MM-DD, timestamps are UTC.
+**Answers.** \`{success: true, data, message}\`. Lists also have \`pagination\`. Errors are
+\`{success: false, error: {code, message, details}}\`. There is a fixed list of codes, and each code has its own fields in \`details\`. Amounts are JSON numbers in
+units of the currency, dates are business days as YYYY-MM-DD, timestamps are UTC.
 
-**Requests.** Unknown body fields and query parameters are refused by name. Nothing is coerced: \`"5"\` is no
-number. A PUT changes the fields sent.
+**Requests.** Unknown body fields and query parameters are refused, and the error names them. Values are not converted: \`"5"\` is
+not a number. A PUT changes only the fields that are sent.
 
 **Lists.** \`page\` from 1, \`limit\` 1 to ${MAX_LIMIT} (default ${DEFAULT_LIMIT}), \`sort=field:asc,other:desc\`, and filters
 \`filter[field][op]=value\`; \`filter[field]=value\` is short for \`filter[field][eq]=value\`. \`in\` and \`nin\` take
 values separated by commas, \`isnull\` takes true or false. A date given for a timestamp means that whole day.
+\`filter[metadata][region]=north\` finds rows with that metadata.
+
+**Reading a whole list.** Send \`after\` instead of \`page\`: empty for the first page, then with the value of
+\`pagination.nextCursor\` and the same sort, until \`nextCursor\` is null. If an index has the sort order, as for \`id\` and
+\`createdAt\`, every page takes the same time. \`id\` and \`createdAt\` never change, so a row that exists during the whole time is returned
+exactly once, even if others insert or delete rows. In other orders a row that changes meanwhile may be missed or returned twice.
+With \`sort=updatedAt:asc\` a changed row is returned again later. To copy changes, read \`GET /events\`: timestamps are set
+before a commit, so a row may appear behind your cursor.
+
+**Bulk.** \`POST /customers/bulk\`, \`/accounts/bulk\` and \`/payments/bulk\` take \`{items: […]}\`, up to 1,000, and answer 200 with
+the outcome of each item. Each call counts once in the budget of bulk operations.
 
 **Limits.** Requests are counted in windows of one minute; \`RateLimit\` and \`RateLimit-Policy\` show the remaining calls.
 
+**API keys.** Another system sends an API key in place of an access token: \`Authorization: Bearer ams_key_…\`. An admin
+creates it (\`POST /api/api-keys\`) with a role or a list of permissions, and optionally an expiry and the networks from which it may be
+used. Each key has its own limit and its own Idempotency-Keys; audit entries name it. Keys match \`${API_KEY_PATTERN}\`; the last six
+characters are the CRC-32 of the others in base 62, so that secret scanners can recognize a key without a call.
+
 <details><summary><b>Roles.</b> Which role may do what</summary>
 
-| permission | roles |
-|---|---|
+| permission | roles | API keys |
+|---|---|---|
 ${rights.join('\n')}
 
 </details>

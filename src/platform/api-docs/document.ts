@@ -13,12 +13,14 @@ type Operation = OpenAPIV3_1.OperationObject & { 'x-errors'?: ErrorName[] };
 type Named = Record<string, unknown>;
 
 export function finishDocument(document: OpenAPIV3_1.Document): OpenAPIV3_1.Document {
+  const hoisted: Named = {};
   const schemas: Named = Object.fromEntries(
     Object.entries(document.components?.schemas ?? {}).map(([name, schema]) => [
       name,
-      translate(schema as Schema),
+      hoist(translate(schema as Schema), hoisted),
     ]),
   );
+  Object.assign(schemas, hoisted);
   const responses: Named = {};
   const toSchema = (schema: unknown) => hoist(translate(schema as Schema), schemas);
   const paths = Object.fromEntries(
@@ -90,8 +92,8 @@ function finishBody(body: object, toSchema: (schema: unknown) => unknown): objec
 }
 
 /**
- * `filter[status]` is an object of operators, a style that OpenAPI calls deepObject. Its example is empty, because tools otherwise
- * fill in every operator.
+ * `filter[status]` is an object of operators, a style that OpenAPI calls deepObject. Its example is empty, because otherwise
+ * tools fill in every operator.
  */
 function finishParameter(parameter: Schema, toSchema: (schema: unknown) => unknown): Schema {
   const deep = String(parameter.name).startsWith('filter[') && {
@@ -99,6 +101,11 @@ function finishParameter(parameter: Schema, toSchema: (schema: unknown) => unkno
     explode: true,
     example: {},
   };
+  const { 'x-choices': choices } = parameter.schema as Schema;
+  if (choices) {
+    const items = { type: 'string', enum: choices };
+    return { ...parameter, schema: { type: 'array', items }, style: 'form', explode: false };
+  }
   return { ...parameter, schema: toSchema(parameter.schema), ...deep };
 }
 
@@ -114,31 +121,42 @@ function withContent(part: object, toSchema: (schema: unknown) => unknown): obje
   return { content: Object.fromEntries(translated) };
 }
 
-/** Moves every schema with a title to the components and puts a reference in its place. */
+/**
+ * Moves every schema with a title to the components and puts a reference in its place. If the schema is a list of values, other
+ * keywords of the field, such as a default, stay beside the reference.
+ */
 function hoist(schema: unknown, components: Named): unknown {
   return mapSchema(schema as Schema, (inner) => {
-    const { title, ...rest } = inner;
+    const { title, ...whole } = inner;
     if (typeof title !== 'string') return inner;
+    const { type, enum: values, ...beside } = whole;
+    const [rest, besides] = values === undefined ? [whole, {}] : [{ type, enum: values }, beside];
     const present = components[title];
     if (present !== undefined && JSON.stringify(present) !== JSON.stringify(rest)) {
       throw new Error(`Two schemas have the title ${title}.`);
     }
     components[title] = rest;
-    return { $ref: `#/components/schemas/${title}` };
+    return { $ref: `#/components/schemas/${title}`, ...besides };
   });
 }
 
-/** Replaces keywords of validation.ts by JSON Schema. */
+/** Replaces our own keywords by JSON Schema. */
 function translate(schema: Schema): Schema {
-  return mapSchema(schema, ({ format, 'x-amount': amount, 'x-decimals': _decimals, ...rest }) => ({
+  return mapSchema(schema, (inner) =>
+    'x-described-as' in inner ? translate(inner['x-described-as'] as Schema) : publicSchema(inner),
+  );
+}
+
+function publicSchema({ format, 'x-amount': amount, 'x-decimals': _decimals, ...rest }: Schema): Schema {
+  return {
     ...(Array.isArray(rest.enum) && rest.type === undefined && { type: typeof rest.enum[0] }),
     ...rest,
     ...(amount === true && { maximum: Number(MAX_AMOUNT_TEXT) }),
     ...(typeof format === 'string' && publicFormat(format, rest.description)),
-  }));
+  };
 }
 
-/** Keeps formats of JSON Schema and describes the others in words. */
+/** Keeps formats of JSON Schema, and describes other formats in words. */
 function publicFormat(format: string, description: unknown): Schema {
   const known = PUBLIC_FORMATS[format];
   if (known) return { format: known };

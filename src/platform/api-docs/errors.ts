@@ -2,21 +2,22 @@ import {
   AppError,
   duplicate,
   type ErrorCode,
+  gone,
   invalidField,
   notFound,
   unavailable,
 } from '../../core/http/errors.ts';
 import { limited } from '../../core/http/rate-limit.ts';
 
-/** The error answers of the API, by component name: an example as it is thrown, and its meaning. */
+/** The error answers of the API, by component name: an example error, and its meaning. */
 const ERRORS = {
   ValidationError: [
     invalidField('limit', 'must be at most 100'),
-    'details.fields names every wrong field. A move that is not allowed has details {from, to, allowed} instead.',
+    'details.fields names every wrong field. A change of status that is not allowed has details {from, to, allowed} instead.',
   ],
   Unauthorized: [
-    new AppError('UNAUTHORIZED', 'Send the header "Authorization: Bearer <access token>".'),
-    'The token is missing or not valid.',
+    new AppError('UNAUTHORIZED', 'Send the header "Authorization: Bearer <access token or API key>".'),
+    'The token or API key is missing or not valid.',
   ],
   AuthFailed: [
     new AppError('AUTH_FAILED', 'The e-mail or the password is wrong.'),
@@ -26,15 +27,19 @@ const ERRORS = {
     new AppError('FORBIDDEN', 'Your role (viewer) may not do this.', {
       details: { permission: 'accounts:create', roles: ['admin', 'manager', 'agent'] },
     }),
-    'The role lacks the permission, or the settings of the service forbid it.',
+    'The role or the API key lacks the permission, the key may not be used from this address, or the settings of the service forbid it.',
   ],
   NotFound: [
     notFound('account', 4711),
-    'What the path or the body refers to does not exist; details {resource, field, id}.',
+    'The path or the body refers to something that does not exist; details {resource, field, id}.',
+  ],
+  Gone: [
+    gone('after', 'events before 4711 were deleted after 30 days', { firstId: 4711 }),
+    'The events after this id were deleted; details.firstId is the first event that still exists.',
   ],
   DuplicateEntry: [
     duplicate('customer', 'email', 1),
-    'details.field names what another one has already, and details.id that one, where the caller may read it.',
+    'Another resource already has the value of details.field. details.id is its id, if the caller may read it.',
   ],
   KeyInUse: [
     new AppError('DUPLICATE_ENTRY', 'The first request with this Idempotency-Key is still running.', {
@@ -60,12 +65,12 @@ const ERRORS = {
   ],
   RateLimited: [
     limited({ exceeded: true, limit: 100, remaining: 0, resetSeconds: 42 }, 60),
-    'Too many requests, or too many answers that are unread or being made: try again after Retry-After.',
+    'Too many requests, or too many unread or unfinished answers: try again after Retry-After.',
   ],
   InternalError: [new AppError('INTERNAL_ERROR', 'An internal error occurred.'), 'A defect of the service.'],
   Unavailable: [
     unavailable(undefined),
-    'A part that the service needs is down: try again after Retry-After.',
+    'The service is overloaded, or its database is down: try again after Retry-After.',
   ],
 } satisfies Record<string, [AppError, string]>;
 
@@ -84,13 +89,13 @@ export const NAME_OF: Record<ErrorCode, ErrorName> = {
 };
 
 interface ErrorResponse {
-  /** The name of its component, which errors of one status share. */
+  /** The name of the component, which errors with the same status share. */
   name: string;
   status: number;
   response: object;
 }
 
-/** One response per status of these errors. */
+/** One response for each status of these errors. */
 export function errorResponses(names: ErrorName[]): ErrorResponse[] {
   const byStatus = new Map<number, ErrorName[]>();
   for (const name of new Set(names)) {

@@ -68,7 +68,7 @@ function sentenceOn({ status, database }: HealthStatus): string {
   if (status === 'ok') return 'Healthy';
   return (
     PROBLEMS[database] ??
-    'Degraded: Redis does not answer, so that each instance counts its rate limits alone'
+    'Degraded: Redis does not answer, so each instance counts the requests of its rate limits separately'
   );
 }
 

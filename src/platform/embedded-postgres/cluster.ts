@@ -3,26 +3,26 @@ import { once } from 'node:events';
 import { chmod, lstat, mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { codeOf, EmbeddedPostgresError, lastWords } from './error.ts';
+import { codeOf, EmbeddedPostgresError, lastFatalMessage } from './error.ts';
 import { spawnGuarded } from './guardian.ts';
 import type { Program } from './program.ts';
-import { type Account, giveTo } from './run-as.ts';
+import { giveTo, type SystemAccount } from './run-as.ts';
 import { readPlainFile } from './safe-files.ts';
 
-/** The superuser that initdb makes, and whom the service connects as. */
+/** The superuser that initdb creates. The service connects as this user. */
 export const databaseUser = 'ams';
 
 const draftPrefix = '.postgres-new-';
 
 /**
- * The folder `postgres` in `folder`, created when there is none.
+ * Opens the folder `postgres` in `folder`, or creates it.
  *
- * It is made under another name, written through to the disk and then renamed, so it is there as a whole or not
- * at all; what a killed process left half made is removed at the next start.
+ * It is created under another name, flushed to the disk and then renamed. So it is either complete or does not exist. Incomplete
+ * folders of killed processes are removed at the next start.
  *
- * @throws EmbeddedPostgresError when it belongs to another version of PostgreSQL, or is something else.
+ * @throws EmbeddedPostgresError when the data belongs to another version of PostgreSQL, or is not a PostgreSQL data folder.
  */
-export async function openCluster(folder: string, program: Program, account: Account): Promise<string> {
+export async function openCluster(folder: string, program: Program, account: SystemAccount): Promise<string> {
   const cluster = join(folder, 'postgres');
   await removeStaleDrafts(folder);
   const version = (await clusterVersion(cluster)) ?? (await createCluster(folder, cluster, program, account));
@@ -35,7 +35,7 @@ export async function openCluster(folder: string, program: Program, account: Acc
   return cluster;
 }
 
-/** Asked for by the server when it listens on TCP, where other users of the machine can knock. */
+/** The password that the server requires on TCP, because other users of the machine can connect there. */
 export async function readPassword(cluster: string): Promise<string> {
   return readPlainFile(join(cluster, 'password'));
 }
@@ -44,18 +44,18 @@ async function createCluster(
   folder: string,
   cluster: string,
   program: Program,
-  account: Account,
+  account: SystemAccount,
 ): Promise<string> {
   const draft = await mkdtemp(join(folder, `${draftPrefix}${process.pid}-`));
   const data = join(draft, 'data');
   const password = join(draft, 'password');
   try {
-    // The account owns what is in the draft, not the draft: it cannot put links in place of these two.
+    // The account owns the contents of the draft, but not the draft itself, so it cannot replace these two by links.
     await mkdir(data, 0o700);
     await writeFile(password, randomBytes(24).toString('base64url'), { mode: 0o600 });
     for (const path of [data, password]) await giveTo(account, path);
     if (account.uid !== undefined) await chmod(draft, 0o711);
-    // The builtin locale: the order of rows and the case of letters follow Unicode on every machine alike.
+    // With the builtin locale, sorting and letter case follow Unicode in the same way on every machine.
     await run(account, program.initdb, folder, [
       ...['-D', data, `--username=${databaseUser}`, '--encoding=UTF8'],
       ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
@@ -70,7 +70,7 @@ async function createCluster(
   } catch (error) {
     const version = await clusterVersion(cluster);
     if (version === undefined) throw error;
-    return version; // Another process that starts now was faster.
+    return version; // Another process that is starting was faster.
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
@@ -87,7 +87,7 @@ async function clusterVersion(cluster: string): Promise<string | undefined> {
   throw notData(cluster);
 }
 
-/** Links are allowed above the data folder alone, where each is checked. */
+/** Links are allowed only above the data folder, where each one is checked. */
 async function isLink(path: string): Promise<boolean> {
   return (await lstat(path)).isSymbolicLink();
 }
@@ -106,12 +106,15 @@ async function removeStaleDrafts(folder: string): Promise<void> {
       const pid = Number.parseInt(name.slice(draftPrefix.length), 10);
       if (await isStale(draft, pid)) await rm(draft, { recursive: true, force: true, maxRetries: 3 });
     } catch {
-      // Its initdb may still be removing it at this moment. It is in nobody's way; the next start tries again.
+      // Its initdb may still be removing the draft. The draft does no harm, and the next start tries again.
     }
   }
 }
 
-/** A container's first process has the same id each time, so an own id counts as stale when it is older than this process. */
+/**
+ * Whether the process that made a draft is dead. The first process of a container always has the same id, so a draft with this
+ * process's id is stale if it is older than this process.
+ */
 async function isStale(draft: string, pid: number): Promise<boolean> {
   if (pid !== process.pid) return !isAlive(pid);
   return (await stat(draft)).mtimeMs < Date.now() - process.uptime() * 1000;
@@ -125,14 +128,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function run(account: Account, file: string, cwd: string, args: string[]): Promise<void> {
+async function run(account: SystemAccount, file: string, cwd: string, args: string[]): Promise<void> {
   const child = spawnGuarded(account, file, args, cwd, 'pipe');
   const streams = [child.stdout, child.stderr].map((stream) => (stream ? text(stream) : ''));
   const [[status], output, errors] = await Promise.all([once(child, 'exit'), ...streams]);
   if (status === 0) return;
   const said = `${output}\n${errors}`;
   const reason =
-    lastWords(said) ?? said.split('\n').find((line) => line.includes('error')) ?? `status ${status}`;
+    lastFatalMessage(said) ?? said.split('\n').find((line) => line.includes('error')) ?? `status ${status}`;
   throw new EmbeddedPostgresError(`PostgreSQL could not create its data in ${cwd}: ${reason}`);
 }
 
@@ -146,7 +149,7 @@ async function entries(folder: string): Promise<string[]> {
 }
 
 async function syncToDisk(path: string): Promise<void> {
-  if (process.platform === 'win32') return; // Windows opens no folders, and initdb wrote its files through.
+  if (process.platform === 'win32') return; // Windows cannot open folders, and initdb has flushed its files.
   const handle = await open(path, 'r');
   try {
     await handle.sync();

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { codeOf } from './error.ts';
-import { type Account, programEnvironment } from './run-as.ts';
+import { programEnvironment, type SystemAccount } from './run-as.ts';
 
 /**
- * The guardian runs a program and interrupts it at the end of its standard input, a pipe that only the service
- * holds: however the service dies, the kernel closes it. SIGINT is PostgreSQL's fast shutdown and makes initdb
- * remove what it began. The guardian ends with its program, and with its status. It is a shell because that
- * starts in a millisecond and weighs one megabyte. (fd 3: a shell gives background jobs an empty stdin.)
+ * The guardian runs a program and interrupts it when the guardian's standard input ends. This is a pipe that only the service
+ * holds, and the kernel closes it when the service dies for any reason. SIGINT means fast shutdown to PostgreSQL, and makes
+ * initdb remove an incomplete folder. The guardian ends when its program ends, with the same status. It is a shell, because a
+ * shell starts in a millisecond and needs one megabyte. File descriptor 3 is needed because a shell gives background jobs an
+ * empty stdin.
  */
 const guardianScript = `
 trap '' HUP INT QUIT TERM
@@ -25,13 +26,13 @@ const fastShutdownTimeoutMs = 30_000;
 const immediateShutdownTimeoutMs = 10_000;
 
 /**
- * Starts a program under a guardian, in a session of its own: Ctrl-C in a terminal reaches neither, so the
- * service decides the order in which things end.
+ * Starts a program under a guardian, in a session of its own: Ctrl-C in a terminal does not reach them, so the service decides
+ * the order of the shutdown.
  *
  * @param output where stdout and stderr go: a file descriptor, or `pipe` for the child's streams.
  */
 export function spawnGuarded(
-  account: Account,
+  account: SystemAccount,
   file: string,
   args: string[],
   cwd: string,
@@ -43,7 +44,7 @@ export function spawnGuarded(
     ...(account.uid === undefined ? {} : { uid: account.uid, gid: account.gid }),
     stdio: ['pipe' as const, output, output],
   };
-  // Windows has no guardian: there the system itself ends the children of a dead Node process.
+  // Windows needs no guardian, because the system ends the children of a dead Node process.
   const child =
     process.platform === 'win32'
       ? spawn(file, args, { ...options, windowsHide: true })
@@ -52,12 +53,12 @@ export function spawnGuarded(
           detached: true,
         });
   child.stdin?.on('error', () => {
-    // Ignored: the child's `exit` event reports that the reader is gone.
+    // The error is ignored, because the child's `exit` event reports the end of the reader.
   });
   return child;
 }
 
-/** Lets the guardian end its program, and sends SIGQUIT, then SIGKILL, if that takes too long. Resolves when both are gone. */
+/** Makes the guardian end its program. Sends SIGQUIT, then SIGKILL, if this takes too long. Resolves when both have ended. */
 export async function endGuarded(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -72,7 +73,7 @@ export async function endGuarded(child: ChildProcess): Promise<void> {
   for (const timer of impatience) clearTimeout(timer);
 }
 
-/** Sends the signal to a process or, by a negative id, to a group; one that has just ended needs none. */
+/** Sends the signal to a process or, for a negative id, to a process group. Does nothing if the process has already ended. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);

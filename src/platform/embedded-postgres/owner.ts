@@ -16,14 +16,14 @@ export interface ServerSettings {
   readonly user: string;
   readonly database: string;
   readonly password?: string;
-  /** Said so that a PGSSLMODE in the environment does not ask the embedded server for it. */
+  /** Set so that PGSSLMODE in the environment has no effect: the embedded server has no TLS. */
   readonly ssl: false;
 }
 
 /*
- * Who owns the folder: the process whose connection holds an advisory lock in its server. The lock needs no
- * cleaning up, ends with the process whatever ends it, and no reused process id can take its place. The server
- * carries its owner's mark as the setting `ams.owner` (`<pid>.<random>`), so only that process takes the lock.
+ * The owner of the folder is the process with a connection that holds an advisory lock in the folder's server. The lock is
+ * always released when the process ends, and cannot be confused by a reused process id. The server has the mark of its owner
+ * in the setting `ams.owner` (`<pid>.<random>`), so only this process takes the lock.
  */
 const lockKeys = '6385011, 1'; // 'ams' in ASCII
 
@@ -35,11 +35,11 @@ const makeWayTimeoutMs = 60_000;
 const takeLockTimeoutMs = 600_000;
 
 /**
- * Returns when no server runs on the cluster any more. One whose owner is dead is being stopped by its guardian;
- * where the guardian is dead too, it is stopped here.
+ * Returns when no server runs on the cluster any more. If the owner of a server is dead, its guardian stops the server. If the
+ * guardian is also dead, this function stops the server.
  *
- * @throws EmbeddedPostgresError when another process owns it. The lock must be held for half a second to count:
- * a killed owner's connection is closed by the server a moment after its end.
+ * @throws EmbeddedPostgresError when another process owns the folder. A lock counts only after half a second, because the server
+ *   closes the connection of a killed owner a moment later.
  */
 export async function makeWay(cluster: string, signal: AbortSignal): Promise<void> {
   const began = Date.now();
@@ -51,9 +51,9 @@ export async function makeWay(cluster: string, signal: AbortSignal): Promise<voi
     if (!server) return removeEmptyFile(cluster);
     const answer = await askOwner(server.connection);
     const holder = await holderOf(server.pid, cluster);
-    if (answer.state === 'silent' && holder === 'nobody') return; // PostgreSQL itself replaces a dead one's file.
+    if (answer.state === 'silent' && holder === 'nobody') return; // PostgreSQL itself replaces the file of a dead server.
     if (answer.state === 'silent' && holder === 'another program') {
-      // PostgreSQL would refuse to start, because it takes any living process with this id for a server.
+      // Otherwise PostgreSQL would refuse to start, because it takes any living process with this id for a server.
       if ((await readServerFile(cluster))?.pid === server.pid) await rm(join(cluster, 'postmaster.pid'));
       return;
     }
@@ -84,7 +84,10 @@ export async function makeWay(cluster: string, signal: AbortSignal): Promise<voi
   }
 }
 
-/** What the machine's crash can leave, and what PostgreSQL then takes for a server that starts at this moment. */
+/**
+ * Removes an empty `postmaster.pid`. A crash of the machine can leave one, and PostgreSQL would take it for a server that is
+ * starting.
+ */
 async function removeEmptyFile(cluster: string): Promise<void> {
   const path = join(cluster, 'postmaster.pid');
   try {
@@ -95,13 +98,13 @@ async function removeEmptyFile(cluster: string): Promise<void> {
   }
 }
 
-/** Connects to the server that carries the mark as soon as it accepts connections, and takes its lock. */
+/** Connects to the server with the mark as soon as it accepts connections, and takes its lock. */
 export async function takeLock(
   connection: ServerSettings,
   mark: string,
   signal: AbortSignal,
 ): Promise<pg.Client> {
-  const deadline = Date.now() + takeLockTimeoutMs; // A recovery after a crash takes its time.
+  const deadline = Date.now() + takeLockTimeoutMs; // A recovery after a crash can take long.
   for (let delayMs = 5; ; delayMs = Math.min(delayMs + 5, 100)) {
     signal.throwIfAborted();
     try {
@@ -114,7 +117,7 @@ export async function takeLock(
         if (!taken) await client.end();
       }
     } catch (error) {
-      const isRefused = codeOf(error)?.startsWith('28') ?? false; // not starting up, but a wrong password or pg_hba.conf
+      const isRefused = codeOf(error)?.startsWith('28') ?? false; // The server is not starting up: the password or pg_hba.conf is wrong.
       if (isRefused || Date.now() > deadline) throw error;
     }
     await sleep(delayMs, undefined, { signal });
@@ -132,9 +135,9 @@ async function tryLock(client: pg.Client, mark: string): Promise<boolean> {
 
 type Answer =
   | { readonly state: 'owned'; readonly pid: string }
-  /** It answers, but nobody holds the lock: its owner is about to take it, or is dead. */
+  /** The server answers, but nobody holds the lock: its owner will take it soon, or is dead. */
   | { readonly state: 'unowned' }
-  /** It starts, recovers or ends. */
+  /** The server starts, recovers or ends. */
   | { readonly state: 'busy' }
   | { readonly state: 'silent' };
 
@@ -155,14 +158,14 @@ export async function askOwner(connection: ServerSettings): Promise<Answer> {
   }
 }
 
-/** What `postmaster.pid` says; the server removes the file when it ends in order. */
+/** The contents of `postmaster.pid`. The server removes the file at an orderly end. */
 export async function readServerFile(
   cluster: string,
 ): Promise<{ pid: number; connection: ServerSettings } | undefined> {
   try {
     const lines = (await readPlainFile(join(cluster, 'postmaster.pid'))).split('\n');
     const [pid, , , port, socketFolder, address] = lines;
-    if (!pid) return undefined; // The server has only just made the file.
+    if (!pid) return undefined; // The server has not written the file yet.
     const base = { port: Number(port), user: databaseUser, database: 'ams', ssl: false } as const;
     const connection = socketFolder
       ? { ...base, host: socketFolder }
@@ -184,25 +187,25 @@ async function connect(connection: ServerSettings): Promise<pg.Client> {
     query_timeout: 10_000,
   });
   client.on('error', () => {
-    // A lost connection; who holds the client hears its 'end', and a query that was under way fails.
+    // The connection was lost. The client's user gets its `end` event, and a running query fails.
   });
   try {
     await client.connect();
   } catch (error) {
-    client.end().catch(() => undefined); // Only frees the socket: the error that matters is thrown.
+    client.end().catch(() => undefined); // This only closes the socket. The important error is thrown.
     throw error;
   }
   return client;
 }
 
-/** Who has the process id that the server's file names: the server, or by now someone else. */
+/** Which process has the process id in the server's file: the server, or another program that now has this id. */
 async function holderOf(pid: number, cluster: string): Promise<'server' | 'another program' | 'nobody'> {
   try {
     process.kill(pid, 0);
     if (process.platform === 'win32') return 'server';
     return (await commandLine(pid)).includes(`-D ${cluster} -c `) ? 'server' : 'another program';
   } catch {
-    return 'nobody'; // It ended, or belongs to another user: PostgreSQL does not take such a one for a server either.
+    return 'nobody'; // It ended or belongs to another user. PostgreSQL also ignores processes of other users.
   }
 }
 

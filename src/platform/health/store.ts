@@ -1,10 +1,13 @@
 import { sql } from 'kysely';
 import type { Db } from '../../core/database/db.ts';
 
-/** Stops counting here, so that a long worklist costs only a few milliseconds. */
-export const MOST_COUNTED = 10_000;
+/** The limit of the count, so that a long worklist takes only a few milliseconds. */
+export const MAX_COUNTED = 10_000;
 
-/** Counts rows that wait for the service or for staff. Partial indexes find them; the table of statements is short. */
+/**
+ * Counts rows that wait for the service or for staff. Partial indexes find these rows. The table of statements is short and needs
+ * none.
+ */
 const WAITING = {
   unmatched_payments: sql`payments where status = 'unmatched'`,
   pending_notifications: sql`notifications where status = 'pending'`,
@@ -15,7 +18,7 @@ const WAITING = {
 };
 
 export interface Waiting {
-  /** At most MOST_COUNTED each. */
+  /** At most MAX_COUNTED each. */
   counts: Record<keyof typeof WAITING, number>;
   /** 0 without a pending notification. */
   oldestPendingSeconds: number;
@@ -24,7 +27,7 @@ export interface Waiting {
 export async function readWaiting(db: Db): Promise<Waiting> {
   const counts = Object.entries(WAITING).map(
     ([name, rows]) =>
-      sql`(select count(*)::int from (select from ${rows} limit ${MOST_COUNTED}) counted) as ${sql.ref(name)}`,
+      sql`(select count(*)::int from (select from ${rows} limit ${MAX_COUNTED}) counted) as ${sql.ref(name)}`,
   );
   const { rows } = await sql<Waiting['counts'] & { oldest_pending_seconds: number }>`
     select ${sql.join(counts)},

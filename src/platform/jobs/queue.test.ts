@@ -1,9 +1,17 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { useService } from '../../../test/harness.ts';
-import { addJob, isGivenUp, type JobQueue, startJobQueue, type Task } from './queue.ts';
+import {
+  addJob,
+  isGivenUp,
+  type JobQueue,
+  releaseJobsOfDeadInstances,
+  startJobQueue,
+  type Task,
+} from './queue.ts';
 
 const service = useService();
 const TASK = 'test';
@@ -194,5 +202,42 @@ describe('a queue', () => {
     );
     await add('after');
     await expect.poll(() => run.mock.calls.length, { timeout: 15_000 }).toBeGreaterThanOrEqual(2);
+  });
+});
+
+describe('without an answer of the database', () => {
+  it('stops within seconds', async () => {
+    const silent = createServer(() => {}).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const connection = `postgres://user@127.0.0.1:${(silent.address() as AddressInfo).port}/none`;
+    const queue = startJobQueue({ connection, db: service.context.db, log: service.parts.log, tasks: {} });
+    await once(silent, 'connection');
+    const begun = Date.now();
+    await queue.stop();
+    expect(Date.now() - begun).toBeLessThan(7_000);
+    silent.close();
+  });
+
+  it('sends no second heartbeat while the first waits', async () => {
+    vi.useFakeTimers();
+    try {
+      let answer = (_result: { rows: [] }) => {};
+      const first = new Promise<{ rows: [] }>((resolve) => {
+        answer = resolve;
+      });
+      const query = vi.fn(() => first);
+      const events = new EventEmitter();
+      releaseJobsOfDeadInstances(events, service.parts.log);
+      events.emit('pool:listen:success', { workerPool: { id: 'worker' }, client: { query } });
+      await vi.advanceTimersByTimeAsync(20_000);
+      expect(query).toHaveBeenCalledTimes(1);
+      answer({ rows: [] });
+      await vi.advanceTimersByTimeAsync(0);
+      expect(query).toHaveBeenCalledTimes(3);
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(query).toHaveBeenCalledTimes(5);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });

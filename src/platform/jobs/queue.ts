@@ -11,51 +11,56 @@ import type { Log } from '../../core/log.ts';
  * See docs/decisions/0018-job-queue.md.
  */
 
-const MOST_ATTEMPTS = 5;
-/** A new job is announced by NOTIFY. This is for retries, and for jobs whose queue was busy. */
+const MAX_ATTEMPTS = 5;
+/** NOTIFY announces a new job. Polling finds retries, and jobs whose queue was busy. */
 const POLL_INTERVAL_MS = 2_000;
 const RESTART_DELAY_MS = 5_000;
 const MINUTE_MS = 60_000;
-/** Each instance shows this often that it is alive. */
+/** How often each instance shows that it is alive. */
 const HEARTBEAT_MS = 5_000;
 /** The first heartbeat follows the library's own LISTEN on the same connection. */
 const FIRST_HEARTBEAT_MS = 500;
-/** After this PostgreSQL ends the session of an instance that is frozen or out of reach. */
+/** After this time PostgreSQL ends the session of an instance that is frozen or not connected. */
 const LONGEST_SILENCE_SECONDS = 15;
-/** The first key of the advisory locks that stand for live instances. */
+/** The first key of the advisory locks that live instances hold. */
 const ALIVE_LOCK = 720_316_041;
 const CONNECT_TIMEOUT_MS = 10_000;
+/** The longest wait for batches at a stop, because the database may not answer. An unfinished job runs again. */
+const LONGEST_STOP_MS = 5_000;
 
 export interface Attempt {
   /** Whether a failure ends the job. */
   isLast: boolean;
-  /** Aborted when the instance stops: end after the batch at hand. */
+  /** Aborted when the instance stops. The task then ends after its current batch. */
   signal: AbortSignal;
 }
 
-/** Must be safe to run again at any time, since an instance can die before its job is recorded as completed. */
+/**
+ * The work of a job. It must be safe to run again at any time, because an instance can die before its job is recorded as
+ * completed.
+ */
 export type Task = (payload: unknown, attempt: Attempt) => Promise<void>;
 
 export interface JobQueueOptions {
-  /** Of PostgreSQL itself: a pooler in transaction mode does not pass on NOTIFY. */
+  /** The address of PostgreSQL itself, because a pooler in transaction mode does not forward NOTIFY. */
   connection: Connection;
   db: Db;
   log: Log;
-  /** By the name that addJob takes. */
+  /** The tasks, by the name that `addJob` uses. */
   tasks: Readonly<Record<string, Task>>;
   /** Names of the tasks that run at the start and at every full minute. */
   everyMinute?: readonly string[];
 }
 
 export interface JobQueue {
-  /** Waits for the batches at hand. */
+  /** Waits for the current batches, at most 5 s. */
   stop(): Promise<void>;
 }
 
-/** Creates the tables of the queue, or brings them to the version of the library. One instance at a time. */
+/** Creates the tables of the queue, or migrates them to the version of the library. Only one instance may run this at a time. */
 export async function installJobQueue(pool: pg.Pool): Promise<void> {
   await runMigrations({ pgPool: pool });
-  // The library enables row-level security without policies, which shuts out any role but the owner.
+  // The library enables row-level security without policies, which gives access only to the owner of the tables.
   await pool.query(`do $$ declare name regclass; begin
     for name in select oid from pg_class where relnamespace = 'graphile_worker'::regnamespace and relrowsecurity loop
       execute format('alter table %s disable row level security', name);
@@ -67,7 +72,7 @@ export interface Job {
   /** Replaces a job with the same key that has not started. If one is running, the new job runs after it. */
   key: string;
   payload?: object;
-  /** Adds nothing if there is a job with the key, even if it failed or is running. */
+  /** Adds no job if there is one with the key, even a failed or running one. */
   onlyIfMissing?: boolean;
 }
 
@@ -80,20 +85,20 @@ const ADD_JOB = sql`select revision = 0 as "isNew" from graphile_worker.add_job`
 export async function addJob(db: Db, { task, key, payload = {}, onlyIfMissing }: Job): Promise<boolean> {
   const { rows } = await sql<{ isNew: boolean }>`
     ${ADD_JOB}(${task}, payload := ${JSON.stringify(payload)}::json,
-      queue_name := ${task}, max_attempts := ${MOST_ATTEMPTS}, job_key := ${key},
+      queue_name := ${task}, max_attempts := ${MAX_ATTEMPTS}, job_key := ${key},
       job_key_mode := ${onlyIfMissing ? 'unsafe_dedupe' : 'replace'})`.execute(db);
   return rows[0]?.isNew === true;
 }
 
-/** Adds a job for the next full minute by the clock of PostgreSQL, unless one waits. So it runs once over all instances. */
+/** Adds a job for the next full minute of PostgreSQL's clock, unless one is waiting. So the job runs once over all instances. */
 async function addForNextMinute(db: Db, task: string): Promise<void> {
-  await sql`${ADD_JOB}(${task}, queue_name := ${task}, max_attempts := ${MOST_ATTEMPTS}, job_key := ${task},
+  await sql`${ADD_JOB}(${task}, queue_name := ${task}, max_attempts := ${MAX_ATTEMPTS}, job_key := ${task},
     run_at := date_trunc('minute', clock_timestamp()) + interval '1 minute', job_key_mode := 'preserve_run_at')`.execute(
     db,
   );
 }
 
-/** Whether the job with the key has failed for the last time, or its processes have died each time. */
+/** Whether all attempts of the job with the key have failed, or ended because their process died. */
 export async function isGivenUp(db: Db, key: string): Promise<boolean> {
   const { rows } = await sql`
     select from graphile_worker.jobs
@@ -101,7 +106,7 @@ export async function isGivenUp(db: Db, key: string): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Runs jobs until stopped. A worker that ends, as in an outage of the database, is started again. */
+/** Runs jobs until stopped. If a worker ends, for example because the database is down, it is started again. */
 export function startJobQueue(options: JobQueueOptions): JobQueue {
   const { db, log, everyMinute = [] } = options;
   const stopping = new AbortController();
@@ -109,7 +114,7 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
 
   async function runUntilStopped(): Promise<void> {
     while (!stopping.signal.aborted) {
-      // A pool for each runner: closing it releases the lock of a runner that ended.
+      // Each runner has its own pool. Closing the pool releases the lock of a runner that ended.
       const pool = openPool(options);
       try {
         runner = await startRunner(pool, options, stopping.signal);
@@ -118,7 +123,7 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
       } catch (error) {
         log.error({ err: error }, 'the job queue ended; it is started again');
       }
-      await Promise.race([pool.end(), sleep(RESTART_DELAY_MS)]); // A connection may be out of reach.
+      await Promise.race([pool.end(), sleep(RESTART_DELAY_MS)]); // A connection may not answer.
       await sleep(RESTART_DELAY_MS, undefined, { signal: stopping.signal }).catch(() => {});
     }
   }
@@ -133,8 +138,11 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
     async stop() {
       stopping.abort();
       clearInterval(everyMinuteTimer);
-      await runner?.stop().catch(() => {}); // It may have ended by itself.
-      await running;
+      const stopped = runner?.stop().catch(() => {}); // It may have ended by itself.
+      await Promise.race([
+        Promise.all([stopped, running]),
+        sleep(LONGEST_STOP_MS, undefined, { ref: false }),
+      ]);
     },
   };
 }
@@ -144,7 +152,7 @@ function openPool({ connection, log }: JobQueueOptions): pg.Pool {
   const pool = new pg.Pool({
     ...target,
     application_name: 'account-management-service jobs',
-    max: 2, // One listens; the other takes and completes jobs, in this order.
+    max: 2, // The first connection listens, the second one takes and completes jobs.
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
   });
@@ -167,9 +175,9 @@ async function startRunner(
     events,
     logger: loggerOf(log),
     noHandleSignals: true,
-    concurrency: Math.max(Object.keys(tasks).length, 1), // As each task runs one job at a time, none waits for another task.
+    concurrency: Math.max(Object.keys(tasks).length, 1), // Each task runs one job at a time, so no task waits for another one.
     pollInterval: POLL_INTERVAL_MS,
-    // Without a batch, version 0.17 leaves the rejection of a completion that fails unhandled, which ends the process.
+    // Without batches, version 0.17 does not handle the rejection of a failed completion, which would end the process.
     preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
     taskList: Object.fromEntries(
       Object.entries(tasks).map(([name, task]) => [
@@ -181,19 +189,22 @@ async function startRunner(
 }
 
 /**
- * The library keeps the jobs of a process that died locked for four hours. So the connection that listens for jobs holds
- * an advisory lock in the name of its worker. PostgreSQL releases it when the session ends, and ends a session that is
- * silent. Every instance looks for jobs whose worker has no lock, and releases them.
+ * The library keeps the jobs of a dead process locked for four hours. So the connection that listens for jobs holds an advisory
+ * lock for its worker. PostgreSQL releases the lock when the session ends, and ends a silent session. Every instance looks for
+ * jobs whose worker has no lock, and releases these jobs.
  */
-function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void {
-  const timers: NodeJS.Timeout[] = [];
-  const stopTimers = () => timers.splice(0).forEach(clearInterval);
+export function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void {
+  let timer: NodeJS.Timeout | undefined;
+  const stopTimer = () => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
   let lockless = new Set<string>();
   events.on('pool:listen:success', ({ workerPool, client }) => {
     let isHeld = false;
     const beat = async () => {
       if (!isHeld) {
-        // Shared, as a connection that was lost may still hold it.
+        // The lock is shared, because a lost connection may still hold it.
         await client.query(
           `select set_config('idle_session_timeout', $1, false), pg_advisory_lock_shared($2, hashtext($3))`,
           [`${LONGEST_SILENCE_SECONDS}s`, ALIVE_LOCK, workerPool.id],
@@ -207,11 +218,12 @@ function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void {
          where pg_try_advisory_xact_lock($3, hashtext(worker))`,
         [workerPool.id, LONGEST_SILENCE_SECONDS, ALIVE_LOCK],
       );
-      // A live worker has no lock while it connects again. It is dead if the next heartbeat finds none either.
+      // A live worker has no lock while it reconnects. It is dead if it also has no lock at the next heartbeat.
       const dead = rows.map(({ worker }) => worker).filter((worker) => lockless.has(worker));
       lockless = new Set(rows.map(({ worker }) => worker));
       if (dead.length > 0) await client.query('select graphile_worker.force_unlock_workers($1)', [dead]);
-      // A frozen worker that wakes up deletes its job, which another worker may have taken over with the queue.
+      // Releases queues without a job. A frozen worker that continues deletes its job, which another worker may have taken over
+      // with the queue.
       await client.query(
         `update graphile_worker._private_job_queues q set locked_by = null, locked_at = null
          where locked_at < now() - $1 * interval '1 second' and not exists (
@@ -220,14 +232,21 @@ function releaseJobsOfDeadInstances(events: WorkerEvents, log: Log): void {
       );
     };
     const warn = (error: Error) => log.warn({ err: error }, 'the heartbeat of the job queue failed');
-    const beatAndWarn = () => beat().catch(warn);
-    stopTimers();
-    timers.push(setTimeout(beatAndWarn, FIRST_HEARTBEAT_MS), setInterval(beatAndWarn, HEARTBEAT_MS));
+    /** The next heartbeat waits for this one, which may be slow. */
+    const beatAfter = (delayMs: number) => {
+      const current = setTimeout(async () => {
+        await beat().catch(warn);
+        if (timer === current) beatAfter(HEARTBEAT_MS);
+      }, delayMs);
+      timer = current;
+    };
+    stopTimer();
+    beatAfter(FIRST_HEARTBEAT_MS);
   });
-  events.on('pool:listen:release', stopTimers);
+  events.on('pool:listen:release', stopTimer);
 }
 
-/** The library reports each completed job, which happens every minute: that is for debugging. */
+/** The library's `info` becomes `debug`, because it reports each completed job, at least one every minute. */
 function loggerOf(log: Log): Logger {
   const levels = { error: 'error', warning: 'warn', info: 'debug', debug: 'trace' } as const;
   return new Logger(

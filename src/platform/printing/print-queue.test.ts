@@ -2,9 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createPrintQueue, PrintError, type PrintQueue } from './print-queue.ts';
+import { PrintError } from './print-process.ts';
+import { createPrintQueue, type PrintQueue } from './print-queue.ts';
 
-/** A print process that does what the data says. */
+/** A print process that follows the instructions in the data. */
 const OBEDIENT = `
 process.on('disconnect', () => process.exit());
 process.on('message', ({ id, data }) => {
@@ -25,8 +26,8 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 afterEach(() => queue.close());
 
-function open(options: { mostWaiting?: number; timeoutMs?: number; idleMs?: number } = {}): PrintQueue {
-  const defaults = { mostPerCaller: 5, mostWaiting: 50, waitMs: 5_000, timeoutMs: 5_000, idleMs: 60_000 };
+function open(options: { maxWaiting?: number; timeoutMs?: number; idleMs?: number } = {}): PrintQueue {
+  const defaults = { maxPerCaller: 5, maxWaiting: 50, waitMs: 5_000, timeoutMs: 5_000, idleMs: 60_000 };
   queue = createPrintQueue({ program: join(folder, 'program.mjs'), ...defaults, ...options });
   return queue;
 }
@@ -43,7 +44,7 @@ describe('the print queue', () => {
   });
 
   it('answers 503 with Retry-After when too many wait', async () => {
-    open({ mostWaiting: 2 });
+    open({ maxWaiting: 2 });
     const orders = await Promise.allSettled(['a', 'b', 'c', 'd'].map((data) => print(data)));
     expect(orders.map((order) => order.status)).toEqual(['fulfilled', 'fulfilled', 'fulfilled', 'rejected']);
     expect(orders[3]).toMatchObject({ reason: { status: 503, retryAfterSeconds: 5 } });

@@ -2,18 +2,20 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { extname, join } from 'node:path';
-import { type Config, ConfigError } from '../../config.ts';
-import { createPrintQueue, PrintError } from './print-queue.ts';
+import { ConfigError } from '../../config.ts';
+import type { Config } from '../../core/context.ts';
+import { PrintError } from './print-process.ts';
+import { createPrintQueue } from './print-queue.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..', '..');
-const PROGRAM = join(import.meta.dirname, `print-process${extname(import.meta.filename)}`);
+const PROGRAM = join(import.meta.dirname, `print-program${extname(import.meta.filename)}`);
 const PRINT_WAIT_MS = 4_000;
 const PRINT_TIMEOUT_MS = 10_000;
 /** The answer time-out of a route that prints. */
 export const PRINTED_ANSWER_TIMEOUT_MS = PRINT_WAIT_MS + PRINT_TIMEOUT_MS + 1_000;
 const LIMITS = {
-  mostPerCaller: 20,
-  mostWaiting: 100,
+  maxPerCaller: 20,
+  maxWaiting: 100,
   waitMs: PRINT_WAIT_MS,
   timeoutMs: PRINT_TIMEOUT_MS,
   idleMs: 60_000,
@@ -29,7 +31,7 @@ interface Company {
   logo: string | null;
 }
 
-/** All data of a document, as text. Equal data prints equal bytes. */
+/** All data of a document, as text. The same data always gives the same bytes. */
 export interface PrintedDocument {
   company: Company;
 }
@@ -41,7 +43,7 @@ export interface Printer {
   readonly company: Company;
   /** The number that customers pay to; null if none is configured. */
   readonly paybill: string | null;
-  /** The ETag of what `print` would return, without printing. */
+  /** The ETag of the document that `print` would return, without printing. */
   etagOf(template: Template, document: PrintedDocument): string;
   /** @throws AppError 429 if too many documents of the caller wait, 503 if too many of all callers wait or printing fails. */
   print(caller: string, template: Template, document: PrintedDocument): Promise<Buffer>;
@@ -50,7 +52,7 @@ export interface Printer {
   close(): void;
 }
 
-/** Prints documents of the company as PDF. Starts no process before the first one. */
+/** Prints documents of the company as PDF. The first document starts the print process. */
 export function createPrinter(config: Config): Printer {
   const { companyLogo } = config;
   const files = companyLogo ? [{ name: `logo.${companyLogo.format}`, bytes: companyLogo.bytes }] : [];
@@ -93,14 +95,14 @@ function compilerVersion(): string {
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
 }
 
-/** Includes the length of each part, so that different lists of parts never hash alike. */
+/** Includes the length of each part, so that different lists of parts have different hashes. */
 function sha256(...parts: (string | Buffer)[]): string {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(`${Buffer.byteLength(part)}:`).update(part);
   return hash.digest('hex');
 }
 
-/** Changes with everything except the data that affects how a document looks. */
+/** Changes with the template, fonts, logo and compiler: everything that affects a document except its data. */
 function printerVersion(template: Template, logo: Buffer | undefined): string {
   const fonts = readdirSync(join(ROOT, 'fonts')).sort();
   return sha256(

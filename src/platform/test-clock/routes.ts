@@ -4,9 +4,9 @@ import type { Api } from '../../core/http/api.ts';
 import { Envelope, ok } from '../../core/http/envelope.ts';
 import { Nullable } from '../../core/http/fields.ts';
 
-/** A clock that a test can set. It runs on from there. */
+/** A clock that a test can set. It continues from the set time. */
 export interface SettableClock extends TestClock {
-  /** @param moment null: back to real time. */
+  /** @param moment the new time; null for real time. */
   set(moment: Date | null): void;
   /** Runs the minute jobs that are due. */
   catchUp(): Promise<void>;
@@ -39,7 +39,7 @@ export function testClockRoutes(api: Api, clock: SettableClock): void {
         tags: ['Test'],
         operationId: 'setTestClock',
         summary: 'Set the clock of a test instance',
-        description: 'Set the business clock; null for the real time.',
+        description: 'Sets the business clock; null for the real time.',
         body: Moment,
         response: {
           200: Envelope(

@@ -1,26 +1,28 @@
 import { sql } from 'kysely';
-import { statusesIn } from '../account-status/rules.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { literalList } from '../core/database/literal-list.ts';
 import { UNNAMED } from '../core/database/named-statements.ts';
+import type { Row } from '../core/database/tables.ts';
 import type { PlainDate } from '../core/values/dates.ts';
-import type { AccountRow } from '../ledger/rules.ts';
+import { statusesIn } from './rules.ts';
+
+type AccountRow = Row<'accounts'>;
 
 export type AccountToSuspend = AccountRow & { last_day_of_grace: PlainDate };
 
-/** Last day before automatic suspension. The days of grace start again when staff make an account active. */
+/** `lastDayOfGrace` of lateness-rules.ts in SQL. */
 const lastDayOfGrace = sql`greatest(a.next_due_date, a.reprieved_on) + a.grace_days`;
 
-/** The condition of the index accounts_grace, and its key. */
+/** The condition and the key of the index accounts_grace. */
 function isToSuspend(day: PlainDate) {
   return sql`a.status in ${literalList(statusesIn('suspendedWhenLate'))}
     and a.next_due_date is not null and ${lastDayOfGrace} < ${day}::date`;
 }
 
 /**
- * Locks accounts beyond their days of grace whose pay plans suspend late accounts, except those that another
- * transaction holds. Searches plan by plan in the order of the index accounts_grace, so that a run without late
- * accounts reads only the index. The condition is checked again once the rows are locked.
+ * Locks accounts beyond their days of grace whose pay plans suspend late accounts. Skips accounts that another transaction has
+ * locked. It searches one pay plan at a time, in the order of the index accounts_grace, so that a run without late accounts reads
+ * only the index. The condition is checked again after the rows are locked.
  */
 export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: number): Promise<AccountRow[]> {
   const { rows } = await sql<AccountRow>`
@@ -36,7 +38,7 @@ export async function lockAccountsToSuspend(tx: Tx, day: PlainDate, limit: numbe
   return rows;
 }
 
-/** One page of the accounts of a plan that are to be suspended, the longest beyond their days of grace first. */
+/** One page of the accounts of a pay plan to suspend. Accounts that are longest beyond their days of grace come first. */
 export async function findAccountsToSuspend(
   db: Db,
   day: PlainDate,

@@ -1,9 +1,9 @@
 /**
- * How environment variables name identity providers: OAUTH_GOOGLE_ISSUER and two more variables add GET /api/auth/google. The
- * answer for a provider that is not configured lists the missing variables.
+ * Names of environment variables contain the name of the identity provider: with OAUTH_GOOGLE_ISSUER and two more variables, the
+ * route `GET /api/auth/google` works. If the provider is not configured, the error lists the missing variables.
  */
 export const PROVIDER_PARTS = ['ISSUER', 'CLIENT_ID', 'CLIENT_SECRET'] as const;
-/** Only together: people with a verified e-mail of one of the domains become users with the role. */
+/** Both or neither must be set. People with a verified e-mail in one of the DOMAINS become users with the ROLE. */
 export const PROVIDER_DOMAIN_PARTS = ['DOMAINS', 'ROLE'] as const;
 export type ProviderPart = (typeof PROVIDER_PARTS | typeof PROVIDER_DOMAIN_PARTS)[number];
 
@@ -22,13 +22,13 @@ export const RESERVED_PROVIDER_NAMES: readonly string[] = [
   'password',
 ];
 
-/** @param name as in the path, or in capitals as in the environment. */
+/** @param name the name in the path or, in capitals, in the environment. */
 export function canNameProvider(name: string): boolean {
   const isReserved = RESERVED_PROVIDER_NAMES.includes(name.toLowerCase());
   return name.length <= MAX_NAME_LENGTH && /^[a-z0-9]+(_[a-z0-9]+)*$/i.test(name) && !isReserved;
 }
 
-/** @param name in either case. */
+/** @param name the name in upper or lower case. */
 export function providerVariable(name: string, part: ProviderPart): string {
   return `OAUTH_${name.toUpperCase()}_${part}`;
 }

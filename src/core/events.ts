@@ -1,0 +1,470 @@
+import type { Static, TSchema } from 'typebox';
+import { Type } from 'typebox';
+import type { Actor } from './context.ts';
+import type { Tx } from './database/db.ts';
+import { rowsAsJson } from './database/rows.ts';
+import { run } from './database/statements.ts';
+import type { Resource } from './http/errors.ts';
+import { Id, Nullable } from './http/fields.ts';
+
+// Every change is published as one event. One SQL statement writes the event and the audit entry.
+
+/** The fields of events: ids, amounts, dates and statuses. Events never contain a name, phone number, e-mail or national id. */
+const FIELDS = {
+  accountId: Nullable(Id),
+  activationDate: date('The first day of the account.'),
+  active: Type.Boolean(),
+  amountMinor: amount('The amount of the payment, credit transfer or refund.'),
+  breakCount: Type.Integer({
+    description: 'The number of lines of the statement that differ from the books.',
+  }),
+  category: Nullable(
+    Type.String({ description: 'The product category of the rule; null for the default rule.' }),
+  ),
+  cause: Nullable(
+    Type.String({ description: '`non_payment` or `payment` for a change by the lateness policy.' }),
+  ),
+  changedFields: Type.Array(Type.String(), { description: 'The names of the fields that were sent.' }),
+  configurationId: Id,
+  conflictingPaymentId: Nullable(Id),
+  creditMinor: amount('The credit of the account.'),
+  creditMoveId: Id,
+  customerId: Id,
+  disabledReason: Type.String({ description: '`gone` or `failing`.' }),
+  dueDate: Nullable(date('The day on which the invoice is due.')),
+  employeeId: Nullable(Id),
+  fromAccountId: Id,
+  isDefault: Type.Boolean(),
+  kycRecordId: Id,
+  kycStatus: Nullable(Type.String({ description: 'The KYC status of the customer.' })),
+  lineCount: Type.Integer(),
+  matchMethod: Nullable(Type.String({ description: 'How the account was found.' })),
+  nextDueDate: Nullable(
+    date(
+      'The account is paid until the day before this date. Null if the account is paid in full or closed.',
+    ),
+  ),
+  number: Type.String({ description: 'The number of the invoice.' }),
+  paymentCount: Type.Integer(),
+  paymentDate: date('The business day of the payment.'),
+  paymentId: Nullable(Id),
+  paymentMethodId: Id,
+  payplanId: Id,
+  period: Type.String({ description: 'The month of the commission, YYYY-MM.' }),
+  previousCreditMinor: amount('The credit before the change.'),
+  previousNextDueDate: Nullable(date('The next due date before the change.')),
+  previousStatus: Type.String(),
+  priceMinor: Nullable(amount('The price.')),
+  productId: Nullable(Id),
+  providerStatementId: Nullable(Id),
+  purpose: Type.String(),
+  rateBasisPoints: Type.Integer(),
+  reconciliationDate: date('The day on which the money is known to have arrived.'),
+  reconciliationId: Id,
+  role: Nullable(Type.String()),
+  ruleVersion: Type.Integer(),
+  source: Type.String({ description: '`manual`, `webhook` or `import`.' }),
+  status: Type.String(),
+  toAccountId: Id,
+  totalMinor: amount('The total.'),
+  userId: Nullable(Id),
+  verificationStatus: Type.String(),
+  verificationType: Type.String(),
+} satisfies Record<string, TSchema>;
+
+type Field = keyof typeof FIELDS;
+
+function amount(description: string) {
+  return Type.Number({ description: `${description} In units of the currency.` });
+}
+
+function date(description: string) {
+  return Type.String({ description: `${description} YYYY-MM-DD.` });
+}
+
+interface EventKind {
+  /** Increased when a field is removed or changes its meaning. A new field does not change the version. */
+  version: number;
+  /** When the event occurs, as a sentence. */
+  when: string;
+  data: readonly Field[];
+  /** The event is a consequence of another change and has no audit entry of its own. */
+  isDerived?: true;
+}
+
+const STATUS_DATA = ['previousStatus', 'status', 'cause'] as const;
+const PAYMENT_DATA = ['accountId', 'amountMinor'] as const;
+
+/** Every type of event. The subject of an event is not repeated in its data. */
+export const EVENTS = {
+  'payment.received': {
+    version: 1,
+    when: 'Staff recorded a payment, or a provider reported one.',
+    data: [...PAYMENT_DATA, 'paymentMethodId', 'paymentDate', 'source', 'status'],
+  },
+  'payment.matched': {
+    version: 1,
+    when: 'The account of a payment that a provider reported was found.',
+    data: [...PAYMENT_DATA, 'matchMethod'],
+    isDerived: true,
+  },
+  'payment.unmatched': {
+    version: 1,
+    when: 'A payment that a provider reported matches no account. The payment is now in the worklist.',
+    data: ['amountMinor', 'paymentMethodId', 'paymentDate'],
+    isDerived: true,
+  },
+  'payment.assigned': {
+    version: 1,
+    when: 'Staff assigned an unmatched payment to an account.',
+    data: PAYMENT_DATA,
+  },
+  'payment.unassigned': {
+    version: 1,
+    when: 'Staff unassigned a payment from its account. The payment is in the worklist again.',
+    data: PAYMENT_DATA,
+  },
+  'payment.reversed': { version: 1, when: 'Staff reversed a payment.', data: PAYMENT_DATA },
+  'payment.linked': {
+    version: 1,
+    when: 'A manual payment was linked to the transaction that a provider reported.',
+    data: PAYMENT_DATA,
+  },
+  'payment.reconciled': {
+    version: 1,
+    when: 'The money of a payment is known to have arrived.',
+    data: ['amountMinor', 'reconciliationId', 'reconciliationDate'],
+    isDerived: true,
+  },
+  'payment.updated': {
+    version: 1,
+    when: 'The external id or the metadata of a payment was changed.',
+    data: ['changedFields'],
+  },
+  'reconciliation.created': {
+    version: 1,
+    when: 'A batch of payments was reconciled.',
+    data: ['reconciliationDate', 'paymentCount', 'totalMinor', 'providerStatementId'],
+  },
+  'account.opened': {
+    version: 1,
+    when: 'An account was opened. If its first day has come, its status is already `active`.',
+    data: ['customerId', 'productId', 'payplanId', 'employeeId', 'activationDate', 'status', 'totalMinor'],
+  },
+  'account.activated': { version: 1, when: 'A pending account became active.', data: STATUS_DATA },
+  'account.suspended': { version: 1, when: 'An account was suspended.', data: STATUS_DATA },
+  'account.reactivated': {
+    version: 1,
+    when: 'A suspended, defaulted or repossessed account became active.',
+    data: STATUS_DATA,
+  },
+  'account.defaulted': { version: 1, when: 'An account defaulted.', data: STATUS_DATA },
+  'account.repossessed': {
+    version: 1,
+    when: 'The product of an account was repossessed.',
+    data: STATUS_DATA,
+  },
+  'account.written_off': { version: 1, when: 'The debt of an account was written off.', data: STATUS_DATA },
+  'account.cancelled': { version: 1, when: 'The sale of an account was undone.', data: STATUS_DATA },
+  'account.completed': { version: 1, when: 'An account was paid in full.', data: STATUS_DATA },
+  'account.reopened': {
+    version: 1,
+    when: 'A completed account is no longer paid in full, and has its earlier status again.',
+    data: STATUS_DATA,
+  },
+  'account.paid_until_changed': {
+    version: 1,
+    when: 'The next due date of an account changed. The account is paid until the day before this date.',
+    data: ['nextDueDate', 'previousNextDueDate'],
+    isDerived: true,
+  },
+  'account.credit_changed': {
+    version: 1,
+    when: 'The credit of an account changed.',
+    data: ['creditMinor', 'previousCreditMinor'],
+    isDerived: true,
+  },
+  'account.updated': {
+    version: 1,
+    when: 'The external id or the metadata of an account was changed.',
+    data: ['changedFields'],
+  },
+  'credit.transferred': {
+    version: 1,
+    when: 'Credit was transferred from this account to another account.',
+    data: ['creditMoveId', 'toAccountId', 'amountMinor'],
+  },
+  'credit.received': {
+    version: 1,
+    when: 'This account received credit from another account.',
+    data: ['creditMoveId', 'fromAccountId', 'amountMinor'],
+  },
+  'credit.refunded': {
+    version: 1,
+    when: 'Credit was paid back to the customer.',
+    data: ['creditMoveId', 'paymentMethodId', 'amountMinor'],
+  },
+  'customer.created': { version: 1, when: 'A customer was created.', data: [] },
+  'customer.updated': { version: 1, when: 'A customer was changed.', data: ['changedFields'] },
+  'kyc.submitted': {
+    version: 1,
+    when: 'KYC documents of a customer were submitted for a decision.',
+    data: ['kycRecordId', 'verificationType', 'kycStatus'],
+  },
+  'kyc.decided': {
+    version: 1,
+    when: 'The KYC of a customer was decided.',
+    data: ['kycRecordId', 'verificationType', 'verificationStatus', 'kycStatus'],
+  },
+  'invoice.issued': {
+    version: 1,
+    when: 'An invoice was issued.',
+    data: ['accountId', 'number', 'totalMinor', 'dueDate'],
+  },
+  'invoice.voided': { version: 1, when: 'An invoice was voided.', data: ['accountId'] },
+  'commission.calculated': {
+    version: 1,
+    when: 'The commission of an employee was calculated, or calculated again.',
+    data: ['employeeId', 'period', 'totalMinor'],
+  },
+  'commission.approved': {
+    version: 1,
+    when: 'A commission was approved.',
+    data: ['employeeId', 'period', 'totalMinor'],
+  },
+  'commission.paid': {
+    version: 1,
+    when: 'A commission was paid.',
+    data: ['employeeId', 'period', 'totalMinor'],
+  },
+  'commission_rule.created': {
+    version: 1,
+    when: 'A rule of commissions was added.',
+    data: ['category', 'ruleVersion', 'rateBasisPoints'],
+  },
+  'notification.conflict': {
+    version: 1,
+    when: 'A provider reported a transaction that contradicts a manual payment. Staff decide.',
+    data: ['conflictingPaymentId', 'amountMinor'],
+    isDerived: true,
+  },
+  'notification.resolved': {
+    version: 1,
+    when: 'Staff resolved a conflict. The notification was linked to the payment, or posted if no payment was chosen.',
+    data: ['paymentId'],
+  },
+  'statement.received': {
+    version: 1,
+    when: 'A statement of a provider was uploaded.',
+    data: ['lineCount'],
+  },
+  'statement.matching_started': {
+    version: 1,
+    when: 'Staff started to match a statement again.',
+    data: ['previousStatus'],
+  },
+  'statement.importing_started': {
+    version: 1,
+    when: 'Staff started to import the missing payments of a statement.',
+    data: ['previousStatus'],
+  },
+  'statement.reconciling_started': {
+    version: 1,
+    when: 'Staff started to reconcile the matched payments of a statement.',
+    data: ['previousStatus'],
+  },
+  'statement.break_found': {
+    version: 1,
+    when: 'A statement was matched, and some of its lines differ from the books.',
+    data: ['breakCount'],
+    isDerived: true,
+  },
+  'product.created': { version: 1, when: 'A product was created.', data: ['priceMinor', 'active'] },
+  'product.updated': { version: 1, when: 'A product was changed.', data: ['changedFields'] },
+  'product.configuration_created': {
+    version: 1,
+    when: 'A product got another configuration.',
+    data: ['configurationId', 'priceMinor', 'isDefault'],
+  },
+  'product.configuration_updated': {
+    version: 1,
+    when: 'A configuration is no longer the default of its product.',
+    data: ['configurationId', 'isDefault'],
+  },
+  'payplan.created': { version: 1, when: 'A pay plan was created.', data: ['productId', 'active'] },
+  'payplan.updated': { version: 1, when: 'A pay plan was changed.', data: ['changedFields'] },
+  'payment_method.created': { version: 1, when: 'A payment method was created.', data: ['active'] },
+  'payment_method.updated': {
+    version: 1,
+    when: 'A payment method was changed.',
+    data: ['changedFields'],
+  },
+  'employee.created': { version: 1, when: 'An employee was created.', data: ['active'] },
+  'employee.updated': { version: 1, when: 'An employee was changed.', data: ['changedFields'] },
+  'user.created': { version: 1, when: 'A user was created.', data: ['role', 'employeeId'] },
+  'user.updated': { version: 1, when: 'An admin changed a user.', data: ['changedFields'] },
+  'user.password_changed': { version: 1, when: 'A user changed their password.', data: [] },
+  'user.identity_linked': {
+    version: 1,
+    when: 'A user can sign in through an identity provider.',
+    data: [],
+  },
+  'session.ended': { version: 1, when: 'A session of a user was ended.', data: [] },
+  'api_key.created': { version: 1, when: 'An API key was created.', data: ['role'] },
+  'api_key.updated': { version: 1, when: 'An API key was changed.', data: ['changedFields'] },
+  'api_key.rotated': { version: 1, when: 'An API key got a new secret.', data: [] },
+  'api_key.revoked': { version: 1, when: 'An API key was revoked.', data: [] },
+  'invitation.created': {
+    version: 1,
+    when: 'A person was invited.',
+    data: ['purpose', 'role', 'employeeId', 'userId'],
+  },
+  'invitation.revoked': { version: 1, when: 'An invitation was revoked or replaced.', data: [] },
+  'webhook_endpoint.created': { version: 1, when: 'A webhook endpoint was added.', data: [] },
+  'webhook_endpoint.updated': {
+    version: 1,
+    when: 'A webhook endpoint was changed, enabled or disabled by a user.',
+    data: ['changedFields'],
+  },
+  'webhook_endpoint.deleted': { version: 1, when: 'A webhook endpoint was deleted.', data: [] },
+  'webhook_endpoint.disabled': {
+    version: 1,
+    when: 'A webhook endpoint was disabled because it answered 410 or failed for three days.',
+    data: ['disabledReason'],
+  },
+  'webhook_endpoint.secret_rotated': {
+    version: 1,
+    when: 'A webhook endpoint got a new secret.',
+    data: [],
+  },
+  'webhook_endpoint.resend_requested': {
+    version: 1,
+    when: 'A user asked to deliver events to a webhook endpoint again.',
+    data: [],
+  },
+  'invitation.accepted': { version: 1, when: 'An invitation was accepted.', data: ['userId'] },
+} as const satisfies Record<string, EventKind>;
+
+export type EventType = keyof typeof EVENTS;
+
+export const EVENT_TYPES = Object.keys(EVENTS) as EventType[];
+
+/** The types without audit entries. */
+export const DERIVED_TYPES = EVENT_TYPES.filter((type) => (EVENTS[type] as EventKind).isDerived);
+
+/** An amount is in minor units. Every other field has its form in the API. */
+type FieldValue<F extends Field> = F extends `${string}Minor`
+  ? number | bigint | Extract<Static<(typeof FIELDS)[F]>, null>
+  : Static<(typeof FIELDS)[F]>;
+
+export type EventData<T extends EventType> = { [F in (typeof EVENTS)[T]['data'][number]]: FieldValue<F> };
+
+/** The stored fields of an event type, with their schemas. */
+export function fieldsOf(type: EventType): [Field, TSchema][] {
+  return EVENTS[type].data.map((field) => [field, FIELDS[field]]);
+}
+
+/** An event to publish. Make it with `event`. */
+export interface NewEvent {
+  type: EventType;
+  data: object;
+  /** For a change of an account's money or status. Without a version, the ledger sets the version. */
+  account?: { id: number; version?: number };
+}
+
+export function event<T extends EventType>(
+  type: T,
+  data: EventData<T>,
+  account?: NewEvent['account'],
+): NewEvent {
+  return { type, data, ...(account && { account }) };
+}
+
+/** The subject of a derived event. All other events have the subject of their audit entry. */
+export interface Subject {
+  resource: Resource;
+  resourceId: number | null;
+}
+
+/** A change to write: its event and, unless the event is derived, its audit entry. */
+export interface ChangeRow {
+  actor_user_id: number | null;
+  api_key_id: number | null;
+  actor: string;
+  /** Null for a derived event. */
+  action: string | null;
+  resource: Resource;
+  resource_id: number | null;
+  before: object | null;
+  after: object | null;
+  request_id: string | null;
+  type: EventType;
+  version: number;
+  account_id: number | null;
+  account_version: number | null;
+  data: object;
+}
+
+/** The row of a derived event. */
+export function eventRow(
+  actor: Pick<Actor, 'userId' | 'apiKey' | 'name' | 'requestId'>,
+  { resource, resourceId }: Subject,
+  { type, data, account }: NewEvent,
+): ChangeRow {
+  return {
+    actor_user_id: actor.userId,
+    api_key_id: actor.apiKey?.id ?? null,
+    actor: actor.name,
+    action: null,
+    resource,
+    resource_id: resourceId,
+    before: null,
+    after: null,
+    request_id: actor.requestId,
+    type,
+    version: EVENTS[type].version,
+    account_id: account?.id ?? null,
+    account_version: account?.version ?? null,
+    data,
+  };
+}
+
+/**
+ * The two keys of an advisory lock. A transaction holds the lock in shared mode from its first event id to its end. Readers can so
+ * see which ids may still be uncommitted, see events/horizon.ts.
+ */
+export const PUBLISHING_LOCK = { classId: 1_702_259_054, objectId: 1_953_720_691 } as const;
+
+/**
+ * Common table expressions that insert the rows in their order. A larger statement may contain them. They take ids after the lock.
+ * An audit entry has the id of its event.
+ *
+ * @param parameter - the SQL parameter with the `ChangeRow`s, made by `rowsAsJson`.
+ */
+export function insertChanges(parameter: `$${number}`): string {
+  const { classId, objectId } = PUBLISHING_LOCK;
+  return `
+    publishing as materialized (select pg_advisory_xact_lock_shared(${classId}, ${objectId})),
+    changes as materialized (
+      select nextval('audit_entries_id_seq') as id, c.*
+      from publishing, json_to_recordset(${parameter}::json) as c (actor_user_id bigint, api_key_id bigint, actor text, action text,
+        resource text, resource_id bigint, before jsonb, after jsonb, request_id text, type text, version smallint,
+        account_id bigint, account_version bigint, data json)),
+    audited as (
+      insert into audit_entries (id, actor_user_id, api_key_id, actor, action, resource, resource_id, before, after,
+        request_id, has_event) overriding system value
+      select id, actor_user_id, api_key_id, actor, action, resource, resource_id, before, after, request_id, true
+      from changes where action is not null),
+    published as (
+      insert into events (id, type, version, resource, resource_id, account_id, account_version, actor_user_id, actor,
+        request_id, data)
+      select id, type, version, resource, resource_id, account_id, account_version, actor_user_id,
+        case when actor_user_id is null then actor else 'user' end, request_id, data
+      from changes)`;
+}
+
+const INSERT_CHANGES = `with ${insertChanges('$1')} select`;
+
+export async function writeChanges(tx: Tx, changes: readonly ChangeRow[]): Promise<void> {
+  await run(tx, INSERT_CHANGES, [rowsAsJson(changes)]);
+}

@@ -1,0 +1,48 @@
+import { isPublicAddress, type Networks, readAddress } from './addresses.ts';
+
+/** What WEBHOOKS_OUT_ALLOW adds to the public internet. */
+export interface AllowedDestinations {
+  /** Host names in lower case. */
+  readonly hosts: ReadonlySet<string>;
+  readonly networks: Networks | undefined;
+}
+
+/** TLS on 443, or a port that needs no privileges. Mail, SSH and other services on low ports get no request from us. */
+const HTTPS_PORT = 443;
+const FIRST_FREE_PORT = 1024;
+
+/**
+ * Checks an address that a user gave, as far as possible without asking DNS. `mayConnect` checks what DNS answers.
+ * @returns the problem, as the end of a sentence that starts with the field.
+ */
+export function problemOfDestination(text: string, allowed: AllowedDestinations): string | undefined {
+  // The parser removes spaces and line breaks, so the address that is called would differ from the one that is shown.
+  if (/[\s\\]/.test(text) || !URL.canParse(text))
+    return 'must be an address such as https://erp.example.com/hooks';
+  // The parser writes decimal, octal and hexadecimal hosts as the address that they mean.
+  const { protocol, hostname, port, username, password, hash } = new URL(text);
+  if (protocol !== 'https:' && protocol !== 'http:') return 'must start with https://';
+  if (username !== '' || password !== '') return 'must not contain a user or password';
+  if (hash !== '' || text.endsWith('#')) return 'must not contain #';
+  const isAllowed = isAllowedHost(hostname, allowed);
+  if (protocol === 'http:' && !isAllowed)
+    return 'must start with https://; only hosts in WEBHOOKS_OUT_ALLOW may use http://';
+  if (!isAllowed && port !== '' && Number(port) !== HTTPS_PORT && Number(port) < FIRST_FREE_PORT)
+    return `must use port ${HTTPS_PORT}, or a port from ${FIRST_FREE_PORT}`;
+  const address = readAddress(hostname);
+  if (address !== undefined && !mayConnect(hostname, address, allowed)) return NOT_PUBLIC;
+  return undefined;
+}
+
+export const NOT_PUBLIC =
+  'must be a host of the public internet; WEBHOOKS_OUT_ALLOW can allow private hosts and networks';
+
+/** Whether a connection to the address of a host is allowed. */
+export function mayConnect(hostname: string, address: string, allowed: AllowedDestinations): boolean {
+  return isPublicAddress(address) || isAllowedHost(address, allowed) || isAllowedHost(hostname, allowed);
+}
+
+/** @param host a name, or an address. */
+function isAllowedHost(host: string, { hosts, networks }: AllowedDestinations): boolean {
+  return hosts.has(host.toLowerCase().replace(/\.$/, '')) || networks?.has(host) === true;
+}

@@ -1,0 +1,108 @@
+import { sql } from 'kysely';
+import { Type } from 'typebox';
+import type { Db, Tx } from '../database/db.ts';
+import { LostRace, violatedUnique } from '../database/postgres-errors.ts';
+import { lookUp, run } from '../database/statements.ts';
+import { inTransaction } from '../database/transactions.ts';
+import { AppError, duplicate, notFound, type Resource } from './errors.ts';
+import { Metadata, Nullable } from './fields.ts';
+
+// The id of a resource in another system, and the metadata that the other system stores with it.
+
+const ExternalId = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  format: 'external-id',
+  description:
+    'The id in your system. Unique and case-sensitive. Spaces around the id are removed. Invisible characters are refused.',
+});
+
+/** For bodies. Null removes the external id. New metadata replaces all keys. */
+export const ExternalFields = {
+  externalId: Type.Optional(Nullable(ExternalId)),
+  metadata: Type.Optional(Metadata),
+};
+
+export const ShownExternalFields = {
+  externalId: Nullable(Type.String({ description: 'The id in another system.' })),
+  metadata: Metadata,
+};
+
+/** @param example - an external id from the examples in the API description. */
+export function externalIdParams(example: string) {
+  return Type.Object({ externalId: { ...ExternalId, examples: [example] } });
+}
+
+export interface ExternalValues {
+  externalId?: string | null;
+  metadata?: Record<string, string>;
+}
+
+/** The external fields of a body, in their stored form. */
+export function externalFieldsOf({ externalId, metadata }: ExternalValues): ExternalValues {
+  return {
+    ...(externalId !== undefined && { externalId: externalId?.trim() ?? null }),
+    ...(metadata !== undefined && { metadata }),
+  };
+}
+
+/** The tables whose rows have an external id, by resource. */
+const TABLES = {
+  account: 'accounts',
+  customer: 'customers',
+  employee: 'employees',
+  payment: 'payments',
+  product: 'products',
+} as const satisfies Partial<Record<Resource, string>>;
+
+type ExternalResource = keyof typeof TABLES;
+
+/** @throws AppError NOT_FOUND if no resource has the external id. */
+export async function findIdByExternalId(
+  db: Db,
+  resource: ExternalResource,
+  externalId: string,
+): Promise<number> {
+  const text = `select id from ${TABLES[resource]} where external_id = $1`;
+  const [row] = await lookUp<{ id: number }>(db, text, [externalId.trim()]);
+  if (!row) throw notFound(resource, externalId, 'externalId');
+  return row.id;
+}
+
+/** The error for an external id that another resource has. Undefined if `error` has another cause. */
+export function takenExternalId(
+  error: unknown,
+  resource: ExternalResource,
+  externalId: string | null | undefined,
+): AppError | undefined {
+  const table = TABLES[resource];
+  if (violatedUnique(error) !== `${table}_external_id_unique`) return undefined;
+  const existing = sql<{ id: number }>`select id from ${sql.table(table)} where external_id = ${externalId}`;
+  return duplicate(resource, 'externalId', existing);
+}
+
+/**
+ * Changes the resource with an external id, or creates it, in one transaction. If another transaction creates the resource at the
+ * same time, this one changes it.
+ */
+export async function upsertByExternalId<T>(
+  db: Db | Tx,
+  resource: ExternalResource,
+  externalId: string,
+  { create, change }: { create(tx: Tx): Promise<T>; change(tx: Tx, id: number): Promise<T> },
+): Promise<{ result: T; isNew: boolean }> {
+  const id = externalId.trim();
+  const text = `select id from ${TABLES[resource]} where external_id = $1 for update`;
+  return inTransaction(db, async (tx) => {
+    // Upserts of one external id run one after the other. Otherwise one could fail on another unique field with the same value.
+    await run(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${resource} external id ${id}`]);
+    const [row] = await run<{ id: number }>(tx, text, [id]);
+    if (row) return { result: await change(tx, row.id), isNew: false };
+    try {
+      return { result: await create(tx), isNew: true };
+    } catch (error) {
+      const isLost = error instanceof AppError && error.details.field === 'externalId';
+      throw isLost ? new LostRace('another transaction has created the resource') : error;
+    }
+  });
+}

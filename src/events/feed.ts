@@ -1,0 +1,138 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db } from '../core/database/db.ts';
+import { createHorizonReader } from './horizon.ts';
+import { type EventPage, type EventRow, findEvents } from './store.ts';
+
+/** How often new events are looked for while a reader waits: soon after the last ones, and less often later. */
+const SHORTEST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 200;
+const EVENTS_AT_ONCE = 1_000;
+
+export interface FeedPage extends EventPage {
+  /** Whether the page ends before the horizon. */
+  hasMore: boolean;
+  /** The last id that was taken. */
+  lastId: number;
+}
+
+export interface Arrival {
+  events: EventRow[];
+  /** Every event up to this id that has the types is among the events. */
+  toId: number;
+}
+
+/**
+ * The events that readers may see. One loop for each instance looks for new events while readers wait, and gives them to
+ * all, so that a waiting reader needs no connection and no query of its own.
+ */
+export interface Feed {
+  /** The next events after an id, of some types or of all. Default: from the first event that is kept. */
+  read(query: {
+    after?: number | undefined;
+    types?: readonly string[] | undefined;
+    limit: number;
+  }): Promise<FeedPage>;
+  /**
+   * Waits for events after the end of a page without more.
+   * @param signal ends it: without events, and with the id up to which there are none.
+   */
+  wait(after: number, types: readonly string[] | undefined, signal: AbortSignal): Promise<Arrival>;
+  isClosed(): boolean;
+  /** Ends every wait. */
+  close(): void;
+}
+
+interface Waiter {
+  after: number;
+  types: ReadonlySet<string> | undefined;
+  finish(arrival: Arrival): void;
+  fail(error: unknown): void;
+}
+
+export function createFeed(db: Db): Feed {
+  const closing = new AbortController();
+  const horizon = createHorizonReader(db);
+  const waiters = new Set<Waiter>();
+  /** The id up to which the loop has given all events to the readers that waited. */
+  let toldTo = 0;
+  let isLooking = false;
+
+  async function read({ after, types, limit }: Parameters<Feed['read']>[0]): Promise<FeedPage> {
+    const { id: upTo, lastId } = await horizon.read();
+    const page = await findEvents(db, { after, upTo, types, limit });
+    return { ...page, hasMore: page.toId < upTo, lastId };
+  }
+
+  function wait(after: number, types: readonly string[] | undefined, signal: AbortSignal): Promise<Arrival> {
+    const ends = AbortSignal.any([signal, closing.signal]);
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        after,
+        types: types && new Set(types),
+        finish(arrival) {
+          leave();
+          resolve(arrival);
+        },
+        fail(error) {
+          leave();
+          reject(error);
+        },
+      };
+      const abort = () => waiter.finish({ events: [], toId: waiter.after });
+      const leave = () => {
+        waiters.delete(waiter);
+        ends.removeEventListener('abort', abort);
+      };
+      ends.addEventListener('abort', abort);
+      if (ends.aborted) return abort();
+      waiters.add(waiter);
+      if (isLooking) return;
+      toldTo = after;
+      void look();
+    });
+  }
+
+  /** Looks for new events as long as readers wait. */
+  async function look(): Promise<void> {
+    isLooking = true;
+    let pauseMs = SHORTEST_PAUSE_MS;
+    while (waiters.size > 0) {
+      await delay(pauseMs, undefined, { ref: false });
+      try {
+        const found = await lookOnce();
+        pauseMs = found ? SHORTEST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+      } catch (error) {
+        for (const waiter of [...waiters]) waiter.fail(error);
+      }
+    }
+    isLooking = false;
+  }
+
+  /** @returns whether ids were passed. */
+  async function lookOnce(): Promise<boolean> {
+    // A reader may start behind the others, after a horizon that was read later than its page.
+    toldTo = Math.min(toldTo, ...[...waiters].map(({ after }) => after));
+    const { id: upTo } = await horizon.read();
+    if (upTo <= toldTo) return false;
+    const from = toldTo;
+    const { events, toId } = await findEvents(db, {
+      after: from,
+      upTo,
+      types: undefined,
+      limit: EVENTS_AT_ONCE,
+    });
+    toldTo = toId;
+    for (const waiter of [...waiters]) tell(waiter, events, from, toId);
+    return true;
+  }
+
+  function tell(waiter: Waiter, events: EventRow[], from: number, toId: number): void {
+    const { after, types } = waiter;
+    if (after < from || after >= toId) return; // It began to wait during the query, or has read further.
+    const own = events.filter(({ id, type }) => id > after && (!types || types.has(type)));
+    waiter.after = toId;
+    if (own.length > 0) waiter.finish({ events: own, toId });
+  }
+
+  return { read, wait, isClosed: () => closing.signal.aborted, close: () => closing.abort() };
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { advance, type Horizon, NO_HORIZON, readTypes, type Sample } from './rules.ts';
+
+function horizonAfter(...samples: Sample[]): Horizon {
+  return samples.reduce(advance, NO_HORIZON);
+}
+
+describe('the horizon', () => {
+  it('is the last id while nobody writes', () => {
+    expect(horizonAfter({ lastId: 7, writers: [] }).id).toBe(7);
+  });
+
+  it('stays before an id whose transaction runs', () => {
+    expect(horizonAfter({ lastId: 5, writers: [] }, { lastId: 7, writers: ['a'] }).id).toBe(5);
+  });
+
+  it('passes an id once all transactions of its sample have ended, while later ones run', () => {
+    const first = { lastId: 7, writers: ['a', 'b'] };
+    expect(horizonAfter(first, { lastId: 9, writers: ['b', 'c'] }).id).toBe(0);
+    expect(horizonAfter(first, { lastId: 9, writers: ['b', 'c'] }, { lastId: 9, writers: ['c'] }).id).toBe(7);
+    expect(horizonAfter(first, { lastId: 9, writers: ['c'] }, { lastId: 12, writers: ['d'] }).id).toBe(9);
+  });
+
+  it('keeps no mark that it has passed', () => {
+    const { marks } = horizonAfter(
+      { lastId: 7, writers: ['a'] },
+      { lastId: 8, writers: ['a', 'b'] },
+      { lastId: 9, writers: ['b'] },
+    );
+    expect(marks.map(({ id }) => id)).toEqual([8, 9]);
+  });
+
+  it('never goes back', () => {
+    expect(horizonAfter({ lastId: 7, writers: [] }, { lastId: 7, writers: ['a'] }).id).toBe(7);
+  });
+});
+
+describe('the types of a filter', () => {
+  it('are all types without a filter', () => {
+    expect(readTypes(undefined)).toBeUndefined();
+  });
+
+  it('are those with the name or the first part, each once', () => {
+    const types = readTypes('account.opened, account.*,customer.created');
+    expect(types).toContain('account.completed');
+    expect(types).toContain('customer.created');
+    expect(types?.filter((type) => type === 'account.opened')).toHaveLength(1);
+    expect(types).not.toContain('customer.updated');
+  });
+
+  it.each(['account', 'account.nothing', 'nothing.*', '*', ''])('refuse %o', (filter) => {
+    expect(() => readTypes(filter)).toThrow(/^types: must be event types/);
+  });
+});

@@ -1,0 +1,67 @@
+import { EVENT_TYPES, type EventType } from '../core/events.ts';
+import { invalidField } from '../core/http/errors.ts';
+
+// Events become visible when their transactions commit, which is not in the order of their ids. A reader that keeps only the
+// last id must not read beyond an id that may still be committed.
+
+/** The state of the event ids at one moment. */
+export interface Sample {
+  /** The last id that was taken. */
+  lastId: number;
+  /** The transactions that may have taken ids up to it, and have not ended. Looked up after the last id. */
+  writers: readonly string[];
+}
+
+/** The ids up to one, and the transactions that may still commit events with them. */
+interface Mark {
+  id: number;
+  writers: readonly string[];
+}
+
+/** The horizon: every event up to this id is visible, or never will be. And what is known of later ids. */
+export interface Horizon {
+  id: number;
+  /** In ascending order. */
+  marks: readonly Mark[];
+}
+
+export const NO_HORIZON: Horizon = { id: 0, marks: [] };
+
+/**
+ * The horizon after a sample: the last id for which every transaction of its mark has ended. A transaction that starts later
+ * takes higher ids.
+ */
+export function advance({ id, marks }: Horizon, { lastId, writers }: Sample): Horizon {
+  const running = new Set(writers);
+  const known = lastId > (marks.at(-1)?.id ?? id) ? [...marks, { id: lastId, writers }] : marks;
+  const left = known.map((mark) => ({ ...mark, writers: mark.writers.filter((one) => running.has(one)) }));
+  const decided = left.findLast((mark) => mark.writers.length === 0);
+  return { id: Math.max(id, decided?.id ?? 0), marks: left.filter((mark) => mark.id > (decided?.id ?? 0)) };
+}
+
+/**
+ * The types that a filter names, such as `account.opened,payment.*`.
+ * @returns undefined for all types. @throws AppError VALIDATION_ERROR for a name that fits no type.
+ */
+export function readTypes(filter: string | undefined): EventType[] | undefined {
+  if (filter === undefined) return undefined;
+  const names = filter.split(',').map((name) => name.trim());
+  const types = names.flatMap((name) => {
+    const fitting = EVENT_TYPES.filter((type) =>
+      name.endsWith('.*') ? type.startsWith(name.slice(0, -1)) : type === name,
+    );
+    if (fitting.length === 0) {
+      throw invalidField(
+        'types',
+        `must be event types separated by commas, such as payment.received or payment.*; "${name}" is none`,
+      );
+    }
+    return fitting;
+  });
+  return [...new Set(types)];
+}
+
+/** The name under which the API shows a field. Amounts are stored in minor units, as `…Minor`. */
+export function shownName(field: string): string {
+  return field.replace(/Minor$/, '');
+}

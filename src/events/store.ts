@@ -1,0 +1,93 @@
+import { sql } from 'kysely';
+import type { Db } from '../core/database/db.ts';
+import { deleteInBatches, lookUp } from '../core/database/statements.ts';
+import type { Row } from '../core/database/tables.ts';
+import { PUBLISHING_LOCK } from '../core/events.ts';
+import type { Sample } from './rules.ts';
+
+/**
+ * `pg_sequence_last_value` locks the page of the sequence: a plain select may see an id that is not taken yet. The row of the
+ * locks depends on its result, and is therefore read after it.
+ */
+const SAMPLE = `
+  select coalesce(taken.id, 0) as "lastId", array(
+    select l.virtualtransaction from pg_locks l
+    where l.locktype = 'advisory' and l.classid = $1 and l.objid = $2 and l.objsubid = 2
+      and l.database = (select oid from pg_database where datname = current_database())
+      and taken.id is not null) as writers
+  from (select pg_sequence_last_value('audit_entries_id_seq') as id offset 0) taken`;
+
+/** The last id of an event, and the transactions that may still commit events with lower ids. */
+export async function readSample(db: Db): Promise<Sample> {
+  const { classId, objectId } = PUBLISHING_LOCK;
+  const [sample] = await lookUp<Sample>(db, SAMPLE, [classId, objectId]);
+  if (!sample) throw new Error('A select from one row must return a row.');
+  return sample;
+}
+
+export type EventRow = Row<'events'>;
+
+/** Limits the time of one statement when few events have the requested types. */
+const IDS_AT_ONCE = 10_000;
+
+const PAGE = `
+  with feed as (
+    select f.deleted_to_id, coalesce($1::bigint, f.deleted_to_id) as after_id,
+      greatest(coalesce($1::bigint, f.deleted_to_id),
+        least($2::bigint, coalesce($1::bigint, f.deleted_to_id) + ${IDS_AT_ONCE})) as to_id
+    from event_feed f)
+  select feed.deleted_to_id as "deletedToId", feed.to_id as "toId", e.*
+  from feed left join lateral (
+    select * from events e
+    where e.id > feed.after_id and e.id <= feed.to_id and ($3::text[] is null or e.type = any($3))
+    order by e.id limit $4) e on true`;
+
+export interface EventPage {
+  events: EventRow[];
+  /** Every event up to this id that has the types is in the page, or was before it. */
+  toId: number;
+  /** The events up to this id were deleted. */
+  deletedToId: number;
+}
+
+interface PageQuery {
+  /** Default: from the first event that is kept. */
+  after: number | undefined;
+  /** Id of the horizon. */
+  upTo: number;
+  types: readonly string[] | undefined;
+  limit: number;
+}
+
+/** The next events in the order of their ids. A page may be empty before the horizon. */
+export async function findEvents(db: Db, { after, upTo, types, limit }: PageQuery): Promise<EventPage> {
+  const values = [after ?? null, upTo, types ?? null, limit];
+  const rows = await lookUp<{ deletedToId: number; toId: number } & (EventRow | { id: null })>(
+    db,
+    PAGE,
+    values,
+  );
+  const [first] = rows;
+  if (!first) throw new Error('The table event_feed must have its row.');
+  const events = rows.flatMap((row) => (row.id === null ? [] : [row]));
+  const last = events.length === limit ? events.at(-1) : undefined;
+  return { events, toId: last?.id ?? first.toId, deletedToId: first.deletedToId };
+}
+
+/** Events by their ids, in no order. An event that was deleted is missing. */
+export function findEventsById(db: Db, ids: readonly number[]): Promise<EventRow[]> {
+  return lookUp<EventRow>(db, 'select * from events where id = any($1::bigint[])', [ids]);
+}
+
+/**
+ * Deletes the events before a moment. The feed says so first, so that no reader skips an event without learning it.
+ * @returns the number of deleted events.
+ */
+export async function deleteEvents(db: Db, before: Date, signal: AbortSignal): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    update event_feed set deleted_to_id = greatest(deleted_to_id, (
+      select max(id) from events where id < coalesce(
+        (select id from events where created_at >= ${before} order by id limit 1), ${Number.MAX_SAFE_INTEGER})))
+    returning deleted_to_id as id`.execute(db);
+  return deleteInBatches(db, signal, { table: 'events', where: sql`id <= ${rows[0]?.id ?? 0}` });
+}

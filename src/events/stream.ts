@@ -1,0 +1,55 @@
+import { Readable } from 'node:stream';
+import type { Feed } from './feed.ts';
+import type { EventRow } from './store.ts';
+
+// Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The id of each message is what a
+// client sends as Last-Event-ID when it connects again.
+
+/** A proxy may close a connection on which nothing is sent for a minute. */
+const HEARTBEAT_MS = 15_000;
+/** How soon the stream of a session that has ended is closed. */
+const CHECK_MS = 5_000;
+const RETRY_MS = 2_000;
+const EVENTS_AT_ONCE = 100;
+
+interface StreamOptions {
+  after: number;
+  types: readonly string[] | undefined;
+  show(event: EventRow): object;
+  /** Whether the caller may still read. */
+  mayRead(): Promise<boolean>;
+  /** Ends the stream: its connection has closed. */
+  signal: AbortSignal;
+}
+
+/** Events as a stream. A client that reads slowly gets them later; nothing is stored for it. */
+export function streamEvents(feed: Feed, options: StreamOptions): Readable {
+  return Readable.from(messages(feed, options), { objectMode: false });
+}
+
+async function* messages(feed: Feed, { after, types, show, mayRead, signal }: StreamOptions) {
+  let sentTo = after;
+  let sentAt = performance.now();
+  let checkedAt = sentAt;
+  yield `retry: ${RETRY_MS}\n\n`;
+  for (let hasMore = true; !signal.aborted && !feed.isClosed(); ) {
+    if (performance.now() - checkedAt >= CHECK_MS) {
+      if (!(await mayRead())) return;
+      checkedAt = performance.now();
+    }
+    let events: EventRow[];
+    if (hasMore) {
+      const page = await feed.read({ after: sentTo, types, limit: EVENTS_AT_ONCE });
+      if (sentTo < page.deletedToId) return; // The client learns it when it connects again.
+      ({ events, hasMore, toId: sentTo } = page);
+    } else {
+      const ends = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
+      ({ events, toId: sentTo } = await feed.wait(sentTo, types, ends));
+    }
+    const text = events.map((event) => `id: ${event.id}\ndata: ${JSON.stringify(show(event))}\n\n`).join('');
+    if (text === '' && performance.now() - sentAt < HEARTBEAT_MS) continue;
+    // A message without data has no effect but to set the id, so that a client need not read the same ids again.
+    yield text === '' ? `: nothing new\nid: ${sentTo}\n\n` : text;
+    sentAt = performance.now();
+  }
+}

@@ -1,0 +1,35 @@
+import { audit } from '../core/audit.ts';
+import type { Actor, Context } from '../core/context.ts';
+import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
+import { notFound } from '../core/http/errors.ts';
+import { externalFieldsOf } from '../core/http/external-ids.ts';
+import { lockExternalId } from './posting/store.ts';
+import type { PaymentRow } from './rules.ts';
+import type { PaymentChanges } from './schema.ts';
+import { lockPaymentRows, updateExternalFields } from './store.ts';
+
+/** Changes the external id and metadata of a payment. The money of a payment never changes. */
+export async function changePayment(
+  context: Context,
+  actor: Actor,
+  id: number,
+  body: PaymentChanges,
+): Promise<PaymentRow> {
+  const changes = externalFieldsOf(body);
+  return inTransaction(context.db, async (tx) => {
+    if (changes.externalId) await lockExternalId(tx, changes.externalId);
+    const before = (await lockPaymentRows(tx, [id])).get(id);
+    if (!before) throw notFound('payment', id);
+    const payment = await updateExternalFields(tx, id, changes);
+    await audit(tx, actor, {
+      action: 'payment.change',
+      resource: 'payment',
+      resourceId: id,
+      before: { externalId: before.external_id, metadata: before.metadata },
+      after: changes,
+      event: event('payment.updated', { changedFields: Object.keys(changes) }),
+    });
+    return payment;
+  });
+}

@@ -1,0 +1,42 @@
+import type { Context } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
+import { LostRace } from '../core/database/postgres-errors.ts';
+import { notFound } from '../core/http/errors.ts';
+import { lockAccounts } from '../ledger/store.ts';
+import { findAccountsToReprocess } from './notifications/commands.ts';
+import { lockReference } from './posting/store.ts';
+import type { PaymentRow } from './rules.ts';
+import { findPaymentRow, lockPaymentRows } from './store.ts';
+
+/** Locks a payment and its account, and the accounts to which notifications with its reference may be posted. */
+export async function lockPaymentAndAccount(tx: Tx, context: Context, id: number) {
+  const seen = await findPaymentRow(tx, id);
+  if (!seen) throw notFound('payment', id);
+  const { transaction_ref: reference } = seen;
+  if (reference !== null) await lockReference(tx, reference);
+  const further = reference === null ? [] : await findAccountsToReprocess(tx, context, reference, id);
+  const [locked] = await lockPaymentsAndAccounts(tx, [seen], further);
+  if (!locked) throw new Error('The payment does not exist, although payments are never deleted.');
+  return locked;
+}
+
+/** Locks the accounts of the payments and the further accounts, and then the payments. */
+export async function lockPaymentsAndAccounts(
+  tx: Tx,
+  seen: readonly PaymentRow[],
+  further: readonly number[],
+) {
+  const accounts = await lockAccounts(tx, [
+    ...seen.flatMap(({ account_id }) => account_id ?? []),
+    ...further,
+  ]);
+  const payments = await lockPaymentRows(
+    tx,
+    seen.map(({ id }) => id),
+  );
+  return seen.map(({ id, account_id: accountId }) => {
+    const payment = payments.get(id);
+    if (payment?.account_id !== accountId) throw new LostRace('the account of the payment has changed');
+    return { payment, account: accountId === null ? undefined : accounts.get(accountId) };
+  });
+}

@@ -1,0 +1,134 @@
+import { type Actor, amountOf, type Currency } from '../../core/context.ts';
+import { AppError, duplicate, invalidField, notFound } from '../../core/http/errors.ts';
+import { answerRow, lockNameOf } from '../../core/http/idempotency.ts';
+import { referenceKey } from '../../core/values/reference.ts';
+import { accountFull, booksOf, hasRoomFor } from '../../ledger/rules.ts';
+import { mayDo } from '../../rights.ts';
+import type { PaymentRow } from '../rules.ts';
+import {
+  type Decision,
+  externalIdLockName,
+  type Facts,
+  type Incoming,
+  type KeepAnswer,
+  type KnownNotification,
+  type KnownTransaction,
+  linkedOutcome,
+  type ManualPayment,
+  NOTIFICATION_OUTCOMES,
+  OTHER_METHOD,
+  type Plan,
+  type PlanSettings,
+  paymentRow,
+  recordedEvent,
+  referenceLockName,
+  refuse,
+} from './rules.ts';
+
+// Decides the effects of a payment recorded by staff.
+
+export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incoming {
+  const reference = manual.transactionRef === null ? null : referenceKey(manual.transactionRef);
+  const locks = [
+    ...(reference === null ? [] : [referenceLockName(reference)]),
+    ...(manual.externalId === null ? [] : [externalIdLockName(manual.externalId)]),
+    ...(keep ? [lockNameOf(keep.key)] : []),
+  ];
+  return { manual, keep, locks, reference, interpretations: null, namedAccountId: manual.accountId };
+}
+
+export function decideManual(
+  manual: ManualPayment,
+  keep: KeepAnswer | undefined,
+  { known, methods, answer, account, sameExternalId }: Facts,
+  { currency, now }: PlanSettings,
+): Decision {
+  if (answer)
+    return { result: answer instanceof AppError ? { error: answer } : { outcome: { replay: answer } } };
+  const { actor, accountId, paymentMethodId, amountMinor } = manual;
+  const method = methods.find((one) => one.id === paymentMethodId);
+  if (!method) return refuse(notFound('payment_method', paymentMethodId, 'paymentMethodId'));
+  if (!method.active)
+    return refuse(invalidField('paymentMethodId', 'must refer to an active payment method'));
+  if (!account) return refuse(notFound('account', accountId, 'accountId'));
+  if (!hasRoomFor(booksOf(account), amountMinor)) return refuse(accountFull('amount'));
+  if (sameExternalId !== undefined) return refuse(duplicate('payment', 'externalId', sameExternalId));
+  const reported = findReported(manual, known, currency);
+  if (reported instanceof AppError) return refuse(reported);
+  return (paymentId) => {
+    const payment = paymentRow(paymentId, now, {
+      account_id: accountId,
+      amount_minor: Number(amountMinor),
+      payment_method_id: paymentMethodId,
+      transaction_ref: manual.transactionRef,
+      payment_date: manual.paymentDate,
+      source: 'manual',
+      match_method: reported ? 'manual_entry' : null,
+      match_reason: null,
+      provider: reported?.notification.provider ?? null,
+      provider_trans_id: reported?.notification.trans_id ?? null,
+      external_id: manual.externalId,
+      metadata: manual.metadata,
+      created_by: actor.userId,
+      api_key_id: actor.apiKey?.id ?? null,
+    });
+    const kept = keep && { idempotency_keys: [answerRow(keep.key, keep.status, keep.answerOf(payment))] };
+    const plan: Plan = { result: { outcome: { payment } }, event: recordedEvent(payment, actor, now, kept) };
+    if (!reported) return plan;
+    const isOtherMethod = reported.payment.payment_method_id !== paymentMethodId;
+    const outcome = linkedOutcome(paymentId, isOtherMethod ? [OTHER_METHOD] : []);
+    return {
+      ...plan,
+      unlinkPaymentId: reported.payment.id,
+      stored: { id: reported.notification.id, outcome },
+    };
+  };
+}
+
+/**
+ * Finds the reversed provider payment whose transaction the manual payment may take over. Undefined if no provider has reported
+ * the transaction. Staff may not record a transaction that a provider has reported, by a notification or on a statement. The
+ * exception is a reversed payment. Staff who may assign payments can record it again with the reported amount, if there is no
+ * other payment under the reference.
+ *
+ * @returns an error if the manual payment is refused.
+ */
+function findReported(
+  { actor, amountMinor, paymentMethodId }: ManualPayment,
+  { payments, notifications, statementId }: KnownTransaction,
+  currency: Currency,
+): { notification: KnownNotification; payment: PaymentRow } | AppError | undefined {
+  const notification = notifications.find(
+    ({ outcome }) =>
+      outcome === 'conflict' || (outcome !== null && NOTIFICATION_OUTCOMES[outcome].hasPayment),
+  );
+  const isReported = notification !== undefined || statementId !== null;
+  const existing = payments.find(
+    ({ status, provider, payment_method_id: method }) =>
+      status !== 'reversed' && (isReported || provider !== null || method === paymentMethodId),
+  );
+  if (existing) return duplicate('payment', 'transactionRef', existing.id);
+  if (!notification) return statementId === null ? undefined : onStatementError(actor, statementId);
+  const { payment_id: paymentId, conflict_payment_id: conflictId } = notification;
+  const payment = payments.find(({ id, status }) => id === paymentId && status === 'reversed');
+  if (!payment || !mayDo(actor, 'payments:assign')) {
+    return duplicate('payment', 'transactionRef', paymentId ?? conflictId ?? undefined);
+  }
+  if (BigInt(notification.amount_minor) !== amountMinor) {
+    const reported = amountOf(notification.amount_minor, currency);
+    return invalidField(
+      'amount',
+      `must be ${reported}, the amount that the provider reported for this transaction`,
+    );
+  }
+  return { notification, payment };
+}
+
+function onStatementError(actor: Actor, statementId: number): AppError {
+  const message =
+    'An uploaded statement of the provider reports this transaction. Ask finance to import it from there.';
+  const id = mayDo(actor, 'reconciliations:read') ? { id: statementId } : {};
+  return new AppError('DUPLICATE_ENTRY', message, {
+    details: { resource: 'provider_statement', field: 'transactionRef', ...id },
+  });
+}

@@ -1,0 +1,70 @@
+import { auditRow } from '../core/audit.ts';
+import type { Actor, Context } from '../core/context.ts';
+import type { Tx } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
+import { event } from '../core/events.ts';
+import { post } from '../ledger/commands.ts';
+import type { AccountRow } from '../ledger/rules.ts';
+import { reversedEvent } from './entry-rules.ts';
+import { lockPaymentAndAccount } from './lock-commands.ts';
+import { reprocessNotifications } from './notifications/commands.ts';
+import { unlinkFromProvider } from './posting/store.ts';
+import { type PaymentRow, refusedMove } from './rules.ts';
+import { setReversed } from './store.ts';
+
+/**
+ * Reverses a payment: opposite entries undo it, and its row stays. A notification that conflicted with a manual payment, or was
+ * linked to it, is posted in the same database transaction. A payment that the provider reported keeps the provider's
+ * transaction, so that a repeated notification does not credit the account again.
+ */
+export async function reversePayment(
+  context: Context,
+  actor: Actor,
+  id: number,
+  reason: string,
+): Promise<PaymentRow> {
+  return inTransaction(context.db, async (tx) => {
+    const locked = await lockPaymentAndAccount(tx, context, id);
+    if (locked.payment.status === 'reversed') throw refusedMove(locked.payment, 'reversed');
+    const reversed = await reverseLocked(tx, context, actor, { ...locked, reason });
+    const { transaction_ref: reference } = reversed;
+    if (reference !== null) await reprocessNotifications(tx, context, reference, id);
+    return reversed;
+  });
+}
+
+interface Reversal {
+  payment: PaymentRow;
+  /** Undefined for an unmatched payment. */
+  account: AccountRow | undefined;
+  reason: string;
+}
+
+/** Reverses a payment that the transaction has locked with its account. */
+export async function reverseLocked(
+  tx: Tx,
+  context: Context,
+  actor: Actor,
+  { payment, account, reason }: Reversal,
+): Promise<PaymentRow> {
+  const { id } = payment;
+  if (payment.source === 'manual' && payment.provider !== null) await unlinkFromProvider(tx, id);
+  const reversed = await setReversed(tx, id, reason, context.clock.now());
+  const change = auditRow(actor, {
+    action: 'payment.reverse',
+    resource: 'payment',
+    resourceId: id,
+    before: { status: payment.status },
+    after: { status: 'reversed', reason },
+    event: event(
+      'payment.reversed',
+      { accountId: account?.id ?? null, amountMinor: payment.amount_minor },
+      account && { id: account.id },
+    ),
+  });
+  await post(tx, context, new Map(account && [[account.id, account]]), {
+    ...reversedEvent(payment, actor),
+    rows: { changes: [change] },
+  });
+  return reversed;
+}

@@ -1,0 +1,40 @@
+import { join } from 'node:path';
+import { NodeCompiler } from '@myriaddreamin/typst-ts-node-compiler';
+import type { PrintAnswer, PrintOrder } from './print-process.ts';
+
+/**
+ * The program of the print process: a typst compiler that turns data into PDF, one order at a time. The data is JSON and becomes
+ * plain strings in the document, so it cannot contain instructions.
+ */
+
+const TEMPLATES = join(import.meta.dirname, '..', '..', '..', 'templates');
+const FONTS = join(import.meta.dirname, '..', '..', '..', 'fonts');
+/** Evicts results from typst's cache that this many later documents did not use. */
+const CACHE_AGE = 3;
+
+// Typst prefers these to the fonts of the system, and the templates use only these.
+const compiler = NodeCompiler.create({ workspace: TEMPLATES, fontArgs: [{ fontPaths: [FONTS] }] });
+
+process.on('message', (order: PrintOrder) => {
+  process.send?.(print(order));
+});
+process.on('disconnect', () => process.exit());
+// A signal to the process group is for the service, which ends this process after its running requests.
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
+
+function print({ id, template, data, files }: PrintOrder): PrintAnswer {
+  try {
+    for (const { name, bytes } of files) compiler.mapShadow(join(TEMPLATES, name), Buffer.from(bytes));
+    return { id, pdf: compiler.pdf({ mainFilePath: join(TEMPLATES, template), inputs: { data } }) };
+  } catch (error) {
+    return { id, failure: explain(error) };
+  } finally {
+    compiler.evictCache(CACHE_AGE);
+  }
+}
+
+/** The compiler puts the text of its errors in `code`. */
+function explain(error: unknown): string {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  return [message, code].filter((part) => typeof part === 'string' && part !== '').join(' ');
+}

@@ -1,0 +1,35 @@
+import { Type } from 'typebox';
+import type { Context } from '../core/context.ts';
+import { actorOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { examplesOf, ok } from '../core/http/envelope.ts';
+import { SearchQuery, SearchResult } from './schema.ts';
+import { search } from './view.ts';
+
+const SearchResults = Type.Object(
+  { success: Type.Literal(true), data: Type.Array(SearchResult), message: Type.String() },
+  {
+    description: 'Search results.',
+    examples: [ok(examplesOf(SearchResult), 'Search results.')],
+  },
+);
+
+export function searchRoutes(api: Api, context: Context): void {
+  api.get(
+    '/search',
+    {
+      config: { access: 'accounts:read' },
+      schema: {
+        tags: ['Search'],
+        operationId: 'searchEverything',
+        summary: 'Search customers, accounts, payments and invoices',
+        description:
+          'At most 20 results: exact identifiers first, then beginnings, then parts of names. A type needs its own read permission ' +
+          '(`customers:read`, `payments:read`, `invoices:read`) and is left out without it.',
+        querystring: SearchQuery,
+        response: { 200: SearchResults },
+      },
+    },
+    async (request) => ok(await search(context, actorOf(request), request.query), 'Search results.'),
+  );
+}

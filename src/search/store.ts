@@ -1,0 +1,143 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Db } from '../core/database/db.ts';
+import { UNNAMED } from '../core/database/named-statements.ts';
+import { lookUp } from '../core/database/statements.ts';
+import type { AccountStatus, InvoiceStatus, PaymentStatus } from '../core/database/tables.ts';
+import { likeLiteral } from '../core/lists/sql.ts';
+import type { IdRange } from './rules.ts';
+
+// Each statement reads a few rows of an index, whatever the number of rows of its table.
+
+/** More than a search returns, because some may match better than others. */
+export const MOST_CANDIDATES = 40;
+const LIMIT = `limit ${MOST_CANDIDATES}`;
+
+export interface CustomerHit {
+  id: number;
+  name: string;
+  phone: string;
+  email: string | null;
+  national_id: string | null;
+  national_id_key: string | null;
+  external_id: string | null;
+}
+
+const CUSTOMER = `c.id, c.first_name || ' ' || c.last_name as name, c.phone, c.email, c.national_id, c.national_id_key, c.external_id`;
+
+export function findCustomersByPhone(db: Db, phone: string): Promise<CustomerHit[]> {
+  return lookUp(db, `select ${CUSTOMER} from customers c where c.phone = $1 ${LIMIT}`, [phone]);
+}
+
+export function findCustomersByExternalId(db: Db, externalId: string): Promise<CustomerHit[]> {
+  return lookUp(db, `select ${CUSTOMER} from customers c ${beginningWith('c.external_id')}`, [externalId]);
+}
+
+/** PostgreSQL's trigrams find the beginning of a word from two characters on, and any part of it from three on. */
+export const SHORTEST_BEGINNING = 2;
+export const SHORTEST_PART = 3;
+
+/** The customers who have a word beginning with each of the words. @param words folded. */
+export function findCustomersByWordBeginnings(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
+  return findCustomersWhere(db, words.map(beginsWord));
+}
+
+/** The customers whose search text has all words. @param words folded. */
+export function findCustomersByParts(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
+  return findCustomersWhere(db, words.map(isPart));
+}
+
+function beginsWord(word: string): RawBuilder<unknown> {
+  const text = likeLiteral(word);
+  // Only one scan of the index for all words: the second condition is no use to it.
+  if (word.length >= SHORTEST_PART) return sql`${isPart(word)} and ' ' || c.search_text like ${`% ${text}%`}`;
+  return sql`(c.search_text like ${`${text}%`} or c.search_text like ${`% ${text}%`})`;
+}
+
+function isPart(word: string): RawBuilder<unknown> {
+  return sql`c.search_text like ${`%${likeLiteral(word)}%`}`;
+}
+
+/** Of a word that many customers have, PostgreSQL reads customers until it has found enough; others it finds in the index. */
+async function findCustomersWhere(
+  db: Db,
+  conditions: readonly RawBuilder<unknown>[],
+): Promise<CustomerHit[]> {
+  const { rows } = await sql<CustomerHit>`${sql.raw(UNNAMED)}
+    select ${sql.raw(CUSTOMER)} from customers c where ${sql.join(conditions, sql` and `)} ${sql.raw(LIMIT)}`.execute(
+    db,
+  );
+  return rows;
+}
+
+export interface AccountHit {
+  id: number;
+  status: AccountStatus;
+  external_id: string | null;
+  customer_name: string;
+}
+
+const ACCOUNT = `a.id, a.status, a.external_id, c.first_name || ' ' || c.last_name as customer_name`;
+
+/** In the order of their ids. */
+export function findAccountsInRanges(db: Db, ranges: readonly IdRange[]): Promise<AccountHit[]> {
+  return lookUp(
+    db,
+    `select ${ACCOUNT}
+    from unnest($1::bigint[], $2::bigint[]) as r (low, high)
+    cross join lateral (select * from accounts where id between r.low and r.high order by id ${LIMIT}) a
+    join customers c on c.id = a.customer_id ${LIMIT}`,
+    [ranges.map(([from]) => from), ranges.map(([, to]) => to)],
+  );
+}
+
+export function findAccountsByExternalId(db: Db, externalId: string): Promise<AccountHit[]> {
+  return lookUp(
+    db,
+    `select ${ACCOUNT} from (select * from accounts a ${beginningWith('a.external_id')}) a
+      join customers c on c.id = a.customer_id`,
+    [externalId],
+  );
+}
+
+export interface PaymentHit {
+  id: number;
+  status: PaymentStatus;
+  account_id: number | null;
+  transaction_ref: string | null;
+  reference_key: string | null;
+  external_id: string | null;
+}
+
+const PAYMENT = 'p.id, p.status, p.account_id, p.transaction_ref, p.reference_key, p.external_id';
+
+/** @param key in the form of `referenceKey`. */
+export function findPaymentsByReference(db: Db, key: string): Promise<PaymentHit[]> {
+  return lookUp(db, `select ${PAYMENT} from payments p ${beginningWith('p.reference_key')}`, [key]);
+}
+
+export function findPaymentsByExternalId(db: Db, externalId: string): Promise<PaymentHit[]> {
+  return lookUp(db, `select ${PAYMENT} from payments p ${beginningWith('p.external_id')}`, [externalId]);
+}
+
+export interface InvoiceHit {
+  id: number;
+  number: string;
+  status: InvoiceStatus;
+  customer_name: string;
+}
+
+export function findInvoicesByNumber(db: Db, number: string): Promise<InvoiceHit[]> {
+  return lookUp(
+    db,
+    `select i.id, i.number, i.status, i.customer_name from invoices i ${beginningWith('i.number')}`,
+    [number],
+  );
+}
+
+/**
+ * The values that follow the text in the order of an index, first the text itself and the values that begin with it. No other
+ * form of this condition uses an index in every collation.
+ */
+function beginningWith(column: string): string {
+  return `where ${column} >= $1 order by ${column} ${LIMIT}`;
+}

@@ -1,0 +1,196 @@
+import { formatAccountNumber, readAccountNumber } from '../accounts/account-number-rules.ts';
+import type { Actor, Context } from '../core/context.ts';
+import type { Db } from '../core/database/db.ts';
+import { choicesOf } from '../core/http/fields.ts';
+import { nationalDigits, readPhone } from '../core/values/phone.ts';
+import { referenceKey } from '../core/values/reference.ts';
+import { searchWords } from '../customers/rules.ts';
+import { mayDo, type Permission } from '../rights.ts';
+import {
+  accountsBeginningWith,
+  type Found,
+  type MatchedField,
+  matchCustomer,
+  matchOf,
+  rank,
+  SEARCHED_TYPES,
+  type SearchedType,
+  withoutPhonePunctuation,
+} from './rules.ts';
+import { MOST_RESULTS, type SearchQuery } from './schema.ts';
+import {
+  type AccountHit,
+  type CustomerHit,
+  findAccountsByExternalId,
+  findAccountsInRanges,
+  findCustomersByExternalId,
+  findCustomersByParts,
+  findCustomersByPhone,
+  findCustomersByWordBeginnings,
+  findInvoicesByNumber,
+  findPaymentsByExternalId,
+  findPaymentsByReference,
+  MOST_CANDIDATES,
+  type PaymentHit,
+  SHORTEST_BEGINNING,
+  SHORTEST_PART,
+} from './store.ts';
+
+const NEEDED: Record<SearchedType, Permission> = {
+  customer: 'customers:read',
+  account: 'accounts:read',
+  payment: 'payments:read',
+  invoice: 'invoices:read',
+};
+
+/** What matches the text, best first. Types that the actor may not read are left out. */
+export async function search(
+  { db, config }: Context,
+  actor: Actor,
+  { q, types, limit = MOST_RESULTS }: SearchQuery,
+): Promise<Found[]> {
+  const text = q.trim();
+  const wanted = types === undefined ? new Set(SEARCHED_TYPES) : choicesOf(types);
+  const isSearched = (type: SearchedType) => wanted.has(type) && mayDo(actor, NEEDED[type]);
+  const showsNames = mayDo(actor, 'customers:read');
+  const found = await Promise.all([
+    isSearched('customer') ? searchCustomers(db, text, config.PHONE_REGION) : [],
+    isSearched('account') ? searchAccounts(db, text, showsNames) : [],
+    isSearched('payment') ? searchPayments(db, text) : [],
+    isSearched('invoice') ? searchInvoices(db, text) : [],
+  ]);
+  return rank(found.flat(), limit);
+}
+
+async function searchCustomers(db: Db, text: string, region: string): Promise<Found[]> {
+  const phone = readPhone(text, region);
+  const words = searchWords(withoutPhonePunctuation(text));
+  const [byPhone, byExternalId, byWords] = await Promise.all([
+    phone === undefined ? [] : findCustomersByPhone(db, phone),
+    findCustomersByExternalId(db, text),
+    findCustomersByWords(db, words),
+  ]);
+  return [
+    ...byPhone.map((row) => toCustomer(row, { matchedOn: 'phone', match: 'exact' })),
+    ...byExternalId.flatMap((row) =>
+      matched(row.external_id, text, 'externalId', (how) => toCustomer(row, how)),
+    ),
+    ...byWords.flatMap((row) => {
+      const how = matchCustomer(text, {
+        name: row.name,
+        phone: row.phone,
+        nationalPhone: nationalDigits(row.phone),
+        email: row.email,
+        nationalId: row.national_id,
+        nationalIdKey: row.national_id_key,
+      });
+      return how ? [toCustomer(row, how)] : [];
+    }),
+  ];
+}
+
+/** Searches parts of words only if fewer customers than wanted have words that begin with the text. */
+async function findCustomersByWords(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
+  const longest = Math.max(0, ...words.map((word) => word.length));
+  const byBeginning = longest >= SHORTEST_BEGINNING ? await findCustomersByWordBeginnings(db, words) : [];
+  if (longest < SHORTEST_PART || byBeginning.length === MOST_CANDIDATES) return byBeginning;
+  return [...byBeginning, ...(await findCustomersByParts(db, words))];
+}
+
+async function searchAccounts(db: Db, text: string, showsNames: boolean): Promise<Found[]> {
+  const id = readAccountNumber(text);
+  const ranges = accountsBeginningWith(text);
+  const [byNumber, byBeginning, byExternalId] = await Promise.all([
+    id === undefined ? [] : findAccountsInRanges(db, [[id, id]]),
+    ranges.length === 0 ? [] : findAccountsInRanges(db, ranges),
+    findAccountsByExternalId(db, text),
+  ]);
+  return [
+    ...byNumber.map((row) => toAccount(row, showsNames, { matchedOn: 'accountNumber', match: 'exact' })),
+    ...byBeginning.map((row) => toAccount(row, showsNames, { matchedOn: 'accountNumber', match: 'prefix' })),
+    ...byExternalId.flatMap((row) =>
+      matched(row.external_id, text, 'externalId', (how) => toAccount(row, showsNames, how)),
+    ),
+  ];
+}
+
+async function searchPayments(db: Db, text: string): Promise<Found[]> {
+  const key = referenceKey(text);
+  const [byReference, byExternalId] = await Promise.all([
+    findPaymentsByReference(db, key),
+    findPaymentsByExternalId(db, text),
+  ]);
+  return [
+    ...byReference.flatMap((row) =>
+      matched(row.reference_key, key, 'transactionRef', (how) => toPayment(row, how)),
+    ),
+    ...byExternalId.flatMap((row) =>
+      matched(row.external_id, text, 'externalId', (how) => toPayment(row, how)),
+    ),
+  ];
+}
+
+async function searchInvoices(db: Db, text: string): Promise<Found[]> {
+  const number = text.toUpperCase();
+  const rows = await findInvoicesByNumber(db, number);
+  return rows.flatMap((row) =>
+    matched(row.number, number, 'number', (how) => ({
+      type: 'invoice' as const,
+      id: row.id,
+      title: row.number,
+      subtitle: row.customer_name,
+      status: row.status,
+      externalId: null,
+      ...how,
+    })),
+  );
+}
+
+type How = Pick<Found, 'matchedOn' | 'match'>;
+
+/** Leaves out the values that do not begin with the text. A range of an index also returns the values after the matching ones. */
+function matched(
+  value: string | null,
+  text: string,
+  matchedOn: MatchedField,
+  toFound: (how: How) => Found,
+): Found[] {
+  const match = matchOf(value, text);
+  return match === 'exact' || match === 'prefix' ? [toFound({ matchedOn, match })] : [];
+}
+
+function toCustomer(row: CustomerHit, how: How): Found {
+  return {
+    type: 'customer',
+    id: row.id,
+    title: row.name,
+    subtitle: row.phone,
+    status: null,
+    externalId: row.external_id,
+    ...how,
+  };
+}
+
+function toAccount(row: AccountHit, showsNames: boolean, how: How): Found {
+  return {
+    type: 'account',
+    id: row.id,
+    title: formatAccountNumber(row.id),
+    subtitle: showsNames ? row.customer_name : null,
+    status: row.status,
+    externalId: row.external_id,
+    ...how,
+  };
+}
+
+function toPayment(row: PaymentHit, how: How): Found {
+  return {
+    type: 'payment',
+    id: row.id,
+    title: row.transaction_ref ?? row.external_id ?? String(row.id),
+    subtitle: row.account_id === null ? null : formatAccountNumber(row.account_id),
+    status: row.status,
+    externalId: row.external_id,
+    ...how,
+  };
+}

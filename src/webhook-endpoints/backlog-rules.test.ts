@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import { Backlog, type BacklogEvent, type Item } from './backlog-rules.ts';
+
+type Started = Item<BacklogEvent>;
+const NOW = new Date('2026-11-02T08:00:00Z');
+const LATER = new Date(NOW.getTime() + 1_001);
+const event = (id: number, orderKey = `account ${id}`) => ({ id, orderKey });
+const retry = (id: number, orderKey?: string) => ({
+  event: event(id, orderKey),
+  attempts: 1,
+  firstAttemptAt: null,
+});
+const idsOf = (items: { event: { id: number } }[]) => items.map(({ event: { id } }) => id);
+
+function backlogOf(events: BacklogEvent[], readTo = events.at(-1)?.id ?? 0) {
+  const backlog = new Backlog(0);
+  backlog.addEvents(events, readTo);
+  return backlog;
+}
+
+describe('events of a backlog', () => {
+  it('start in the order of the feed, up to the number of slots', () => {
+    const backlog = backlogOf([1, 2, 3, 4].map((id) => event(id)));
+    const [one] = backlog.start(3, false, NOW) as [Started];
+    expect(idsOf(backlog.all('running'))).toEqual([1, 2, 3]);
+    expect(idsOf(backlog.start(3, false, NOW))).toEqual([]);
+    one.state = 'delivered';
+    expect(idsOf(backlog.start(3, false, NOW))).toEqual([4]);
+  });
+
+  it('get half of the slots while retries wait, and all of them otherwise', () => {
+    const backlog = backlogOf([11, 12, 13, 14].map((id) => event(id)));
+    backlog.addRetries([1, 2, 3, 4].map((id) => retry(id)));
+    expect(idsOf(backlog.start(4, false, NOW))).toEqual([1, 2, 11, 12]);
+  });
+
+  it('are not added again while they are known', () => {
+    const backlog = backlogOf([event(1)]);
+    backlog.start(1, false, NOW);
+    backlog.addRetries([retry(1)]);
+    backlog.addEvents([event(1)], 1);
+    expect(backlog.ids()).toEqual([1]);
+    expect(backlog.count('running')).toBe(1);
+  });
+});
+
+describe('the cursor', () => {
+  it('stays before the first event that is neither done nor stored', () => {
+    const backlog = backlogOf(
+      [3, 5, 7].map((id) => event(id)),
+      9,
+    );
+    const [three, five] = backlog.start(2, false, NOW) as [Started, Started];
+    five.state = 'delivered';
+    expect(backlog.cursorAfter(new Set([five]))).toBe(2);
+    backlog.forget([five]);
+    three.state = 'failed';
+    expect(backlog.cursorAfter(new Set([three]))).toBe(6);
+    backlog.forget([three]);
+    const [seven] = backlog.start(1, false, NOW) as [Started];
+    expect(backlog.cursorAfter(new Set([seven]))).toBe(9);
+  });
+
+  it('passes an event that is being sent for a second, once it is stored as a retry', () => {
+    const backlog = backlogOf([event(1), event(2)]);
+    const [one] = backlog.start(1, false, NOW) as [Started];
+    expect(backlog.toPark(NOW, false)).toEqual([]);
+    expect(backlog.toPark(LATER, false)).toEqual([one]);
+    expect(backlog.cursorAfter(new Set([one]))).toBe(1);
+    backlog.forget([one]);
+    expect(backlog.toPark(LATER, false)).toEqual([]);
+    expect(backlog.toPark(LATER, true)).toEqual([one]);
+    expect(backlog.count('running')).toBe(1);
+  });
+
+  it('can be moved back; events that are being sent stay', () => {
+    const backlog = backlogOf([event(5), event(6)]);
+    backlog.start(1, false, NOW);
+    backlog.moveTo(3);
+    expect([backlog.position, backlog.ids()]).toEqual([3, [5]]);
+  });
+});
+
+describe('in order', () => {
+  it('an event waits for an earlier one of its key that is being sent', () => {
+    const backlog = backlogOf([event(1, 'a'), event(2, 'a'), event(3, 'b')]);
+    const [one] = backlog.start(9, true, NOW) as [Started];
+    expect(idsOf(backlog.all('running'))).toEqual([1, 3]);
+    one.state = 'delivered';
+    expect(idsOf(backlog.start(9, true, NOW))).toEqual([2]);
+  });
+
+  it('an event waits for an earlier one that has failed, until that one is stored', () => {
+    const backlog = backlogOf([event(1, 'a'), event(2, 'a')]);
+    const [one] = backlog.start(9, true, NOW) as [Started];
+    one.state = 'failed';
+    expect(backlog.start(9, true, NOW)).toEqual([]);
+    backlog.forget([one]);
+    backlog.block(new Set(['a']));
+    expect(backlog.start(9, true, NOW)).toEqual([]);
+    expect(idsOf(backlog.all('deferred'))).toEqual([2]);
+  });
+
+  it('a retry goes although its key is blocked', () => {
+    const backlog = backlogOf([event(5, 'a'), event(6, 'b')]);
+    backlog.block(new Set(['a']));
+    backlog.addRetries([retry(1, 'a')]);
+    expect(idsOf(backlog.start(9, true, NOW))).toEqual([1, 6]);
+    expect(idsOf(backlog.all('deferred'))).toEqual([5]);
+  });
+
+  it('an event waits while slots are full, and a later one of its key does not overtake it', () => {
+    const backlog = backlogOf([event(1, 'x'), event(2, 'a'), event(3, 'a'), event(4, 'b')]);
+    const [one] = backlog.start(1, true, NOW) as [Started];
+    one.state = 'delivered';
+    expect(idsOf(backlog.start(9, true, NOW))).toEqual([2, 4]);
+  });
+});

@@ -1,0 +1,137 @@
+/** An event that is to be sent. */
+export interface BacklogEvent {
+  id: number;
+  /** Events with the same key are sent one after the other, if the endpoint wants them in order. */
+  orderKey: string;
+}
+
+export interface Item<E extends BacklogEvent> {
+  event: E;
+  /** Failed attempts so far. */
+  attempts: number;
+  firstAttemptAt: string | null;
+  /** Whether webhook_retries has the event, so that the cursor need not wait for it. */
+  isStored: boolean;
+  state: 'ready' | 'running' | 'delivered' | 'failed' | 'deferred';
+  startedAt: Date | undefined;
+}
+
+/** A request that takes longer than this no longer holds back the cursor. */
+const MAX_CURSOR_WAIT_MS = 1_000;
+
+/**
+ * The events that one instance has read for an endpoint and not yet saved. It decides which of them may be sent, and up to which
+ * event everything is done.
+ */
+export class Backlog<E extends BacklogEvent> {
+  /** By the id of the event, in the order in which they were added. */
+  readonly #items = new Map<number, Item<E>>();
+  /** The keys of events in webhook_retries. */
+  #blockedKeys: ReadonlySet<string> = new Set();
+  /** Up to this event everything was read from the feed. */
+  position: number;
+
+  constructor(position: number) {
+    this.position = position;
+  }
+
+  addEvents(events: readonly E[], readTo: number): void {
+    for (const event of events) this.#add({ ...NEW, event, isStored: false });
+    this.position = readTo;
+  }
+
+  addRetries(retries: readonly Pick<Item<E>, 'event' | 'attempts' | 'firstAttemptAt'>[]): void {
+    for (const retry of retries) this.#add({ ...NEW, ...retry, isStored: true });
+  }
+
+  /** An event that is being sent already is not added again. */
+  #add(item: Item<E>): void {
+    if (!this.#items.has(item.event.id)) this.#items.set(item.event.id, item);
+  }
+
+  /** Continues from another place of the feed. Events that are being sent stay. */
+  moveTo(position: number): void {
+    for (const { event } of this.all('ready')) this.#items.delete(event.id);
+    this.position = position;
+  }
+
+  /** @param keys of the events in webhook_retries, for an endpoint that wants events in order. */
+  block(keys: ReadonlySet<string>): void {
+    this.#blockedKeys = keys;
+  }
+
+  all(state: Item<E>['state']): Item<E>[] {
+    return [...this.#items.values()].filter((item) => item.state === state);
+  }
+
+  count(state: Item<E>['state']): number {
+    return this.all(state).length;
+  }
+
+  /** Ids of all events that are known here. */
+  ids(): number[] {
+    return [...this.#items.keys()];
+  }
+
+  /**
+   * Starts up to so many events: first those of webhook_retries, which may use half of the slots while new ones wait.
+   *
+   * @param inOrder events whose key is blocked become `deferred`; those whose key is being sent wait.
+   */
+  start(slots: number, inOrder: boolean, now: Date): Item<E>[] {
+    const busyKeys = new Set(
+      [...this.all('running'), ...this.all('failed'), ...this.all('deferred')].map(
+        ({ event }) => event.orderKey,
+      ),
+    );
+    const started: Item<E>[] = [];
+    const startSome = (candidates: Item<E>[], most: number) => {
+      let free = Math.min(most, slots - this.count('running'));
+      for (const item of candidates) {
+        const { orderKey } = item.event;
+        if (inOrder && !item.isStored && this.#blockedKeys.has(orderKey)) {
+          item.state = 'deferred';
+          busyKeys.add(orderKey);
+        } else if (free > 0 && !(inOrder && busyKeys.has(orderKey))) {
+          Object.assign(item, { state: 'running', startedAt: now });
+          started.push(item);
+          free -= 1;
+        }
+        // Later events of the key wait for this one, whether or not it has started.
+        if (item.state !== 'deferred') busyKeys.add(orderKey);
+      }
+    };
+    const ready = this.all('ready');
+    const events = ready.filter(({ isStored }) => !isStored);
+    const retrySlots = events.length > 0 ? Math.ceil(slots / 2) : slots;
+    startSome(
+      ready.filter(({ isStored }) => isStored),
+      retrySlots,
+    );
+    startSome(events, slots);
+    return started;
+  }
+
+  /** Events that are being sent and have held back the cursor for too long. @param all that are being sent. */
+  toPark(now: Date, all: boolean): Item<E>[] {
+    const isLate = ({ isStored, startedAt }: Item<E>) =>
+      !isStored && now.getTime() - (startedAt?.getTime() ?? 0) > MAX_CURSOR_WAIT_MS;
+    return this.all('running').filter((item) => all || isLate(item));
+  }
+
+  /** The cursor once these events are saved: everything up to it is delivered or in webhook_retries. */
+  cursorAfter(saved: ReadonlySet<Item<E>>): number {
+    const open = [...this.#items.values()].filter((item) => !item.isStored && !saved.has(item));
+    return open.reduce((cursor, { event }) => Math.min(cursor, event.id - 1), this.position);
+  }
+
+  /** After a save: forgets what is done. Parked events are still being sent. */
+  forget(saved: Iterable<Item<E>>): void {
+    for (const item of saved) {
+      if (item.state === 'running') item.isStored = true;
+      else this.#items.delete(item.event.id);
+    }
+  }
+}
+
+const NEW = { attempts: 0, firstAttemptAt: null, state: 'ready', startedAt: undefined } as const;

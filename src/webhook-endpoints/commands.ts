@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { audit } from '../core/audit.ts';
+import type { Actor, Context } from '../core/context.ts';
+import type { Db, Tx } from '../core/database/db.ts';
+import { inTransaction } from '../core/database/transactions.ts';
+import { EVENT_TYPES, event } from '../core/events.ts';
+import { problemOfDestination } from '../core/http/destinations.ts';
+import { busy, invalidField } from '../core/http/errors.ts';
+import { createHorizonReader } from '../events/horizon.ts';
+import { createSender } from '../platform/outbound/sender.ts';
+import {
+  messageHeaders,
+  newSigningSecret,
+  secretText,
+  signatureOf,
+} from '../platform/outbound/standard-webhooks.ts';
+import { isDelivered, orderKeyOf } from './delivery-rules.ts';
+import { MAX_RESENT_EVENTS, type Resend } from './delivery-schema.ts';
+import {
+  findEventsToResend,
+  findFirstEventSince,
+  getDelivery,
+  insertDeliveries,
+  moveCursorBefore,
+  saveRetries,
+} from './delivery-store.ts';
+import { DEFAULT_OVERLAP_SECONDS, secretsAt, typesOf, uselessFilters } from './rules.ts';
+import type { NewWebhookEndpoint, SecretRotation, WebhookEndpointChanges } from './schema.ts';
+import * as store from './store.ts';
+
+const LONGEST_WAIT_FOR_HORIZON_MS = 3_000;
+const HORIZON_PAUSE_MS = 20;
+/** Each endpoint costs connections and statements, and an event is sent to every endpoint with its type. */
+const MAX_ENDPOINTS = 50;
+
+/**
+ * Adds an endpoint, which gets the events from now on.
+ *
+ * @returns the endpoint with its secret, which is not shown again.
+ * @throws AppError VALIDATION_ERROR for an address or a type that is not allowed.
+ */
+export async function createEndpoint(context: Context, actor: Actor, body: NewWebhookEndpoint) {
+  checkFields(context, body);
+  const { url, types, description = null, inOrder = false } = body;
+  const fields = { url, types, description, inOrder };
+  const secret = newSigningSecret();
+  const cursor = await readHorizon(context.db);
+  return inTransaction(context.db, async (tx) => {
+    if ((await store.countEndpoints(tx)) >= MAX_ENDPOINTS)
+      throw invalidField('url', `must not be added: there are ${MAX_ENDPOINTS} endpoints; delete one first`);
+    const endpoint = await store.insertEndpoint(tx, { ...fields, secret, cursor });
+    await audit(tx, actor, {
+      action: 'webhook_endpoint.create',
+      resource: 'webhook_endpoint',
+      resourceId: endpoint.id,
+      after: fields,
+      event: event('webhook_endpoint.created', {}),
+    });
+    return { ...endpoint, secret: secretText(secret) };
+  });
+}
+
+/** @throws AppError NOT_FOUND, and as createEndpoint. */
+export async function changeEndpoint(
+  context: Context,
+  actor: Actor,
+  id: number,
+  body: WebhookEndpointChanges,
+) {
+  checkFields(context, body);
+  const { active, ...changes } = body;
+  return inTransaction(context.db, async (tx) => {
+    const row = await store.lockEndpoint(tx, id);
+    await store.updateEndpoint(tx, id, changes);
+    if (active === true && !row.active) await store.enableEndpoint(tx, id);
+    if (active === false && row.active) await store.disableEndpoint(tx, id, 'user');
+    const mayWorkNow = (active === true && !row.active) || (changes.url ?? row.url) !== row.url;
+    if (mayWorkNow) await store.resetFailures(tx, id, context.clock.now());
+    await audit(tx, actor, {
+      action: 'webhook_endpoint.change',
+      resource: 'webhook_endpoint',
+      resourceId: id,
+      before: { ...row, inOrder: row.in_order },
+      after: body,
+      event: event('webhook_endpoint.updated', { changedFields: Object.keys(body) }),
+    });
+    return store.getEndpoint(tx, id);
+  });
+}
+
+/** @throws AppError NOT_FOUND */
+export async function deleteEndpoint(context: Context, actor: Actor, id: number): Promise<void> {
+  await inTransaction(context.db, async (tx) => {
+    const { url } = await store.lockEndpoint(tx, id);
+    await store.markDeleted(tx, id);
+    await audit(tx, actor, {
+      action: 'webhook_endpoint.delete',
+      resource: 'webhook_endpoint',
+      resourceId: id,
+      before: { url },
+      after: { url: null },
+      event: event('webhook_endpoint.deleted', {}),
+    });
+  });
+}
+
+/**
+ * Replaces the secret. Until the overlap ends, messages are signed with both.
+ *
+ * @returns the endpoint with its new secret, which is not shown again.
+ * @throws AppError NOT_FOUND
+ */
+export async function rotateSecret(
+  context: Context,
+  actor: Actor,
+  id: number,
+  { overlapSeconds = DEFAULT_OVERLAP_SECONDS }: SecretRotation,
+) {
+  const secret = newSigningSecret();
+  const previousUntil = new Date(context.clock.now().getTime() + overlapSeconds * 1000);
+  return inTransaction(context.db, async (tx) => {
+    await store.lockEndpoint(tx, id);
+    await store.replaceSecret(tx, id, secret, previousUntil);
+    await audit(tx, actor, {
+      action: 'webhook_endpoint.rotate_secret',
+      resource: 'webhook_endpoint',
+      resourceId: id,
+      after: { previousSecretExpiresAt: previousUntil.toISOString() },
+      event: event('webhook_endpoint.secret_rotated', {}),
+    });
+    return { ...(await store.getEndpoint(tx, id)), secret: secretText(secret) };
+  });
+}
+
+/**
+ * Sends a message of the type `test`, also to a disabled endpoint, and logs it as a delivery.
+ * @throws AppError NOT_FOUND
+ */
+export async function testEndpoint(context: Context, id: number) {
+  const { db, clock, config } = context;
+  const endpoint = await store.getSigningEndpoint(db, id);
+  const now = clock.now();
+  const body = JSON.stringify({ type: 'test', createdAt: now.toISOString(), data: {} });
+  const message = { id: `msg_${id}_test_${randomUUID()}`, time: now, body };
+  const signature = signatureOf(message, secretsAt(endpoint, now));
+  const sender = createSender({ destinations: config.webhookDestinations, maxConnections: 1 });
+  const { url } = endpoint;
+  const result = await sender.post({ url, headers: messageHeaders(message, signature), body });
+  sender.close();
+  const [deliveryId] = await insertDeliveries(db, [
+    {
+      endpoint_id: id,
+      event_id: null,
+      event_type: 'test',
+      message_id: message.id,
+      signature,
+      attempt: 1,
+      outcome: isDelivered(result) ? 'delivered' : 'given_up',
+      status: result.status,
+      answer: result.answer,
+      error: result.error,
+      duration_ms: result.durationMs,
+      next_attempt_at: null,
+      created_at: now.toISOString(),
+    },
+  ]);
+  return getDelivery(db, id, deliveryId ?? 0);
+}
+
+/**
+ * Delivers events of the endpoint's types again: single events, a range, or all events since an event or a time.
+ *
+ * @returns the number of events; null if the range has no end, because then the feed is read again from its start.
+ * @throws AppError NOT_FOUND, VALIDATION_ERROR for any other combination of fields or too large a range.
+ */
+export async function resendEvents(context: Context, actor: Actor, id: number, body: Resend) {
+  checkResend(body);
+  return inTransaction(context.db, async (tx) => {
+    const { types: filters } = await store.lockEndpoint(tx, id);
+    const types = typesOf(filters, EVENT_TYPES);
+    const isOpenEnded = body.eventIds === undefined && body.toEventId === undefined;
+    const eventCount = isOpenEnded
+      ? await resendFrom(tx, id, body)
+      : await resendSome(tx, id, { ...body, types }, context.clock.now());
+    await audit(tx, actor, {
+      action: 'webhook_endpoint.resend',
+      resource: 'webhook_endpoint',
+      resourceId: id,
+      after: { ...body, eventCount },
+      event: event('webhook_endpoint.resend_requested', {}),
+    });
+    return { eventCount };
+  });
+}
+
+function checkResend({ eventIds, fromEventId, toEventId, since }: Resend): void {
+  const starts = [eventIds, fromEventId, since].filter((start) => start !== undefined);
+  if (starts.length !== 1)
+    throw invalidField('body', 'must have exactly one of eventIds, fromEventId and since');
+  if (toEventId === undefined) return;
+  if (fromEventId === undefined) throw invalidField('toEventId', 'requires fromEventId');
+  const idCount = toEventId - fromEventId + 1;
+  if (idCount < 1) throw invalidField('toEventId', 'must not be before fromEventId');
+  if (idCount > MAX_RESENT_EVENTS)
+    throw invalidField(
+      'toEventId',
+      `must be at most ${fromEventId + MAX_RESENT_EVENTS - 1}, because a range has at most ${MAX_RESENT_EVENTS} ids; omit toEventId to send without a limit`,
+    );
+}
+
+async function resendFrom(tx: Tx, id: number, { fromEventId, since }: Resend): Promise<null> {
+  const eventId = fromEventId ?? (await findFirstEventSince(tx, new Date(since ?? '')));
+  if (eventId !== undefined) await moveCursorBefore(tx, id, eventId);
+  return null;
+}
+
+async function resendSome(
+  tx: Tx,
+  id: number,
+  wanted: Resend & { types: string[] },
+  now: Date,
+): Promise<number> {
+  const events = await findEventsToResend(tx, id, wanted);
+  const retries = events.map((one) => ({
+    endpoint_id: id,
+    event_id: one.id,
+    order_key: orderKeyOf(one),
+    attempts: 0,
+    first_attempt_at: null,
+    next_attempt_at: now.toISOString(),
+  }));
+  await saveRetries(tx, id, [], retries);
+  return events.length;
+}
+
+/** Waits until the horizon of the feed is known. Every event that is not visible yet has a higher id than the horizon. */
+async function readHorizon(db: Db): Promise<number> {
+  const reader = createHorizonReader(db);
+  const endsAt = Date.now() + LONGEST_WAIT_FOR_HORIZON_MS;
+  for (;;) {
+    const { id, lastId } = await reader.read();
+    if (id > 0 || lastId === 0) return id;
+    if (Date.now() > endsAt) throw busy('A transaction that publishes events has not ended.', 2);
+    await sleep(HORIZON_PAUSE_MS);
+  }
+}
+
+function checkFields({ config }: Context, { url, types }: { url?: string; types?: string[] }): void {
+  const problem = url === undefined ? undefined : problemOfDestination(url, config.webhookDestinations);
+  if (problem !== undefined) throw invalidField('url', problem);
+  const [useless] = uselessFilters(types ?? [], EVENT_TYPES);
+  if (useless !== undefined) throw invalidField('types', `${useless} matches no type of event`);
+}

@@ -1,0 +1,383 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { audit } from '../core/audit.ts';
+import { type Context, SYSTEM } from '../core/context.ts';
+import { inTransaction } from '../core/database/transactions.ts';
+import { EVENT_TYPES, event } from '../core/events.ts';
+import type { Log } from '../core/log.ts';
+import { type EventRow, findEvents, findEventsById } from '../events/store.ts';
+import { toEvent } from '../events/view.ts';
+import { createSender, type OutboundResult, SEND_TIMEOUT_MS } from '../platform/outbound/sender.ts';
+import { messageHeaders, signatureOf } from '../platform/outbound/standard-webhooks.ts';
+import { Backlog, type BacklogEvent, type Item } from './backlog-rules.ts';
+import {
+  healthAfter,
+  isDelivered,
+  MAX_IN_FLIGHT,
+  messageIdOf,
+  nextAttemptAt,
+  type Outcome,
+  orderKeyOf,
+  reasonToDisable,
+  slotsOf,
+} from './delivery-rules.ts';
+import {
+  type DeliveryRow,
+  findBlockedKeys,
+  findDueRetries,
+  insertDeliveries,
+  type Lease,
+  type LeasedEndpoint,
+  type RetryRow,
+  releaseEndpoint,
+  saveProgress,
+  saveRetries,
+} from './delivery-store.ts';
+import { secretsAt, typesOf } from './rules.ts';
+import { disableEndpoint } from './store.ts';
+
+/** So many events are read at once, and again when half of them are left. */
+const READ_BATCH = 200;
+/** Attempts are saved together, so that a busy endpoint costs few transactions. */
+const SAVE_INTERVAL_MS = 100;
+/** How often the cursor is saved while no event matches. */
+const IDLE_SAVE_INTERVAL_MS = 5_000;
+/** A request that ends with its process is sent again by the next owner after this. */
+const PARKED_MS = SEND_TIMEOUT_MS + 5_000;
+const PAUSE_AFTER_ERROR_MS = 1_000;
+/** How long a stop waits for requests before it abandons them. */
+const STOP_MS = 3_000;
+
+export interface DeliveryParts {
+  context: Context;
+  log: Log;
+  lease: Lease;
+  /** Every event up to this id is visible. */
+  horizon(): number;
+  /** Limits the statements for all endpoints, so that they leave connections to requests. */
+  limited<T>(work: () => Promise<T>): Promise<T>;
+  /** Called for each attempt. */
+  onOutcome(outcome: Outcome): void;
+}
+
+/** Delivers to one endpoint while this instance owns its lease. */
+export interface DeliveryLoop {
+  /** Looks for new events. */
+  wake(): void;
+  /** Changes whenever the loop itself has read the settings of the endpoint. */
+  version(): number;
+  /** Takes over settings that another statement has read. */
+  update(endpoint: LeasedEndpoint, leasedAtMs: number): void;
+  /** Waits for requests, for a while, saves progress and frees the endpoint. */
+  stop(): Promise<void>;
+  /** Resolves when the loop has ended. It ends by itself when another instance has the lease. */
+  ended: Promise<void>;
+}
+
+interface FeedEvent extends BacklogEvent {
+  type: string;
+  body: string;
+}
+
+interface Finished {
+  item: Item<FeedEvent>;
+  sent: Pick<DeliveryRow, 'message_id' | 'signature' | 'created_at'>;
+  result: OutboundResult;
+}
+
+export function startDeliveryLoop(
+  first: LeasedEndpoint,
+  { context, log, lease, horizon, limited, onOutcome }: DeliveryParts,
+): DeliveryLoop {
+  const { db, clock, config, currency } = context;
+  const sender = createSender({ destinations: config.webhookDestinations, maxConnections: MAX_IN_FLIGHT });
+  const backlog = new Backlog<FeedEvent>(first.cursor);
+  const abandoned = new AbortController();
+  setMaxListeners(0, abandoned.signal); // Each request listens.
+  const alarm = createAlarm();
+  let endpoint = first;
+  let version = 0;
+  let leaseEndsMs = performance.now() + lease.seconds * 1000;
+  let finished: Finished[] = [];
+  /** Attempts whose save is under way. */
+  let saving: Finished[] = [];
+  let isStopping = false;
+  let mayHaveRetries = true;
+  let savedAtMs = performance.now();
+
+  function adopt(next: LeasedEndpoint, leasedAtMs: number): void {
+    if (next.cursorMoves !== endpoint.cursorMoves) backlog.moveTo(next.cursor);
+    if (next.inOrder && !endpoint.inOrder) mayHaveRetries = true;
+    endpoint = next;
+    leaseEndsMs = leasedAtMs + lease.seconds * 1000;
+  }
+
+  function toFeedEvent(row: EventRow): FeedEvent {
+    const shown = toEvent(row, currency);
+    return { id: row.id, type: row.type, orderKey: orderKeyOf(shown), body: JSON.stringify(shown) };
+  }
+
+  async function readRetries(): Promise<void> {
+    mayHaveRetries = false;
+    const { id, inOrder } = endpoint;
+    const query = { endpointId: id, inOrder, except: backlog.ids(), now: clock.now(), limit: READ_BATCH };
+    const [due, keys] = await limited(() =>
+      Promise.all([findDueRetries(db, query), inOrder ? findBlockedKeys(db, id) : new Set<string>()]),
+    );
+    backlog.block(keys);
+    if (due.length === 0) return;
+    const rows = await limited(() =>
+      findEventsById(
+        db,
+        due.map(({ eventId }) => eventId),
+      ),
+    );
+    const found = new Map(rows.map((row) => [row.id, toFeedEvent(row)]));
+    backlog.addRetries(
+      due.flatMap(({ eventId, attempts, firstAttemptAt }) => {
+        const known = found.get(eventId);
+        return known ? [{ event: known, attempts, firstAttemptAt }] : [];
+      }),
+    );
+  }
+
+  async function readEvents(): Promise<void> {
+    const after = backlog.position;
+    const upTo = horizon();
+    if (after >= upTo || backlog.count('ready') > READ_BATCH / 2) return;
+    const types = typesOf(endpoint.types, EVENT_TYPES);
+    const { events, toId } = await limited(() => findEvents(db, { after, upTo, types, limit: READ_BATCH }));
+    // A user may have moved the cursor while the events were read.
+    if (backlog.position === after) backlog.addEvents(events.map(toFeedEvent), toId);
+    if (backlog.position < upTo) alarm.ring();
+  }
+
+  /** How many requests may run now, also by the attempts that are not saved yet. */
+  function slots(now: Date): number {
+    const results = [...saving, ...finished].map(({ result }) => result);
+    return slotsOf(healthAfter(endpoint, results, now), now);
+  }
+
+  function startRequests(): void {
+    const now = clock.now();
+    if (performance.now() > leaseEndsMs || isStopping || !endpoint.active) return;
+    const started = backlog.start(slots(now), endpoint.inOrder, now);
+    for (const item of started) void request(item, now);
+  }
+
+  async function request(item: Item<FeedEvent>, now: Date): Promise<void> {
+    const { id, url } = endpoint;
+    const message = { id: messageIdOf(id, item.event.id), time: now, body: item.event.body };
+    const signature = signatureOf(message, secretsAt(endpoint, now));
+    const headers = messageHeaders(message, signature);
+    const result = await sender.post({ url, headers, body: message.body }, abandoned.signal);
+    if (abandoned.signal.aborted && result.error !== null) return; // The event is sent again.
+    item.state = isDelivered(result) ? 'delivered' : 'failed';
+    const sent = { message_id: message.id, signature, created_at: now.toISOString() };
+    finished.push({ item, sent, result });
+    startRequests(); // The loop may be waiting for the database.
+    alarm.ring();
+  }
+
+  function isSaveDue(): boolean {
+    const sinceMs = performance.now() - savedAtMs;
+    if (sinceMs < SAVE_INTERVAL_MS) return false;
+    const hasResults = finished.length + backlog.toPark(clock.now(), false).length > 0;
+    const isCursorOld = backlog.position > endpoint.cursor && sinceMs > IDLE_SAVE_INTERVAL_MS;
+    return hasResults || backlog.count('deferred') > 0 || isCursorOld;
+  }
+
+  /** Saves attempts and the cursor. @returns false if another instance has the lease. */
+  async function save(isLast: boolean): Promise<boolean> {
+    const now = clock.now();
+    const { id, cursorMoves, inOrder } = endpoint;
+    const batch = finished;
+    saving = batch;
+    finished = [];
+    const parked = backlog.toPark(now, isLast);
+    const deferred = backlog.all('deferred');
+    const saved = new Set([...batch.map(({ item }) => item), ...parked, ...deferred]);
+    const results = batch.map(({ result }) => result);
+    const health = healthAfter(endpoint, results, now);
+    const reason = reasonToDisable(health, results, now);
+    const attempts = batch.map((one) => toRows(id, one, now, reason !== undefined));
+    const retries = [
+      ...attempts.flatMap(({ retry }) => retry ?? []),
+      ...parked.map((item) => retryRow(id, item, isLast ? now : new Date(now.getTime() + PARKED_MS))),
+      ...deferred.map((item) => retryRow(id, item, now)),
+    ];
+    const done = batch.flatMap(({ item }, n) =>
+      item.isStored && !attempts[n]?.retry ? [item.event.id] : [],
+    );
+    const progress = { id, cursor: backlog.cursorAfter(saved), cursorMoves, ...health };
+    const leasedAtMs = performance.now();
+    const next = await limited(() =>
+      inTransaction(db, async (tx) => {
+        const row = await saveProgress(tx, lease, progress);
+        const rows = attempts.map(({ delivery }) => delivery);
+        await Promise.all([insertDeliveries(tx, rows), row && saveRetries(tx, id, done, retries)]);
+        if (!row?.active || !reason) return row;
+        await disableEndpoint(tx, id, reason);
+        await audit(tx, SYSTEM, {
+          action: 'webhook_endpoint.disable',
+          resource: 'webhook_endpoint',
+          resourceId: id,
+          before: { active: true, disabledReason: null },
+          after: { active: false, disabledReason: reason },
+          event: event('webhook_endpoint.disabled', { disabledReason: reason }),
+        });
+        return { ...row, active: false };
+      }),
+    ).catch((error: unknown) => {
+      finished = [...batch, ...finished];
+      saving = [];
+      throw error;
+    });
+    saving = [];
+    backlog.forget(saved);
+    savedAtMs = performance.now();
+    version += 1;
+    for (const { delivery } of attempts) onOutcome(delivery.outcome);
+    if (!next) return false;
+    if (reason && endpoint.active)
+      log.warn(
+        { webhookEndpoint: id, reason },
+        'A webhook endpoint was disabled. Enable it when it works again',
+      );
+    // In order, the next event of a key may go when an event has left webhook_retries.
+    if (inOrder && retries.length + done.length > 0) mayHaveRetries = true;
+    adopt(next, leasedAtMs);
+    return true;
+  }
+
+  /** @returns false if another instance has the lease. */
+  async function step(): Promise<boolean> {
+    if (isSaveDue() && !(await save(false))) return false;
+    if (slots(clock.now()) > 0) {
+      if (mayHaveRetries) await readRetries();
+      await readEvents();
+      startRequests();
+    }
+    return true;
+  }
+
+  async function run(): Promise<void> {
+    let hasLease = true;
+    while (hasLease && !isStopping && endpoint.active) {
+      const awake = alarm.next();
+      try {
+        hasLease = await step();
+        const hasUnsaved = finished.length + backlog.count('deferred') > 0;
+        await (hasUnsaved ? Promise.race([awake, sleep(SAVE_INTERVAL_MS)]) : awake);
+      } catch (error) {
+        log.warn({ err: error, webhookEndpoint: endpoint.id }, 'A webhook endpoint waits for the database');
+        await Promise.race([sleep(PAUSE_AFTER_ERROR_MS), stopped]);
+      }
+    }
+    if (hasLease) await finish();
+    abandoned.abort();
+    sender.close();
+  }
+
+  async function finish(): Promise<void> {
+    const endsMs = performance.now() + STOP_MS;
+    while (backlog.count('running') > 0 && performance.now() < endsMs)
+      await Promise.race([alarm.next(), sleep(50)]);
+    abandoned.abort();
+    try {
+      if (await save(true)) await limited(() => releaseEndpoint(db, lease.owner, endpoint.id));
+    } catch (error) {
+      log.warn(
+        { err: error, webhookEndpoint: endpoint.id },
+        'The last deliveries of a webhook endpoint were not saved',
+      );
+    }
+  }
+
+  let stop = () => {};
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve;
+  });
+  const ended = run();
+  return {
+    wake: alarm.ring,
+    version: () => version,
+    update(next, leasedAtMs) {
+      adopt(next, leasedAtMs);
+      mayHaveRetries = true;
+      alarm.ring();
+    },
+    async stop() {
+      isStopping = true;
+      stop();
+      alarm.ring();
+      await ended;
+    },
+    ended,
+  };
+}
+
+function toRows(endpointId: number, { item, sent, result }: Finished, now: Date, isDisabled: boolean) {
+  const attempt = item.attempts + 1;
+  const firstAttemptAt = item.firstAttemptAt ?? sent.created_at;
+  const next = isDelivered(result)
+    ? undefined
+    : nextAttemptAt(attempt, new Date(firstAttemptAt), now, Math.random());
+  // A disabled endpoint keeps all its events, for the time when it is enabled again.
+  const retryAt = isDelivered(result) || !isDisabled ? next : now;
+  const outcome: Outcome = isDelivered(result) ? 'delivered' : retryAt ? 'failed' : 'given_up';
+  const delivery: DeliveryRow = {
+    ...sent,
+    endpoint_id: endpointId,
+    event_id: item.event.id,
+    event_type: item.event.type,
+    attempt,
+    outcome,
+    status: result.status,
+    answer: result.answer,
+    error: result.error,
+    duration_ms: result.durationMs,
+    next_attempt_at: isDisabled ? null : (next?.toISOString() ?? null),
+  };
+  const kept = { ...item, attempts: attempt, firstAttemptAt };
+  return { delivery, retry: retryAt && retryRow(endpointId, kept, retryAt) };
+}
+
+function retryRow(
+  endpointId: number,
+  {
+    event: { id, orderKey },
+    attempts,
+    firstAttemptAt,
+  }: Pick<Item<FeedEvent>, 'event' | 'attempts' | 'firstAttemptAt'>,
+  at: Date,
+): RetryRow {
+  return {
+    endpoint_id: endpointId,
+    event_id: id,
+    order_key: orderKey,
+    attempts,
+    first_attempt_at: firstAttemptAt,
+    next_attempt_at: at.toISOString(),
+  };
+}
+
+/** Lets a loop wait until it has something to do. A ring while nobody waits counts for the next wait. */
+function createAlarm() {
+  let ring = () => {};
+  let rung: Promise<void>;
+  const arm = () => {
+    rung = new Promise((resolve) => {
+      ring = resolve;
+    });
+  };
+  arm();
+  return {
+    ring: () => ring(),
+    /** Resolves at the next ring. */
+    next(): Promise<void> {
+      arm();
+      return rung;
+    },
+  };
+}

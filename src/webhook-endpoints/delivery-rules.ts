@@ -1,0 +1,108 @@
+import type { DisabledReason } from './rules.ts';
+
+export const OUTCOMES = ['delivered', 'failed', 'given_up'] as const;
+/** failed: the event is sent again later. given_up: it is not, unless a user asks for it. */
+export type Outcome = (typeof OUTCOMES)[number];
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** Before the second attempt, the third, …; later ones follow every 8 hours. */
+const RETRY_DELAYS_MS = [5_000, 30_000, 2 * MINUTE, 10 * MINUTE, HOUR, 3 * HOUR];
+const LAST_RETRY_DELAY_MS = 8 * HOUR;
+/** A delay is up to this much shorter or longer, so that events that failed together do not return together. */
+const JITTER = 0.1;
+/** An event is given up, and an endpoint disabled, after it has failed for three days. */
+export const MAX_FAILING_MS = 72 * HOUR;
+
+/** An endpoint that fails this often in a row is down: new events wait in the feed, and one event at a time is tried. */
+const FAILURES_TO_PAUSE = 5;
+const MIN_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 10 * MINUTE;
+
+/** Requests to one endpoint at the same time. */
+export const MAX_IN_FLIGHT = 32;
+
+const GONE = 410;
+
+export function isDelivered({ status }: { status: number | null }): boolean {
+  return status !== null && status >= 200 && status < 300;
+}
+
+/**
+ * When an event is sent again after an attempt that failed.
+ * @param attempts so far. @param random from 0 to 1. @returns undefined if it is given up.
+ */
+export function nextAttemptAt(
+  attempts: number,
+  firstAttemptAt: Date,
+  now: Date,
+  random: number,
+): Date | undefined {
+  const last = firstAttemptAt.getTime() + MAX_FAILING_MS;
+  if (now.getTime() >= last) return undefined;
+  const delay = RETRY_DELAYS_MS[attempts - 1] ?? LAST_RETRY_DELAY_MS;
+  const jittered = delay * (1 + JITTER * (2 * random - 1));
+  return new Date(Math.min(now.getTime() + jittered, last));
+}
+
+/** How an endpoint has done lately. */
+export interface Health {
+  failuresInARow: number;
+  /** The first failure since the latest success. */
+  failingSince: string | null;
+  /** Nothing is sent before. */
+  pausedUntil: string | null;
+}
+
+/** The health of an endpoint after further attempts, in the order in which they ended. */
+export function healthAfter(
+  health: Health,
+  attempts: readonly { status: number | null }[],
+  now: Date,
+): Health {
+  let { failuresInARow, failingSince } = health;
+  const { pausedUntil } = health;
+  for (const attempt of attempts) {
+    const hasFailed = !isDelivered(attempt);
+    failuresInARow = hasFailed ? failuresInARow + 1 : 0;
+    failingSince = hasFailed ? (failingSince ?? now.toISOString()) : null;
+  }
+  if (attempts.length === 0) return { failuresInARow, failingSince, pausedUntil };
+  return { failuresInARow, failingSince, pausedUntil: pauseAfter(failuresInARow, failingSince, now) };
+}
+
+/** A pause is half as long as the endpoint has been failing, so that pauses grow while it stays down. */
+function pauseAfter(failuresInARow: number, failingSince: string | null, now: Date): string | null {
+  if (failingSince === null || failuresInARow < FAILURES_TO_PAUSE) return null;
+  const failingMs = now.getTime() - new Date(failingSince).getTime();
+  const pauseMs = Math.min(Math.max(failingMs / 2, MIN_PAUSE_MS), MAX_PAUSE_MS);
+  return new Date(now.getTime() + pauseMs).toISOString();
+}
+
+/** Whether the service should disable an endpoint after these attempts. */
+export function reasonToDisable(
+  { failingSince }: Health,
+  attempts: readonly { status: number | null }[],
+  now: Date,
+): DisabledReason | undefined {
+  if (attempts.some(({ status }) => status === GONE)) return 'gone';
+  const failingMs = failingSince === null ? 0 : now.getTime() - new Date(failingSince).getTime();
+  return failingMs >= MAX_FAILING_MS ? 'failing' : undefined;
+}
+
+/** How many requests to an endpoint may run at the same time now. */
+export function slotsOf({ failuresInARow, pausedUntil }: Health, now: Date): number {
+  if (pausedUntil !== null && new Date(pausedUntil) > now) return 0;
+  return failuresInARow >= FAILURES_TO_PAUSE ? 1 : MAX_IN_FLIGHT;
+}
+
+/** The same for every attempt, and another one for each endpoint. */
+export function messageIdOf(endpointId: number, eventId: number): string {
+  return `msg_${endpointId}_${eventId}`;
+}
+
+/** Events with the same key are delivered one after the other, if the endpoint wants them in order. */
+export function orderKeyOf(event: { accountId: number | null; resource: string; resourceId: number | null }) {
+  return event.accountId === null ? `${event.resource} ${event.resourceId}` : `account ${event.accountId}`;
+}

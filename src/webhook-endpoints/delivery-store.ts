@@ -1,0 +1,312 @@
+import { sql } from 'kysely';
+import type { Db, Tx } from '../core/database/db.ts';
+import { insertRows, rowsAsJson } from '../core/database/rows.ts';
+import { deleteInBatches, run } from '../core/database/statements.ts';
+import { notFound } from '../core/http/errors.ts';
+import { fetchPage } from '../core/lists/page.ts';
+import type { ListPlan } from '../core/lists/query.ts';
+import type { Health, Outcome } from './delivery-rules.ts';
+import type { WebhookDelivery } from './delivery-schema.ts';
+import type { Secrets } from './rules.ts';
+
+/** What the owner of a lease needs to know about an endpoint. */
+export interface LeasedEndpoint extends Health, Secrets {
+  id: number;
+  url: string;
+  types: string[];
+  inOrder: boolean;
+  active: boolean;
+  cursor: number;
+  cursorMoves: number;
+}
+
+const LEASED = sql`
+  id, url, types, in_order as "inOrder", active and deleted_at is null as active, secret,
+  previous_secret as "previousSecret", previous_secret_expires_at as "previousSecretExpiresAt", cursor,
+  cursor_moves as "cursorMoves", failures_in_a_row as "failuresInARow", failing_since as "failingSince",
+  paused_until as "pausedUntil"`;
+
+/** The right of one instance to deliver. Leases end by the clock of PostgreSQL. */
+export interface Lease {
+  owner: string;
+  seconds: number;
+}
+
+const endOf = ({ seconds }: Lease) => sql`clock_timestamp() + ${seconds} * interval '1 second'`;
+
+/** Renews the leases of an owner and takes those that are free. @returns all active endpoints that the owner has. */
+export async function leaseEndpoints(db: Db, lease: Lease): Promise<LeasedEndpoint[]> {
+  const { owner } = lease;
+  const { rows } = await sql<LeasedEndpoint>`
+    update webhook_endpoints set lease_owner = ${owner}, lease_expires_at = ${endOf(lease)}
+    where id in (
+      select id from webhook_endpoints
+      where active and deleted_at is null and (lease_owner = ${owner} or lease_expires_at is null
+        or lease_expires_at < clock_timestamp())
+      order by id for update)
+    returning ${LEASED}`.execute(db);
+  return rows;
+}
+
+/** Frees an endpoint for other instances. */
+export async function releaseEndpoint(db: Db, owner: string, id: number): Promise<void> {
+  await sql`
+    update webhook_endpoints set lease_owner = null, lease_expires_at = null
+    where id = ${id} and lease_owner = ${owner}`.execute(db);
+}
+
+export interface Progress extends Health {
+  id: number;
+  cursor: number;
+  /** As the cursor was read; if a user has moved it since, it stays. */
+  cursorMoves: number;
+}
+
+/** Renews the lease and stores progress. @returns undefined if another instance has the lease. */
+export async function saveProgress(
+  tx: Tx,
+  lease: Lease,
+  { id, cursor, cursorMoves, failuresInARow, failingSince, pausedUntil }: Progress,
+): Promise<LeasedEndpoint | undefined> {
+  const { rows } = await sql<LeasedEndpoint>`
+    update webhook_endpoints set lease_expires_at = ${endOf(lease)},
+      cursor = case when cursor_moves = ${cursorMoves} then greatest(cursor, ${cursor}::bigint) else cursor end,
+      failures_in_a_row = ${failuresInARow}, failing_since = ${failingSince}::timestamptz,
+      paused_until = ${pausedUntil}::timestamptz
+    where id = ${id} and lease_owner = ${lease.owner}
+    returning ${LEASED}`.execute(tx);
+  return rows[0];
+}
+
+export interface DeliveryRow {
+  endpoint_id: number;
+  event_id: number | null;
+  event_type: string;
+  message_id: string;
+  signature: string;
+  attempt: number;
+  outcome: Outcome;
+  status: number | null;
+  answer: string | null;
+  error: string | null;
+  duration_ms: number;
+  next_attempt_at: string | null;
+  created_at: string;
+}
+
+const DELIVERY_COLUMNS = [
+  'endpoint_id',
+  'event_id',
+  'event_type',
+  'message_id',
+  'signature',
+  'attempt',
+  'outcome',
+  'status',
+  'answer',
+  'error',
+  'duration_ms',
+  'next_attempt_at',
+  'created_at',
+] as const satisfies (keyof DeliveryRow)[];
+
+const INSERT_DELIVERIES = insertRows('webhook_deliveries', DELIVERY_COLUMNS, '$1');
+
+/** @returns the ids of the rows, in their order. */
+export async function insertDeliveries(db: Db, rows: readonly DeliveryRow[]): Promise<number[]> {
+  if (rows.length === 0) return [];
+  const inserted = await run<{ id: number }>(db, `${INSERT_DELIVERIES} returning id`, [rowsAsJson(rows)]);
+  return inserted.map(({ id }) => id);
+}
+
+export interface RetryRow {
+  endpoint_id: number;
+  event_id: number;
+  order_key: string;
+  attempts: number;
+  first_attempt_at: string | null;
+  next_attempt_at: string;
+}
+
+/** @param done events that need no further attempt. */
+export async function saveRetries(
+  tx: Tx,
+  endpointId: number,
+  done: readonly number[],
+  retries: readonly RetryRow[],
+): Promise<void> {
+  if (done.length + retries.length === 0) return;
+  await run(
+    tx,
+    `with done as (delete from webhook_retries where endpoint_id = $1 and event_id = any($2::bigint[]))
+     insert into webhook_retries
+     select * from json_populate_recordset(null::webhook_retries, $3::json)
+     on conflict (endpoint_id, event_id) do update
+     set attempts = excluded.attempts, first_attempt_at = excluded.first_attempt_at,
+       next_attempt_at = excluded.next_attempt_at`,
+    [endpointId, done, rowsAsJson(retries)],
+  );
+}
+
+export interface DueRetry {
+  eventId: number;
+  attempts: number;
+  firstAttemptAt: string | null;
+}
+
+/**
+ * Events of webhook_retries that are due, the longest waiting first.
+ * @param inOrder only the first event of each order key. @param except events that are known already.
+ */
+export async function findDueRetries(
+  db: Db,
+  { endpointId, inOrder, except, now, limit }: DueRetryQuery,
+): Promise<DueRetry[]> {
+  return run<DueRetry>(
+    db,
+    `select event_id as "eventId", attempts, first_attempt_at as "firstAttemptAt" from webhook_retries r
+     where endpoint_id = $1 and next_attempt_at <= $2 and event_id <> all($3::bigint[])
+       and (not $4::boolean or not exists (
+         select from webhook_retries earlier where earlier.endpoint_id = r.endpoint_id
+           and earlier.order_key = r.order_key and earlier.event_id < r.event_id))
+     order by next_attempt_at, event_id limit $5`,
+    [endpointId, now, except, inOrder, limit],
+  );
+}
+
+interface DueRetryQuery {
+  endpointId: number;
+  inOrder: boolean;
+  except: readonly number[];
+  now: Date;
+  limit: number;
+}
+
+/** The order keys of all events in webhook_retries. */
+export async function findBlockedKeys(db: Db, endpointId: number): Promise<Set<string>> {
+  const rows = await run<{ key: string }>(
+    db,
+    'select distinct order_key as key from webhook_retries where endpoint_id = $1',
+    [endpointId],
+  );
+  return new Set(rows.map(({ key }) => key));
+}
+
+const DELIVERY = sql<StoredDelivery>`
+  select d.id, d.event_id as "eventId", d.event_type as "eventType", d.message_id as "messageId", d.signature, d.attempt,
+    d.outcome, d.status, d.answer, d.error, d.duration_ms as "durationMs", d.next_attempt_at as "nextAttemptAt",
+    d.created_at as "createdAt"
+  from webhook_deliveries d`;
+
+export interface StoredDelivery extends Omit<WebhookDelivery, 'requestHeaders'> {
+  messageId: string;
+  signature: string;
+}
+
+export function listDeliveries(db: Db, endpointId: number, plan: ListPlan) {
+  return fetchPage(db, plan, {
+    select: DELIVERY,
+    from: sql`from webhook_deliveries d`,
+    where: [sql<boolean>`d.endpoint_id = ${endpointId}`],
+  });
+}
+
+/** @throws AppError NOT_FOUND */
+export async function getDelivery(db: Db, endpointId: number, id: number): Promise<StoredDelivery> {
+  const { rows } = await sql<StoredDelivery>`
+    ${DELIVERY} where d.id = ${id} and d.endpoint_id = ${endpointId}`.execute(db);
+  const [row] = rows;
+  if (!row) throw notFound('webhook_delivery', id, 'deliveryId');
+  return row;
+}
+
+export interface EventSubject {
+  id: number;
+  accountId: number | null;
+  resource: string;
+  resourceId: number | null;
+}
+
+/** Events to deliver again: single ones or a range, of these types. Those after the cursor will be delivered anyway. */
+export async function findEventsToResend(
+  db: Db,
+  endpointId: number,
+  { eventIds, fromEventId, toEventId, types }: ResendQuery,
+): Promise<EventSubject[]> {
+  const { rows } = await sql<EventSubject>`
+    select e.id, e.account_id as "accountId", e.resource, e.resource_id as "resourceId"
+    from events e join webhook_endpoints w on w.id = ${endpointId} and e.id <= w.cursor
+    where e.type = any(${types}) and (e.id = any(${eventIds ?? []}::bigint[])
+      or e.id between ${fromEventId ?? null}::bigint and ${toEventId ?? null}::bigint)
+    order by e.id`.execute(db);
+  return rows;
+}
+
+interface ResendQuery {
+  eventIds?: number[];
+  fromEventId?: number;
+  toEventId?: number;
+  types: string[];
+}
+
+export async function findFirstEventSince(db: Db, since: Date): Promise<number | undefined> {
+  const { rows } = await sql<{ id: number | null }>`
+    select min(id) as id from events where created_at >= ${since}`.execute(db);
+  return rows[0]?.id ?? undefined;
+}
+
+/** Continues with this event, if it is before the cursor. */
+export async function moveCursorBefore(tx: Tx, endpointId: number, eventId: number): Promise<void> {
+  await sql`
+    update webhook_endpoints set cursor = least(cursor, ${eventId - 1}::bigint), cursor_moves = cursor_moves + 1
+    where id = ${endpointId}`.execute(tx);
+  await sql`delete from webhook_retries where endpoint_id = ${endpointId} and event_id >= ${eventId}`.execute(
+    tx,
+  );
+}
+
+/** How endpoints do, for /metrics. */
+export interface DeliveryState {
+  /** Active endpoints that fail, and endpoints that the service disabled. */
+  failing: number;
+  disabled: number;
+  /** Age of the oldest event that an active endpoint does not have yet; 0 without one. */
+  oldestPendingSeconds: number;
+}
+
+export async function readDeliveryState(db: Db): Promise<DeliveryState> {
+  const { rows } = await sql<DeliveryState>`
+    select count(*) filter (where w.active and w.failing_since is not null)::int as failing,
+      count(*) filter (where w.disabled_reason <> 'user')::int as disabled,
+      coalesce(extract(epoch from business_now() - min(least(next.created_at, waiting.created_at))
+        filter (where w.active)), 0)::float8 as "oldestPendingSeconds"
+    from webhook_endpoints w
+    left join lateral (select created_at from events where id > w.cursor order by id limit 1) next on true
+    left join lateral (
+      select created_at from events where id = (
+        select min(event_id) from webhook_retries r where r.endpoint_id = w.id)) waiting on true
+    where w.deleted_at is null`.execute(db);
+  const [row] = rows;
+  if (!row) throw new Error('An aggregate without groups must return a row.');
+  return row;
+}
+
+const KEPT_DAYS = 30;
+
+/** Deletes deliveries that are old or of deleted endpoints, then the deleted endpoints. @returns the number of rows. */
+export async function deleteOldDeliveries(db: Db, now: Date, signal: AbortSignal): Promise<number> {
+  const before = new Date(now.getTime() - KEPT_DAYS * 86_400_000);
+  const deleted = sql`endpoint_id in (select id from webhook_endpoints where deleted_at is not null)`;
+  const old = await deleteInBatches(db, signal, {
+    table: 'webhook_deliveries',
+    where: sql`created_at < ${before}`,
+  });
+  const orphans = await deleteInBatches(db, signal, { table: 'webhook_deliveries', where: deleted });
+  if (signal.aborted) return old + orphans;
+  const endpoints = await deleteInBatches(db, signal, {
+    table: 'webhook_endpoints',
+    where: sql`deleted_at is not null and not exists (
+      select from webhook_deliveries d where d.endpoint_id = webhook_endpoints.id)`,
+  });
+  return old + orphans + endpoints;
+}

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pLimit from 'p-limit';
+import type { Context } from '../core/context.ts';
+import type { Log } from '../core/log.ts';
+import { createHorizonReader } from '../events/horizon.ts';
+import { type DeliveryLoop, startDeliveryLoop } from './delivery-commands.ts';
+import type { Outcome } from './delivery-rules.ts';
+import { type Lease, leaseEndpoints } from './delivery-store.ts';
+
+/** If an instance dies, another one takes its endpoints over after this. */
+const LEASE_SECONDS = 6;
+/** How often leases are renewed and taken, and due retries looked for. */
+const LEASE_INTERVAL_MS = 1_500;
+/** How often new events are looked for. */
+const POLL_INTERVAL_MS = 100;
+const MAX_STATEMENTS = 2;
+
+/** Delivers events to the endpoints whose leases this instance has. */
+export interface Dispatcher {
+  /** Attempts of this instance since its start. */
+  readonly counts: Readonly<Record<Outcome, number>>;
+  /** Waits for requests, for a while, and frees the endpoints for other instances. */
+  stop(): Promise<void>;
+}
+
+export function startDispatcher(context: Context, log: Log): Dispatcher {
+  const { db } = context;
+  const lease: Lease = { owner: randomUUID(), seconds: LEASE_SECONDS };
+  const reader = createHorizonReader(db);
+  const loops = new Map<number, DeliveryLoop>();
+  const counts: Record<Outcome, number> = { delivered: 0, failed: 0, given_up: 0 };
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let horizon = 0;
+  const parts = {
+    ...{ context, log, lease },
+    horizon: () => horizon,
+    limited: pLimit(MAX_STATEMENTS),
+    onOutcome(outcome: Outcome) {
+      counts[outcome] += 1;
+    },
+  };
+
+  async function renewLeases(): Promise<void> {
+    const leasedAtMs = performance.now();
+    const versions = new Map([...loops].map(([id, loop]) => [id, loop.version()]));
+    const endpoints = await leaseEndpoints(db, lease);
+    for (const endpoint of endpoints) {
+      const { id } = endpoint;
+      const loop = loops.get(id);
+      // What the loop has read itself is newer.
+      if (loop && loop.version() === versions.get(id)) loop.update(endpoint, leasedAtMs);
+      if (!loop && !signal.aborted) start(endpoint.id, startDeliveryLoop(endpoint, parts));
+    }
+    const active = new Set(endpoints.map(({ id }) => id));
+    for (const [id, loop] of loops) if (!active.has(id)) void loop.stop();
+  }
+
+  function start(id: number, loop: DeliveryLoop): void {
+    loops.set(id, loop);
+    void loop.ended.then(() => loops.delete(id));
+  }
+
+  async function lookForEvents(): Promise<void> {
+    if (loops.size === 0) return;
+    const { id } = await reader.read();
+    if (id <= horizon) return;
+    horizon = id;
+    for (const loop of loops.values()) loop.wake();
+  }
+
+  /** Repeats work until the stop. A failure is logged once in a row. */
+  async function repeat(work: () => Promise<void>, intervalMs: number): Promise<void> {
+    let hasFailed = false;
+    while (!signal.aborted) {
+      try {
+        await work();
+        hasFailed = false;
+      } catch (error) {
+        if (!hasFailed) log.warn({ err: error }, 'Webhook deliveries wait for the database');
+        hasFailed = true;
+      }
+      await sleep(intervalMs, undefined, { signal }).catch(() => {}); // Aborted by the stop.
+    }
+  }
+
+  const running = Promise.all([
+    repeat(renewLeases, LEASE_INTERVAL_MS),
+    repeat(lookForEvents, POLL_INTERVAL_MS),
+  ]);
+  return {
+    counts,
+    async stop() {
+      stopping.abort();
+      await running;
+      await Promise.all([...loops.values()].map((loop) => loop.stop()));
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import type { Context } from '../core/context.ts';
+import { actorOf } from '../core/http/access.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, ListEnvelope, Nothing, ok, okList } from '../core/http/envelope.ts';
+import { IdParams } from '../core/http/fields.ts';
+import { repeatable } from '../core/http/idempotency.ts';
+import { findEventsById } from '../events/store.ts';
+import { toEvent } from '../events/view.ts';
+import { SEND_TIMEOUT_MS } from '../platform/outbound/sender.ts';
+import {
+  changeEndpoint,
+  createEndpoint,
+  deleteEndpoint,
+  resendEvents,
+  rotateSecret,
+  testEndpoint,
+} from './commands.ts';
+import {
+  DeliveryParams,
+  Resend,
+  ResendResult,
+  TestResult,
+  WebhookDelivery,
+  WebhookDeliveryWithBody,
+  webhookDeliveryList,
+} from './delivery-schema.ts';
+import { getDelivery, listDeliveries } from './delivery-store.ts';
+import {
+  IssuedWebhookEndpoint,
+  NewWebhookEndpoint,
+  SecretRotation,
+  WebhookEndpoint,
+  WebhookEndpointChanges,
+  webhookEndpointList,
+} from './schema.ts';
+import { getEndpoint, listEndpoints } from './store.ts';
+import { toDelivery } from './view.ts';
+
+const access = 'webhook-endpoints:administer';
+const tags = ['Webhook endpoints'];
+
+export function webhookEndpointRoutes(api: Api, context: Context): void {
+  api.get(
+    '/webhook-endpoints',
+    {
+      config: { access },
+      schema: {
+        tags,
+        operationId: 'listWebhookEndpoints',
+        summary: 'List webhook endpoints',
+        querystring: webhookEndpointList.query,
+        response: { 200: ListEnvelope(WebhookEndpoint, 'Webhook endpoints found.') },
+      },
+    },
+    async (request) => okList(await listEndpoints(context.db, request.query), 'Webhook endpoints found.'),
+  );
+
+  // Without an Idempotency-Key, whose stored answer would hold the secret.
+  api.post(
+    '/webhook-endpoints',
+    {
+      config: { access },
+      schema: {
+        tags,
+        operationId: 'createWebhookEndpoint',
+        summary: 'Add a webhook endpoint',
+        description:
+          'Events from now on are posted to the address, signed by https://www.standardwebhooks.com. The answer has the secret, which is not shown again.',
+        body: NewWebhookEndpoint,
+        response: { 201: Envelope(IssuedWebhookEndpoint, 'Webhook endpoint created.') },
+      },
+    },
+    async (request, reply) => {
+      const endpoint = await createEndpoint(context, actorOf(request), request.body);
+      reply.status(201);
+      return ok(endpoint, 'Webhook endpoint created.');
+    },
+  );
+
+  api.get(
+    '/webhook-endpoints/:id',
+    {
+      config: { access, errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: 'getWebhookEndpoint',
+        summary: 'Get a webhook endpoint',
+        params: IdParams,
+        response: { 200: Envelope(WebhookEndpoint, 'Webhook endpoint found.') },
+      },
+    },
+    async (request) => ok(await getEndpoint(context.db, request.params.id), 'Webhook endpoint found.'),
+  );
+
+  api.put(
+    '/webhook-endpoints/:id',
+    {
+      config: { access, errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: 'updateWebhookEndpoint',
+        summary: 'Change, enable or disable a webhook endpoint',
+        params: IdParams,
+        body: WebhookEndpointChanges,
+        response: { 200: Envelope(WebhookEndpoint, 'Webhook endpoint changed.') },
+      },
+    },
+    async (request) =>
+      ok(
+        await changeEndpoint(context, actorOf(request), request.params.id, request.body),
+        'Webhook endpoint changed.',
+      ),
+  );
+
+  api.delete(
+    '/webhook-endpoints/:id',
+    {
+      config: { access, errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: 'deleteWebhookEndpoint',
+        summary: 'Delete a webhook endpoint',
+        description:
+          'Its deliveries are deleted, too. Set `active` to false to stop deliveries and keep them.',
+        params: IdParams,
+        response: { 200: Envelope(Nothing, 'Webhook endpoint deleted.') },
+      },
+    },
+    async (request) => {
+      await deleteEndpoint(context, actorOf(request), request.params.id);
+      return ok({}, 'Webhook endpoint deleted.');
+    },
+  );
+
+  api.post(
+    '/webhook-endpoints/:id/rotate-secret',
+    {
+      config: { access, errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: 'rotateWebhookSecret',
+        summary: 'Replace the secret of a webhook endpoint',
+        description:
+          'During the overlap messages have two signatures, and the receiver may verify with either secret. Only the two newest secrets are used.',
+        params: IdParams,
+        body: SecretRotation,
+        response: { 200: Envelope(IssuedWebhookEndpoint, 'Webhook secret rotated.') },
+      },
+    },
+    async (request) =>
+      ok(
+        await rotateSecret(context, actorOf(request), request.params.id, request.body),
+        'Webhook secret rotated.',
+      ),
+  );
+
+  // Without an Idempotency-Key, whose transaction would be open while the receiver answers.
+  api.post(
+    '/webhook-endpoints/:id/test',
+    {
+      config: { access, rate: 'bulk', errors: ['NOT_FOUND'], answerTimeoutMs: SEND_TIMEOUT_MS + 5_000 },
+      schema: {
+        tags,
+        operationId: 'testWebhookEndpoint',
+        summary: 'Send a test to a webhook endpoint',
+        description:
+          'Sends a message of the type `test` once, also to a disabled endpoint, and answers what happened.',
+        params: IdParams,
+        response: { 200: Envelope(TestResult, 'Test sent.') },
+      },
+    },
+    async (request) => ok(toDelivery(await testEndpoint(context, request.params.id)), 'Test sent.'),
+  );
+
+  api.post(
+    '/webhook-endpoints/:id/resend',
+    {
+      config: { access, rate: 'bulk', errors: ['NOT_FOUND'], repeatable: true },
+      schema: {
+        tags,
+        operationId: 'resendWebhookEvents',
+        summary: 'Deliver events again',
+        description:
+          'Only events of the types of the endpoint are delivered. Those that it has not got yet keep their place.',
+        params: IdParams,
+        body: Resend,
+        response: { 200: Envelope(ResendResult, 'Events will be delivered again.') },
+      },
+    },
+    async (request, reply) =>
+      repeatable(context, request, reply, async (once) =>
+        ok(
+          await resendEvents(once, actorOf(request), request.params.id, request.body),
+          'Events will be delivered again.',
+        ),
+      ),
+  );
+
+  api.get(
+    '/webhook-endpoints/:id/deliveries',
+    {
+      config: { access, errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: 'listWebhookDeliveries',
+        summary: 'List attempts to deliver events',
+        description: 'Attempts are kept for 30 days.',
+        params: IdParams,
+        querystring: webhookDeliveryList.query,
+        response: { 200: ListEnvelope(WebhookDelivery, 'Deliveries found.') },
+      },
+    },
+    async (request) => {
+      await getEndpoint(context.db, request.params.id);
+      const page = await listDeliveries(context.db, request.params.id, request.query);
+      return okList({ ...page, rows: page.rows.map(toDelivery) }, 'Deliveries found.');
+    },
+  );
+
+  api.get(
+    '/webhook-endpoints/:id/deliveries/:deliveryId',
+    {
+      config: { access, errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: 'getWebhookDelivery',
+        summary: 'Get a delivery with the body sent',
+        params: DeliveryParams,
+        response: { 200: Envelope(WebhookDeliveryWithBody, 'Delivery found.') },
+      },
+    },
+    async (request) => {
+      const { id, deliveryId } = request.params;
+      await getEndpoint(context.db, id);
+      const delivery = toDelivery(await getDelivery(context.db, id, deliveryId));
+      const ids = delivery.eventId === null ? [] : [delivery.eventId];
+      const [row] = await findEventsById(context.db, ids);
+      const requestBody = row ? JSON.stringify(toEvent(row, context.currency)) : null;
+      return ok({ ...delivery, requestBody }, 'Delivery found.');
+    },
+  );
+}

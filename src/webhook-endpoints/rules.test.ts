@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { secretsAt, typesOf, uselessFilters } from './rules.ts';
+
+const TYPES = ['payment.received', 'payment.reversed', 'payment_method.created', 'account.opened'];
+
+describe('a filter of types', () => {
+  it.each([
+    [['payment.received'], ['payment.received']],
+    [['payment.*'], ['payment.received', 'payment.reversed']],
+    [
+      ['account.opened', 'payment.*', 'payment.reversed'],
+      ['payment.received', 'payment.reversed', 'account.opened'],
+    ],
+    [['*'], TYPES],
+    [['payment.lost'], []],
+  ])('%j matches %j', (filters, types) => {
+    expect(typesOf(filters, TYPES)).toEqual(types);
+  });
+
+  it('is useless if it matches no type', () => {
+    expect(uselessFilters(['payment.*', 'payments.*', '*', 'account.closed'], TYPES)).toEqual([
+      'payments.*',
+      'account.closed',
+    ]);
+  });
+});
+
+describe('messages are signed', () => {
+  const secret = Buffer.from('new');
+  const previousSecret = Buffer.from('old');
+  const now = new Date('2026-11-02T08:15:30Z');
+
+  it('with the former secret too, until its overlap ends', () => {
+    const secrets = (previousSecretExpiresAt: string) =>
+      secretsAt({ secret, previousSecret, previousSecretExpiresAt }, now);
+    expect(secrets('2026-11-02T08:15:31.000Z')).toEqual([secret, previousSecret]);
+    expect(secrets('2026-11-02T08:15:30.000Z')).toEqual([secret]);
+  });
+
+  it('with one secret if there is no other', () => {
+    expect(secretsAt({ secret, previousSecret: null, previousSecretExpiresAt: null }, now)).toEqual([secret]);
+  });
+});

@@ -1,0 +1,149 @@
+import { type Static, Type } from 'typebox';
+import { Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { defineList } from '../core/lists/query.ts';
+import { DEFAULT_OVERLAP_SECONDS, DISABLED_REASONS, MAX_OVERLAP_SECONDS, TYPE_FILTER } from './rules.ts';
+
+const MAX_URL_LENGTH = 2_000;
+const MAX_TYPE_FILTERS = 50;
+
+const Url = Type.String({
+  minLength: 1,
+  maxLength: MAX_URL_LENGTH,
+  format: 'text',
+  description:
+    'https:// to a host of the public internet, on port 443 or from 1024, without a user. WEBHOOKS_OUT_ALLOW can allow others.',
+});
+const Types = Type.Array(Type.String({ maxLength: 100, pattern: TYPE_FILTER }), {
+  minItems: 1,
+  maxItems: MAX_TYPE_FILTERS,
+  description:
+    'Types of events: a name such as payment.received, all of a subject by payment.*, or all by *.',
+});
+const Description = Nullable(Text(200));
+const InOrder = Type.Boolean({
+  description:
+    'Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false.',
+});
+
+export const NewWebhookEndpoint = Type.Object(
+  { url: Url, types: Types, description: Type.Optional(Description), inOrder: Type.Optional(InOrder) },
+  {
+    title: 'NewWebhookEndpoint',
+    examples: [
+      {
+        url: 'https://erp.example.com/hooks/ams',
+        types: ['payment.*', 'account.completed'],
+        description: 'ERP of the head office',
+        inOrder: false,
+      },
+    ],
+  },
+);
+export type NewWebhookEndpoint = Static<typeof NewWebhookEndpoint>;
+
+export const WebhookEndpointChanges = Type.Object(
+  {
+    url: Type.Optional(Url),
+    types: Type.Optional(Types),
+    description: Type.Optional(Description),
+    inOrder: Type.Optional(InOrder),
+    active: Type.Optional(
+      Type.Boolean({ description: 'true delivers everything since the endpoint was disabled.' }),
+    ),
+  },
+  {
+    minProperties: 1,
+    title: 'WebhookEndpointChanges',
+    examples: [{ types: ['payment.*'], active: true }],
+  },
+);
+export type WebhookEndpointChanges = Static<typeof WebhookEndpointChanges>;
+
+export const SecretRotation = Type.Object(
+  {
+    overlapSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MAX_OVERLAP_SECONDS,
+        description: `How long messages are signed with the former secret, too. Default: ${DEFAULT_OVERLAP_SECONDS}, a day.`,
+      }),
+    ),
+  },
+  { title: 'SecretRotation', examples: [{ overlapSeconds: 3600 }] },
+);
+export type SecretRotation = Static<typeof SecretRotation>;
+
+const endpointProperties = {
+  id: Id,
+  url: Type.String(),
+  types: Type.Array(Type.String()),
+  description: Nullable(Type.String()),
+  inOrder: Type.Boolean(),
+  active: Type.Boolean(),
+  disabledReason: Nullable(
+    Type.Enum([...DISABLED_REASONS], {
+      description: 'user: a user disabled it; gone: it answered 410; failing: it failed for three days.',
+    }),
+  ),
+  disabledAt: Nullable(Timestamp),
+  failingSince: Nullable(
+    Type.String({ format: 'date-time', description: 'The first failure since the latest success.' }),
+  ),
+  pausedUntil: Nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'After five failures in a row new events wait until then.',
+    }),
+  ),
+  previousSecretExpiresAt: Nullable(
+    Type.String({ format: 'date-time', description: 'Until then messages are signed with two secrets.' }),
+  ),
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+};
+
+const example = {
+  id: 1,
+  url: 'https://erp.example.com/hooks/ams',
+  types: ['payment.*', 'account.completed'],
+  description: 'ERP of the head office',
+  inOrder: false,
+  active: true,
+  disabledReason: null,
+  disabledAt: null,
+  failingSince: null,
+  pausedUntil: null,
+  previousSecretExpiresAt: null,
+  createdAt: '2026-11-02T08:15:30.000Z',
+  updatedAt: '2026-11-02T08:15:30.000Z',
+};
+
+export const WebhookEndpoint = Type.Object(endpointProperties, {
+  title: 'WebhookEndpoint',
+  examples: [example],
+});
+export type WebhookEndpoint = Static<typeof WebhookEndpoint>;
+
+export const IssuedWebhookEndpoint = Type.Object(
+  {
+    ...endpointProperties,
+    secret: Type.String({ description: 'Verifies the signatures. It is not shown again.' }),
+  },
+  {
+    title: 'IssuedWebhookEndpoint',
+    examples: [{ ...example, secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDc2FVsBQIhrs=' }],
+  },
+);
+
+export const webhookEndpointList = defineList(
+  {
+    id: { kind: 'id', column: 'w.id' },
+    url: { kind: 'text', column: 'w.url' },
+    active: { kind: 'boolean', column: 'w.active' },
+    disabledReason: { kind: 'enum', column: 'w.disabled_reason', values: DISABLED_REASONS, nullable: true },
+    failingSince: { kind: 'timestamp', column: 'w.failing_since', nullable: true },
+    createdAt: { kind: 'timestamp', column: 'w.created_at' },
+    updatedAt: { kind: 'timestamp', column: 'w.updated_at' },
+  },
+  {},
+);

@@ -1,0 +1,324 @@
+import pg from 'pg';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectBooksToBalance } from '../books.ts';
+import {
+  type Answer,
+  accountNow,
+  newAccount,
+  newCustomer,
+  pay,
+  startInstance,
+  useService,
+} from '../harness.ts';
+
+/** Bulk calls: an outcome for each item, and the same answer for each repeat. */
+const service = useService();
+
+const MANY = 1_000;
+const keyed = (key: string) => ({ headers: { 'idempotency-key': key } });
+
+let phones = 0;
+const customer = (fields: object = {}) => {
+  phones += 1;
+  return { firstName: 'Bulk', lastName: 'Customer', phone: `+2547${20_000_000 + phones}`, ...fields };
+};
+const bulk = (resource: string, items: unknown, options = {}) =>
+  service.call('POST', `/${resource}/bulk`, { items }, options);
+
+/** The outcomes of an answer; the summary must agree with them. */
+function outcomesOf(answer: Answer) {
+  expect(answer.status, answer.text).toBe(200);
+  const { created, failed, items } = answer.body.data;
+  expect(items.map((item: { index: number }) => item.index)).toEqual([...items.keys()]);
+  const count = (status: string) => items.filter((item: { status: string }) => item.status === status).length;
+  expect([created, failed]).toEqual([count('created'), count('failed')]);
+  return items;
+}
+const codesOf = (answer: Answer) =>
+  outcomesOf(answer).map((one: { error?: { code: string } }) => one.error?.code ?? 'created');
+
+const countOf = async (from: string): Promise<number> =>
+  (await service.parts.pool.query(`select count(*)::int as count from ${from}`)).rows[0].count;
+
+const RESOURCES: [string, () => object][] = [
+  ['customers', () => customer()],
+  ['accounts', () => ({ customerId: 1, productId: 1, payplanId: 2 })],
+  ['payments', () => ({ accountId: 1, amount: 1, paymentMethodId: 2 })],
+];
+
+describe.each(RESOURCES)('POST /%s/bulk', (resource, item) => {
+  beforeAll(async () => {
+    await newAccount(service);
+  });
+
+  it('creates 1,000 items in one call, each as a single call would', async () => {
+    const single = (await service.call('POST', `/${resource}`, item())).body.data;
+    const before = await countOf(resource);
+    const audited = await countOf('audit_entries');
+    const outcomes = outcomesOf(await bulk(resource, Array.from({ length: MANY }, item)));
+    expect(new Set(outcomes.map((one: { status: string }) => one.status))).toEqual(new Set(['created']));
+    expect(new Set(outcomes.map((one: { data: { id: number } }) => one.data.id)).size).toBe(MANY);
+    expect(Object.keys(outcomes[0].data).sort()).toEqual(Object.keys(single).sort());
+    expect(await countOf(resource)).toBe(before + MANY);
+    expect(await countOf('audit_entries')).toBe(audited + MANY);
+    const rows = await service.parts.pool.query(
+      `select count(distinct (action, actor_user_id, (select array_agg(k order by k) from jsonb_object_keys(after) k)))::int as kinds
+       from (select * from audit_entries order by id desc limit ${MANY + 1}) as a`,
+    );
+    expect(rows.rows[0].kinds).toBe(1);
+  });
+
+  it.each([
+    ['no items', []],
+    ['1,001 items', Array.from({ length: MANY + 1 }, () => ({}))],
+    ['items that are no list', {}],
+    ['no field items', undefined],
+  ])('refuses %s', async (_what, items) => {
+    const answer = await bulk(resource, items);
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.details.fields.map((field: { path: string }) => field.path)).toEqual(['items']);
+  });
+
+  it('refuses unknown fields beside the items', async () => {
+    const answer = await service.call('POST', `/${resource}/bulk`, { items: [item()], dryRun: true });
+    expect(answer.status).toBe(400);
+  });
+
+  it('gives a wrong item the error of a single call, and creates the others', async () => {
+    const wrong = [{}, null, 5, 'text', [], { ...item(), unknown: 1 }];
+    const before = await countOf(resource);
+    const answer = await bulk(resource, [item(), ...wrong, item()]);
+    expect(codesOf(answer)).toEqual(['created', ...wrong.map(() => 'VALIDATION_ERROR'), 'created']);
+    expect(await countOf(resource)).toBe(before + 2);
+    for (const [at, body] of wrong.entries()) {
+      if (typeof body !== 'object' || Array.isArray(body)) continue;
+      const single = await service.call('POST', `/${resource}`, body ?? {});
+      expect(answer.body.data.items[at + 1].error).toEqual(single.body.error);
+    }
+  });
+
+  it('gives a repeat with its key the same answer, and creates nothing', async () => {
+    const body = [item(), {}, item()];
+    const first = await bulk(resource, body, keyed(`repeat ${resource}`));
+    expect(codesOf(first)).toEqual(['created', 'VALIDATION_ERROR', 'created']);
+    const before = await countOf(resource);
+    const second = await bulk(resource, body, keyed(`repeat ${resource}`));
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    const other = await bulk(resource, [item(), item()], keyed(`repeat ${resource}`));
+    expect(other.status).toBe(422);
+    expect(await countOf(resource)).toBe(before);
+  });
+
+  it('is done once when two instances get it with one key at once', async () => {
+    const other = await startInstance(service);
+    try {
+      const items = Array.from({ length: 300 }, item);
+      const before = await countOf(resource);
+      const options = { ...keyed(`two ${resource}`), token: service.adminToken };
+      const call = async (caller: typeof service.call): Promise<Answer> => {
+        const answer = await caller('POST', `/${resource}/bulk`, { items }, options);
+        if (answer.status === 200) return answer;
+        expect(answer.body.error.details.field).toBe('Idempotency-Key'); // Still running.
+        return call(caller);
+      };
+      const [first, second] = await Promise.all([call(service.call), call(other.call)]);
+      expect(first.body).toEqual(second.body);
+      expect(outcomesOf(first)).toHaveLength(300);
+      expect(await countOf(resource)).toBe(before + 300);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('lets a caller have one call in progress and one waiting, and refuses more', async () => {
+    const calls = await Promise.all(
+      Array.from({ length: 4 }, () => bulk(resource, Array.from({ length: 50 }, item))),
+    );
+    const statuses = calls.map(({ status }) => status).sort();
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(2);
+    expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
+  });
+});
+
+/** Ends the connection of a transaction that has written rows. @returns how many there were. */
+async function killWriterOf(table: string): Promise<number> {
+  const { rows } = await service.parts.pool.query(
+    `select pg_terminate_backend(pid) from pg_stat_activity
+     where datname = current_database() and pid <> pg_backend_pid() and backend_xid is not null and query like $1`,
+    [`%insert into "${table}"%`],
+  );
+  return rows.length;
+}
+
+describe('POST /customers/bulk', () => {
+  it('refuses duplicates of the call and of the books, with the id that has the value', async () => {
+    const known = await newCustomer(service, { email: 'known@bulk.example' });
+    const answer = await bulk('customers', [
+      customer({ email: 'twice@bulk.example' }),
+      customer({ email: 'Twice@Bulk.example' }),
+      customer({ email: 'KNOWN@bulk.example' }),
+      customer({ nationalId: 'B-1' }),
+      customer({ nationalId: 'b1' }),
+    ]);
+    expect(codesOf(answer)).toEqual([
+      'created',
+      'DUPLICATE_ENTRY',
+      'DUPLICATE_ENTRY',
+      'created',
+      'DUPLICATE_ENTRY',
+    ]);
+    const [first, second, third, fourth, fifth] = answer.body.data.items;
+    expect(second.error.details).toEqual({ resource: 'customer', field: 'email', id: first.data.id });
+    expect(third.error.details).toEqual({ resource: 'customer', field: 'email', id: known.id });
+    expect(fifth.error.details).toEqual({ resource: 'customer', field: 'nationalId', id: fourth.data.id });
+  });
+
+  it('creates all others where every slice has an item that is refused', async () => {
+    const items = Array.from({ length: MANY }, (_, at) =>
+      customer(at % 40 === 0 ? { nationalId: 'same' } : {}),
+    );
+    const codes = codesOf(await bulk('customers', items));
+    expect(codes.filter((code: string) => code === 'created')).toHaveLength(MANY - MANY / 40 + 1);
+  });
+
+  it('creates nothing if its connection is lost in the middle, and everything at the repeat', async () => {
+    const items = Array.from({ length: MANY }, () => customer({ firstName: 'Crashed' }));
+    const call = bulk('customers', items, keyed('crash customers'));
+    await expect.poll(() => killWriterOf('customers')).toBe(1);
+    expect((await call).status).toBe(503);
+    expect(await countOf(`customers where first_name = 'Crashed'`)).toBe(0);
+    const again = await bulk('customers', items, keyed('crash customers'));
+    expect(again.headers.get('idempotent-replayed')).toBeNull();
+    expect(new Set(codesOf(again))).toEqual(new Set(['created']));
+    expect(await countOf(`customers where first_name = 'Crashed'`)).toBe(MANY);
+  });
+});
+
+describe('POST /accounts/bulk', () => {
+  it('refuses what does not exist or is not sold, and opens the others with their own terms', async () => {
+    const { id: customerId } = await newCustomer(service);
+    const right = { customerId, productId: 1, payplanId: 2 };
+    const items = [
+      right,
+      { ...right, customerId: 999_999 },
+      { ...right, productId: 999_999 },
+      { ...right, payplanId: 999_999 },
+      { ...right, employeeId: 999_999 },
+      { ...right, activationDate: '2030-01-31' },
+    ];
+    const answer = await bulk('accounts', items);
+    expect(codesOf(answer)).toEqual(['created', ...Array(4).fill('NOT_FOUND'), 'created']);
+    for (const [at, item] of items.entries()) {
+      const single = await service.call('POST', '/accounts', item);
+      const { data, error } = answer.body.data.items[at];
+      if (error) expect(error).toEqual(single.body.error);
+      else expect({ ...data, ...IDENTITY }).toEqual({ ...single.body.data, ...IDENTITY });
+    }
+    expect(answer.body.data.items.at(-1).data.status).toBe('pending');
+    await expectBooksToBalance(service.context);
+  });
+
+  const IDENTITY = { id: 0, accountNumber: '', createdAt: '', updatedAt: '' };
+});
+
+describe('POST /payments/bulk', () => {
+  let accountId: number;
+  beforeAll(async () => {
+    ({ id: accountId } = await newAccount(service));
+  });
+  const payment = (fields: object = {}) => ({ accountId, amount: 1, paymentMethodId: 2, ...fields });
+  const references = (name: string, count: number) =>
+    Array.from({ length: count }, (_, at) => payment({ transactionRef: `${name}-${at}` }));
+  const postedUnder = (name: string) => countOf(`payments where transaction_ref like '${name}-%'`);
+
+  it('posts each reference once, also those of the call and of the books', async () => {
+    const { id } = await pay(service, accountId, 5, { transactionRef: 'BOOKS' });
+    const answer = await bulk('payments', [
+      payment({ transactionRef: 'TWICE' }),
+      payment({ transactionRef: 'twice ' }),
+      payment({ transactionRef: 'books' }),
+      payment({ accountId: 999_999 }),
+      payment({ paymentMethodId: 999_999 }),
+      payment(),
+    ]);
+    expect(codesOf(answer)).toEqual([
+      'created',
+      'DUPLICATE_ENTRY',
+      'DUPLICATE_ENTRY',
+      'NOT_FOUND',
+      'NOT_FOUND',
+      'created',
+    ]);
+    expect(answer.body.data.items[2].error.details).toEqual({
+      resource: 'payment',
+      field: 'transactionRef',
+      id,
+    });
+  });
+
+  it('leaves the books as single calls do', async () => {
+    const single = await newAccount(service);
+    const inBulk = await newAccount(service);
+    const amounts = [1_999.99, 0.01, 400, 22_000, 5];
+    for (const amount of amounts) await pay(service, single.id, amount);
+    const items = amounts.map((amount) => payment({ accountId: inBulk.id, amount }));
+    expect(codesOf(await bulk('payments', items))).toEqual(amounts.map(() => 'created'));
+    const figures = async (id: number) => {
+      const { paid, balance, credit, status, nextDueDate } = await accountNow(service, id);
+      return { paid, balance, credit, status, nextDueDate };
+    };
+    expect(await figures(inBulk.id)).toEqual(await figures(single.id));
+    await expectBooksToBalance(service.context);
+  });
+
+  it('posts what is missing at the repeat after a crash in the middle, and nothing twice', async () => {
+    const items = references('CRASH', MANY);
+    const call = bulk('payments', items, keyed('crash payments'));
+    await expect.poll(() => postedUnder('CRASH'), { interval: 5 }).toBeGreaterThan(0);
+    await service.parts.pool.query(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where datname = current_database() and pid <> pg_backend_pid() and backend_xid is not null`,
+    );
+    expect((await call).status).toBe(503);
+    const posted = await postedUnder('CRASH');
+    expect(posted).toBeGreaterThan(0);
+    const again = await bulk('payments', items, keyed('crash payments'));
+    expect(again.headers.get('idempotent-replayed')).toBeNull();
+    expect(new Set(codesOf(again))).toEqual(new Set(['created']));
+    expect(await postedUnder('CRASH')).toBe(MANY);
+    const ids = again.body.data.items.map((one: { data: { id: number } }) => one.data.id);
+    expect(new Set(ids).size).toBe(MANY);
+    await expectBooksToBalance(service.context);
+  });
+
+  it('answers single payments meanwhile', async () => {
+    const call = bulk('payments', references('BESIDE', MANY));
+    let isDone = false;
+    const done = call.then(() => {
+      isDone = true;
+    });
+    await expect.poll(() => postedUnder('BESIDE'), { interval: 5 }).toBeGreaterThan(0);
+    const { id: other } = await newAccount(service);
+    await pay(service, other, 1);
+    expect(isDone).toBe(false);
+    await done;
+    expect(codesOf(await call)).toHaveLength(MANY);
+  });
+
+  it('fails only the payment whose account another transaction holds', async () => {
+    const held = await newAccount(service);
+    const client = new pg.Client(service.connection);
+    await client.connect();
+    try {
+      await client.query('begin');
+      await client.query('select from accounts where id = $1 for update', [held.id]);
+      const answer = await bulk('payments', [payment(), payment({ accountId: held.id }), payment()]);
+      expect(codesOf(answer)).toEqual(['created', 'INTERNAL_ERROR', 'created']);
+      expect(answer.body.data.items[1].error.message).toContain('Retry later');
+    } finally {
+      await client.end();
+    }
+    expect((await accountNow(service, held.id)).paid).toBe(0);
+  });
+});

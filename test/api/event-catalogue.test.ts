@@ -1,0 +1,457 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { activateDueAccounts } from '../../src/accounts/commands.ts';
+import { EVENT_TYPES, EVENTS, type EventType } from '../../src/core/events.ts';
+import {
+  type Answer,
+  move,
+  newAccount,
+  newCustomer,
+  notification,
+  notify,
+  PASSWORD,
+  pay,
+  reverse,
+  setToday,
+  useJobs,
+  useService,
+} from '../harness.ts';
+
+const service = useService();
+useJobs(service);
+
+/** Personal data that the calls of this file send. No event may contain any of it. */
+const PERSONAL = {
+  phone: '+254733123987',
+  email: 'achieng.otieno@example.org',
+  nationalId: '29384756',
+  firstName: 'Achieng',
+  lastName: 'Otieno',
+};
+const PERSONAL_TEXTS = [...Object.values(PERSONAL), '733123987', '@', 'LINET WAMBUI', 'private remark'];
+
+type Data = Answer['body'];
+
+const published = new Set<string>();
+
+async function ok(answer: ReturnType<typeof service.call>): Promise<Data> {
+  const { status, body, text } = await answer;
+  expect(status, text).toBeLessThan(300);
+  return body?.data;
+}
+
+async function post(path: string, body: object = {}): Promise<Data> {
+  return ok(service.call('POST', path, body));
+}
+
+async function put(path: string, body: object): Promise<Data> {
+  return ok(service.call('PUT', path, body));
+}
+
+let position: number | undefined;
+
+/** The events since the last call, with their data. */
+async function newEvents(): Promise<Data[]> {
+  const events: Data[] = [];
+  for (let hasMore = true; hasMore; ) {
+    const after = position === undefined ? '' : `&after=${position}`;
+    const page = await ok(service.call('GET', `/events?limit=1000${after}`));
+    events.push(...page.events);
+    ({ after: position, hasMore } = page);
+  }
+  for (const { type } of events) published.add(type);
+  return events;
+}
+
+/** Expects that a call publishes these events, in this order. */
+async function publishes<T>(expected: [EventType, object?][], call: () => Promise<T>): Promise<T> {
+  await newEvents();
+  const result = await call();
+  const events = await newEvents();
+  expect(events.map(({ type, data }) => [type, data])).toEqual(
+    expected.map(([type, data]) => [type, data ? expect.objectContaining(data) : expect.anything()]),
+  );
+  return result;
+}
+
+/** A statement of the provider with one payment of 400 for a reference. */
+function statement(receipt: string, reference: string): string {
+  return [
+    'Short Code:,600638',
+    'Receipt No.,Completion Time,Initiation Time,Details,Transaction Status,Paid In,Withdrawn,Balance,Balance Confirmed,Reason Type,Other Party Info,Linked Transaction ID,A/C No.',
+    `${receipt},20-11-2026 10:15:30,20-11-2026 10:15:28,Pay Bill,Completed,400.00,,1.00,true,Pay Utility,254733123987 - LINET WAMBUI,,${reference}`,
+    '',
+  ].join('\r\n');
+}
+
+async function statementDone(id: number): Promise<void> {
+  for (;;) {
+    const { status } = await ok(service.call('GET', `/reconciliations/statements/${id}`));
+    expect(status).not.toBe('failed');
+    if (status === 'done') return;
+    await delay(20);
+  }
+}
+
+describe('a change publishes', () => {
+  it('customers and their KYC', async () => {
+    const customer = await publishes([['customer.created', {}]], () => newCustomer(service, PERSONAL));
+    await publishes([['customer.updated', { changedFields: ['email', 'phone'] }]], () =>
+      put(`/customers/${customer.id}`, { email: PERSONAL.email, phone: PERSONAL.phone }),
+    );
+    const kyc = { verificationType: 'national_id', documents: [`number ${PERSONAL.nationalId}`] };
+    await publishes([['kyc.submitted', { verificationType: 'national_id', kycStatus: 'pending' }]], () =>
+      put(`/customers/${customer.id}/kyc`, { ...kyc, verificationStatus: 'pending' }),
+    );
+    await publishes([['kyc.decided', { verificationStatus: 'verified', kycStatus: 'verified' }]], () =>
+      put(`/customers/${customer.id}/kyc`, { ...kyc, verificationStatus: 'verified' }),
+    );
+  });
+
+  it('the activation of an account', async () => {
+    setToday(service, '2026-11-02');
+    await publishes(
+      [['customer.created'], ['account.opened', { status: 'pending', activationDate: '2026-11-03' }]],
+      () => newAccount(service, { activationDate: '2026-11-03' }),
+    );
+    setToday(service, '2026-11-03');
+    await publishes([['account.activated', { previousStatus: 'pending', status: 'active' }]], () =>
+      activateDueAccounts(service.context, new AbortController().signal),
+    );
+  });
+
+  it('every other change of an account', async () => {
+    const { id } = await newAccount(service);
+    await publishes([['account.suspended']], () => move(service, id, 'suspended'));
+    await publishes([['account.reactivated']], () => move(service, id, 'active'));
+    await publishes([['account.defaulted']], () => move(service, id, 'defaulted'));
+    await publishes([['account.repossessed']], () => move(service, id, 'repossessed'));
+    await publishes([['account.written_off'], ['account.paid_until_changed', { nextDueDate: null }]], () =>
+      move(service, id, 'written_off'),
+    );
+    const other = await newAccount(service);
+    const payment = await publishes(
+      [
+        ['payment.received', { amount: 22_800, source: 'manual' }],
+        ['account.paid_until_changed', { nextDueDate: null }],
+        ['account.completed', { status: 'completed' }],
+      ],
+      () => pay(service, other.id, 22_800),
+    );
+    await publishes([['payment.reversed'], ['account.paid_until_changed'], ['account.reopened']], () =>
+      reverse(service, payment.id),
+    );
+    await pay(service, other.id, 500);
+    await publishes(
+      [
+        ['account.credit_changed', { credit: 500, previousCredit: 0 }],
+        ['account.cancelled', { previousStatus: 'active' }],
+        ['account.paid_until_changed', { nextDueDate: null }],
+      ],
+      () => move(service, other.id, 'cancelled'),
+    );
+  });
+
+  it('moves of credit', async () => {
+    const from = await newAccount(service);
+    const to = await newAccount(service);
+    await pay(service, from.id, 22_900);
+    await publishes(
+      [
+        ['credit.transferred', { toAccountId: to.id, amount: 40 }],
+        ['credit.received', { fromAccountId: from.id, amount: 40 }],
+        ['account.credit_changed', { credit: 60, previousCredit: 100 }],
+      ],
+      () =>
+        post(`/accounts/${from.id}/credit/transfer`, {
+          toAccountId: to.id,
+          amount: 40,
+          reason: 'private remark',
+        }),
+    );
+    await publishes(
+      [
+        ['credit.refunded', { amount: 60 }],
+        ['account.credit_changed', { credit: 0 }],
+      ],
+      () => post(`/accounts/${from.id}/credit/refund`, { amount: 60, reason: 'private remark' }),
+    );
+  });
+
+  it('what a provider reports, and what staff do with it', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    await publishes(
+      [
+        ['payment.received', { source: 'webhook' }],
+        ['payment.matched', { matchMethod: 'account_number' }],
+      ],
+      () =>
+        notify(service, { BillRefNumber: accountNumber, MSISDN: '254733123987', FirstName: 'LINET WAMBUI' }),
+    );
+    const { body } = await publishes(
+      [
+        ['payment.received', { status: 'unmatched' }],
+        ['payment.unmatched', { amount: 400 }],
+      ],
+      () => notify(service, { BillRefNumber: 'nobody', MSISDN: '254733123987' }),
+    );
+    const { paymentId } = body.data;
+    await publishes([['payment.assigned', { accountId: id }]], () =>
+      post(`/payments/${paymentId}/assign`, { accountId: id }),
+    );
+    await publishes([['payment.unassigned', { accountId: id }]], () =>
+      post(`/payments/${paymentId}/unassign`, { reason: 'private remark' }),
+    );
+  });
+
+  it('links and conflicts of manual payments', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const linked = notification({ BillRefNumber: accountNumber });
+    await pay(service, id, 400, { transactionRef: linked.TransID });
+    await publishes([['payment.linked', { accountId: id, amount: 400 }]], () => notify(service, linked));
+    const contradicting = notification({ BillRefNumber: accountNumber, TransAmount: '900.00' });
+    const manual = await pay(service, id, 400, { transactionRef: contradicting.TransID });
+    await newEvents();
+    await notify(service, contradicting);
+    const [event, ...others] = await newEvents();
+    expect(others).toEqual([]);
+    expect(event).toMatchObject({
+      type: 'notification.conflict',
+      resource: 'notification',
+      data: { conflictingPaymentId: manual.id, amount: 900 },
+    });
+    const shown = await ok(service.call('GET', `/notifications?filter[id]=${event.resourceId}`));
+    expect(shown).toMatchObject([{ outcome: 'conflict', conflictingPaymentId: manual.id }]);
+    await newEvents();
+    await post(`/notifications/${event.resourceId}/resolve`, { paymentId: null, reason: 'private remark' });
+    expect((await newEvents()).map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['payment.reversed', 'payment.received', 'notification.resolved']),
+    );
+  });
+
+  it('reconciliations', async () => {
+    const { id } = await newAccount(service);
+    const first = await pay(service, id, 10);
+    const second = await pay(service, id, 20);
+    await publishes(
+      [
+        ['reconciliation.created', { paymentCount: 2, total: 30, providerStatementId: null }],
+        ['payment.reconciled', { amount: 10 }],
+        ['payment.reconciled', { amount: 20 }],
+      ],
+      () => post('/payments/reconcile', { paymentIds: [first.id, second.id] }),
+    );
+  });
+
+  it('statements of the provider', async () => {
+    setToday(service, '2026-11-30');
+    const { accountNumber } = await newAccount(service);
+    await newEvents();
+    const answer = await service.call(
+      'POST',
+      '/reconciliations/statements',
+      statement('EVT0000001', accountNumber),
+      {
+        headers: { 'content-type': 'text/csv' },
+      },
+    );
+    expect(answer.status, answer.text).toBe(201);
+    const { id } = answer.body.data;
+    await statementDone(id);
+    expect((await newEvents()).map(({ type, data }) => [type, data])).toEqual([
+      ['statement.received', { lineCount: 1 }],
+      ['statement.break_found', { breakCount: 1 }],
+    ]);
+    for (const stage of ['match', 'import', 'reconcile']) {
+      await post(`/reconciliations/statements/${id}/${stage}`, {});
+      await statementDone(id);
+    }
+    expect((await newEvents()).map(({ type }) => type)).toEqual([
+      'statement.matching_started',
+      'statement.break_found',
+      'statement.importing_started',
+      'payment.received',
+      'payment.matched',
+      'statement.reconciling_started',
+      'reconciliation.created',
+      'payment.reconciled',
+    ]);
+  });
+
+  it('invoices', async () => {
+    const { id } = await newAccount(service);
+    const items = [{ description: `for ${PERSONAL.firstName}`, quantity: 2, unitPrice: 150 }];
+    const invoice = await publishes([['invoice.issued', { accountId: id, total: 300 }]], () =>
+      post('/invoices', { accountId: id, items }),
+    );
+    await publishes([['invoice.voided', { accountId: id }]], () =>
+      post(`/invoices/${invoice.id}/void`, { reason: 'private remark' }),
+    );
+  });
+
+  it('employees and commissions', async () => {
+    const employee = await publishes([['employee.created', { active: true }]], () =>
+      post('/employees', { name: PERSONAL.lastName, phone: PERSONAL.phone }),
+    );
+    await publishes([['employee.updated', { changedFields: ['name'] }]], () =>
+      put(`/employees/${employee.id}`, { name: PERSONAL.firstName }),
+    );
+    await publishes([['commission_rule.created', { rateBasisPoints: 300 }]], () =>
+      post('/commissions/rules', { category: 'pump', rateBasisPoints: 300 }),
+    );
+    const employeeId = employee.id;
+    const body = { employeeId, period: '2026-10', salesData: [{ productId: 1, amount: 100 }] };
+    const commission = await publishes([['commission.calculated', { employeeId, total: 2 }]], () =>
+      post('/commissions/calculate', body),
+    );
+    await publishes([['commission.approved', { employeeId, period: '2026-10', total: 2 }]], () =>
+      put(`/commissions/payments/${commission.id}`, { status: 'approved' }),
+    );
+    await publishes([['commission.paid', { employeeId, period: '2026-10', total: 2 }]], () =>
+      put(`/commissions/payments/${commission.id}`, { status: 'paid' }),
+    );
+  });
+
+  it('the catalogue', async () => {
+    const product = await publishes([['product.created', { price: 500, active: true }]], () =>
+      post('/products', { sku: 'EVT-1', name: 'Lamp', category: 'lamp', price: 500 }),
+    );
+    await publishes([['product.updated', { changedFields: ['price'] }]], () =>
+      put(`/products/${product.id}`, { price: 600 }),
+    );
+    await publishes([['product.configuration_created', { price: null, isDefault: true }]], () =>
+      post(`/products/${product.id}/configurations`, { name: 'First', isDefault: true }),
+    );
+    await publishes(
+      [
+        ['product.configuration_updated', { isDefault: false }],
+        ['product.configuration_created', { isDefault: true }],
+      ],
+      () => post(`/products/${product.id}/configurations`, { name: 'Second', isDefault: true }),
+    );
+    const plan = await publishes([['payplan.created', { productId: product.id, active: true }]], () =>
+      post('/payplans', {
+        name: 'Lamp plan',
+        productId: product.id,
+        deposit: 100,
+        instalmentAmount: 50,
+        instalmentCount: 10,
+        frequency: 'weekly',
+      }),
+    );
+    await publishes([['payplan.updated', { changedFields: ['active'] }]], () =>
+      put(`/payplans/${plan.id}`, { active: false }),
+    );
+    const method = await publishes([['payment_method.created', { active: true }]], () =>
+      post('/payment-methods', { code: 'cheque', name: 'Cheque' }),
+    );
+    await publishes([['payment_method.updated', { changedFields: ['active'] }]], () =>
+      put(`/payment-methods/${method.id}`, { active: false }),
+    );
+  });
+
+  it('external ids', async () => {
+    const account = await newAccount(service);
+    const payment = await pay(service, account.id, 10);
+    const changes = { externalId: 'ours 1' };
+    await publishes([['account.updated', { changedFields: ['externalId'] }]], () =>
+      put(`/accounts/${account.id}`, changes),
+    );
+    await publishes([['payment.updated', { changedFields: ['externalId'] }]], () =>
+      put(`/payments/${payment.id}`, changes),
+    );
+  });
+
+  it('API keys', async () => {
+    const { id } = await publishes([['api_key.created', { role: 'viewer' }]], () =>
+      post('/api-keys', { name: 'Key', role: 'viewer' }),
+    );
+    await publishes([['api_key.updated', { changedFields: ['name'] }]], () =>
+      put(`/api-keys/${id}`, { name: 'Other name' }),
+    );
+    await publishes([['api_key.rotated', {}]], () => post(`/api-keys/${id}/rotate`));
+    await publishes([['api_key.revoked', {}]], () => post(`/api-keys/${id}/revoke`));
+  });
+
+  it('users, invitations and sessions', async () => {
+    const names = { firstName: PERSONAL.firstName, lastName: PERSONAL.lastName };
+    const user = await publishes([['user.created', { role: 'viewer', employeeId: null }]], () =>
+      post('/users', { ...names, email: PERSONAL.email, password: PASSWORD, role: 'viewer' }),
+    );
+    await publishes([['user.updated', { changedFields: ['role'] }]], () =>
+      put(`/users/${user.id}`, { role: 'finance' }),
+    );
+    const session = await post('/auth/login', { email: PERSONAL.email, password: PASSWORD });
+    const token = session.accessToken;
+    await publishes([['user.password_changed', {}]], () =>
+      ok(
+        service.call(
+          'PUT',
+          '/auth/password',
+          { currentPassword: PASSWORD, newPassword: 'another long password' },
+          { token },
+        ),
+      ),
+    );
+    await publishes([['session.ended', {}]], () =>
+      service.call('POST', '/auth/logout', undefined, { token }),
+    );
+    const invitation = { email: 'invited.person@example.org', role: 'agent' };
+    const first = await publishes([['invitation.created', { purpose: 'sign_up', role: 'agent' }]], () =>
+      post('/users/invitations', invitation),
+    );
+    await publishes([['invitation.revoked', {}]], () => post(`/users/invitations/${first.id}/revoke`));
+    const second = await post('/users/invitations', invitation);
+    await newEvents();
+    await post('/auth/register', {
+      ...names,
+      email: invitation.email,
+      password: PASSWORD,
+      invitation: second.token,
+    });
+    expect((await newEvents()).map(({ type }) => type).sort()).toEqual([
+      'invitation.accepted',
+      'user.created',
+    ]);
+  });
+});
+
+describe('all events together', () => {
+  it('are of every type of the catalogue', () => {
+    // The tests of webhook endpoints and of identity providers publish the others.
+    const missing = EVENT_TYPES.filter(
+      (type) => !published.has(type) && !type.startsWith('webhook_endpoint.'),
+    );
+    expect(missing).toEqual(['user.identity_linked']);
+  });
+
+  it('have exactly the data of their type', async () => {
+    const rows = await service.context.db.selectFrom('events').select(['type', 'data', 'version']).execute();
+    for (const { type, data, version } of rows) {
+      const kind = EVENTS[type as EventType];
+      expect(Object.keys(data as object).sort(), type).toEqual([...kind.data].sort());
+      expect(version).toBe(kind.version);
+    }
+  });
+
+  it('contain no personal data', async () => {
+    const { rows } = await sql<{ row: string }>`select e::text as row from events e`.execute(
+      service.context.db,
+    );
+    expect(rows.length).toBeGreaterThan(90);
+    for (const text of PERSONAL_TEXTS) {
+      expect(
+        rows.filter(({ row }) => row.includes(text)),
+        text,
+      ).toEqual([]);
+    }
+  });
+
+  it('are one for each audit entry', async () => {
+    const { body } = await service.call('GET', '/reports/proof');
+    for (const { check, violations } of body.data.checks) {
+      if (check.startsWith('events_')) expect(violations, check).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,508 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type RawBuilder, sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { deleteOldEvents } from '../../src/events/commands.ts';
+import {
+  type Answer,
+  accountNow,
+  move,
+  newAccount,
+  newCustomer,
+  notify,
+  PASSWORD,
+  pay,
+  reverse,
+  useService,
+} from '../harness.ts';
+
+type Event = Answer['body'];
+
+const service = useService();
+
+/** The events from the start, or after an id, of all pages. */
+async function eventsAfter(after?: number, filter = ''): Promise<Event[]> {
+  const events: Event[] = [];
+  for (let next = after; ; ) {
+    const query = next === undefined ? '' : `&after=${next}`;
+    const answer = await service.call('GET', `/events?limit=1000${query}${filter}`);
+    expect(answer.status, answer.text).toBe(200);
+    events.push(...answer.body.data.events);
+    next = answer.body.data.after;
+    if (!answer.body.data.hasMore) return events;
+  }
+}
+
+/** The events of some work. */
+async function eventsOf(work: () => Promise<unknown>): Promise<Event[]> {
+  const before = (await eventsAfter()).at(-1)?.id ?? 0;
+  await work();
+  return eventsAfter(before);
+}
+
+function typesOf(events: Event[]): string[] {
+  return events.map(({ type }) => type);
+}
+
+describe('an account', () => {
+  it('publishes its opening with its terms as version 1', async () => {
+    const customer = await newCustomer(service);
+    let account: { id: number; totalCost?: number } = { id: 0 };
+    const events = await eventsOf(async () => {
+      account = await newAccount(service, { customerId: customer.id });
+    });
+    expect(events).toMatchObject([
+      {
+        type: 'account.opened',
+        version: 1,
+        resource: 'account',
+        resourceId: account.id,
+        accountId: account.id,
+        accountVersion: 1,
+        actor: 'user',
+        userId: 1,
+        data: { customerId: customer.id, productId: 1, payplanId: 2, status: 'active', total: 22_800 },
+      },
+    ]);
+  });
+
+  it('publishes a payment, the next due date and the credit that follow, and the completion', async () => {
+    const { id } = await newAccount(service);
+    const { nextDueDate } = await accountNow(service, id);
+    const events = await eventsOf(() => pay(service, id, 23_000));
+    expect(typesOf(events)).toEqual([
+      'payment.received',
+      'account.paid_until_changed',
+      'account.credit_changed',
+      'account.completed',
+    ]);
+    expect(events.map(({ accountVersion }) => accountVersion)).toEqual([2, 3, 4, 5]);
+    expect(events[0].data).toMatchObject({
+      accountId: id,
+      amount: 23_000,
+      source: 'manual',
+      status: 'matched',
+    });
+    expect(events[1].data).toEqual({ nextDueDate: null, previousNextDueDate: nextDueDate });
+    expect(events[2].data).toEqual({ credit: 200, previousCredit: 0 });
+    expect(events[3].data).toEqual({ previousStatus: 'active', status: 'completed', cause: null });
+  });
+
+  it('publishes the next due date that the account shows', async () => {
+    const { id } = await newAccount(service);
+    for (const amount of [100, 1_900, 399, 1, 4_000]) {
+      const before = (await accountNow(service, id)).nextDueDate;
+      const events = await eventsOf(() => pay(service, id, amount));
+      const { nextDueDate } = await accountNow(service, id);
+      const published = events.find(({ type }) => type === 'account.paid_until_changed')?.data;
+      expect(published).toEqual(
+        nextDueDate === before ? undefined : { nextDueDate, previousNextDueDate: before },
+      );
+    }
+  });
+
+  it('publishes a reversal that undoes the completion', async () => {
+    const { id } = await newAccount(service);
+    const payment = await pay(service, id, 22_800);
+    const events = await eventsOf(() => reverse(service, payment.id));
+    expect(typesOf(events)).toEqual(['payment.reversed', 'account.paid_until_changed', 'account.reopened']);
+    expect(events[0].data).toEqual({ accountId: id, amount: 22_800 });
+  });
+
+  it.each([
+    [['suspended'], 'account.suspended'],
+    [['suspended', 'active'], 'account.reactivated'],
+    [['defaulted'], 'account.defaulted'],
+    [['defaulted', 'repossessed'], 'account.repossessed'],
+    [['suspended', 'written_off'], 'account.written_off'],
+    [['cancelled'], 'account.cancelled'],
+  ])('publishes the last of the moves to %j as %s', async (moves, type) => {
+    const { id } = await newAccount(service);
+    await pay(service, id, 500);
+    for (const status of moves.slice(0, -1)) await move(service, id, status);
+    const events = await eventsOf(() => move(service, id, moves.at(-1) ?? ''));
+    expect(typesOf(events)).toContain(type);
+    const isClosed = type === 'account.written_off' || type === 'account.cancelled';
+    expect(typesOf(events).includes('account.paid_until_changed')).toBe(isClosed);
+    expect(typesOf(events).includes('account.credit_changed')).toBe(type === 'account.cancelled');
+  });
+});
+
+describe('a reader', () => {
+  it('gets each event of an account once, in the order of its versions', async () => {
+    const { id } = await newAccount(service);
+    const payments = await Promise.all(Array.from({ length: 60 }, () => pay(service, id, 150)));
+    await Promise.all(payments.slice(0, 10).map((payment) => reverse(service, payment.id)));
+    const own = (await eventsAfter()).filter(({ accountId }) => accountId === id);
+    expect(own.map(({ accountVersion }) => accountVersion)).toEqual(own.map((_event, at) => at + 1));
+    expect(typesOf(own).filter((type) => type === 'payment.received')).toHaveLength(60);
+    expect(typesOf(own).filter((type) => type === 'payment.reversed')).toHaveLength(10);
+  });
+
+  it('waits for an event whose transaction has not ended before it reads later ones', async () => {
+    const { id } = await newAccount(service);
+    const start = (await eventsAfter()).at(-1).id;
+    let commit = () => {};
+    const open = new Promise<void>((resolve) => {
+      commit = resolve;
+    });
+    let taken = 0;
+    const slow = service.context.db.transaction().execute(async (tx) => {
+      const { rows } = await sql<{ id: number }>`
+        with publishing as materialized (select pg_advisory_xact_lock_shared(1702259054, 1953720691))
+        select nextval('audit_entries_id_seq') as id from publishing`.execute(tx);
+      taken = rows[0]?.id ?? 0;
+      await open;
+      await sql`insert into events (id, type, version, resource, actor, data)
+        values (${taken}, 'statement.break_found', 1, 'provider_statement', 'system', '{}')`.execute(tx);
+    });
+    while (taken === 0) await delay(10);
+    await pay(service, id, 500);
+    expect(await eventsAfter(start)).toEqual([]);
+    commit();
+    await slow;
+    expect(typesOf(await eventsAfter(start)).slice(0, 2)).toEqual([
+      'statement.break_found',
+      'payment.received',
+    ]);
+  });
+
+  it('gets no event of a change that was rolled back', async () => {
+    const { id } = await newAccount(service);
+    const events = await eventsOf(async () => {
+      const answer = await service.call('POST', `/accounts/${id}/credit/refund`, {
+        amount: 1,
+        reason: 'there is none',
+      });
+      expect(answer.status).toBe(400);
+    });
+    expect(events).toEqual([]);
+    expect(
+      (
+        await service.context.db.selectFrom('accounts').select('event_count').where('id', '=', id).execute()
+      )[0]?.event_count,
+    ).toBe(1);
+  });
+
+  it('gets the types of its filter, and passes the others', async () => {
+    const { id } = await newAccount(service);
+    const start = (await eventsAfter()).at(-1).id;
+    await pay(service, id, 23_000);
+    expect(typesOf(await eventsAfter(start, '&types=account.*'))).toEqual([
+      'account.paid_until_changed',
+      'account.credit_changed',
+      'account.completed',
+    ]);
+    const none = await service.call('GET', `/events?after=${start}&types=user.created`);
+    expect(none.body.data).toMatchObject({ events: [], hasMore: false });
+    expect(none.body.data.after).toBeGreaterThan(start);
+  });
+
+  it('learns which types there are from a wrong filter, and the last id from a later one', async () => {
+    const types = await service.call('GET', '/events?types=payment');
+    expect(types.status).toBe(400);
+    expect(types.text).toContain('payment.*');
+    const after = await service.call('GET', '/events?after=9000000000');
+    expect(after.status).toBe(400);
+    expect(after.text).toContain('the id of the latest event');
+  });
+});
+
+describe('a notification', () => {
+  it('publishes a payment that was matched', async () => {
+    const { id, accountNumber } = await newAccount(service);
+    const events = await eventsOf(() => notify(service, { BillRefNumber: accountNumber }));
+    expect(typesOf(events)).toEqual(['payment.received', 'payment.matched']);
+    expect(events[0]).toMatchObject({
+      actor: 'provider mobilemoney',
+      userId: null,
+      accountId: id,
+      accountVersion: 2,
+    });
+    expect(events[1].data).toEqual({ accountId: id, amount: 400, matchMethod: 'account_number' });
+  });
+
+  it('publishes a payment without an account, and its assignment', async () => {
+    const { id } = await newAccount(service);
+    const unmatched = await eventsOf(() => notify(service, { BillRefNumber: 'no such account' }));
+    expect(typesOf(unmatched)).toEqual(['payment.received', 'payment.unmatched']);
+    expect(unmatched[0]).toMatchObject({ accountId: null, accountVersion: null });
+    const paymentId = unmatched[0].resourceId;
+    const assigned = await eventsOf(() =>
+      service.call('POST', `/payments/${paymentId}/assign`, { accountId: id }),
+    );
+    expect(assigned).toMatchObject([
+      {
+        type: 'payment.assigned',
+        resourceId: paymentId,
+        accountId: id,
+        accountVersion: 2,
+        data: { amount: 400 },
+      },
+    ]);
+    const unassigned = await eventsOf(() =>
+      service.call('POST', `/payments/${paymentId}/unassign`, { reason: 'of another customer' }),
+    );
+    expect(unassigned).toMatchObject([{ type: 'payment.unassigned', accountVersion: 3 }]);
+  });
+});
+
+describe('waiting for events', () => {
+  it('ends within half a second of the event', async () => {
+    const { id } = await newAccount(service);
+    const start = (await eventsAfter()).at(-1).id;
+    const waiting = service.call('GET', `/events?after=${start}&wait=20&types=payment.*`);
+    await delay(700);
+    await pay(service, id, 500);
+    const paidAt = performance.now();
+    const answer = await waiting;
+    expect(performance.now() - paidAt).toBeLessThan(500);
+    expect(typesOf(answer.body.data.events)).toEqual(['payment.received']);
+  });
+
+  it('ends without an event after its time, with the id up to which there is none', async () => {
+    const last = (await eventsAfter()).at(-1).id;
+    const answer = await service.call('GET', `/events?after=${last}&wait=1`);
+    expect(answer.body.data).toEqual({ events: [], after: last, hasMore: false });
+  });
+
+  it('passes events of other types', async () => {
+    const { id } = await newAccount(service);
+    const start = (await eventsAfter()).at(-1).id;
+    const waiting = service.call('GET', `/events?after=${start}&wait=2&types=user.created`);
+    await delay(100);
+    await pay(service, id, 500);
+    const answer = await waiting;
+    expect(answer.body.data.events).toEqual([]);
+    expect(answer.body.data.after).toBeGreaterThan(start);
+  });
+
+  it('is limited for a caller, and holds no connection', async () => {
+    const start = (await eventsAfter()).at(-1).id;
+    const token = await service.signInAs('finance');
+    const waits = Array.from({ length: 11 }, () =>
+      service.call('GET', `/events?after=${start}&wait=3&types=invoice.voided`, undefined, { token }),
+    );
+    await delay(500);
+    expect(service.parts.pool.totalCount - service.parts.pool.idleCount).toBe(0);
+    const statuses = (await Promise.all(waits)).map(({ status }) => status).sort();
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 200), 429]);
+  });
+});
+
+interface Message {
+  id: string;
+  event: Event;
+}
+
+/** Reads messages of a stream until it ends or has given as many. */
+async function readStream(
+  {
+    query = '',
+    headers = {},
+    token = service.adminToken,
+  }: { query?: string; headers?: object; token?: string },
+  count: number,
+  onOpen: () => unknown = () => {},
+): Promise<{ messages: Message[]; hasEnded: boolean }> {
+  const response = await fetch(`${service.origin}/api/events${query}`, {
+    headers: { accept: 'text/event-stream', authorization: `Bearer ${token}`, ...headers },
+    signal: AbortSignal.timeout(20_000),
+  });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  void onOpen();
+  const messages: Message[] = [];
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk).toString();
+    const parts = text.split('\n\n');
+    text = parts.pop() ?? '';
+    for (const part of parts) {
+      const [, id, data] = /^id: (\d+)\ndata: (.*)$/.exec(part) ?? [];
+      if (id && data) messages.push({ id, event: JSON.parse(data) });
+    }
+    if (messages.length >= count) return { messages, hasEnded: false };
+  }
+  return { messages, hasEnded: true };
+}
+
+describe('a stream', () => {
+  it('sends the events after an id, and each new one', async () => {
+    const { id } = await newAccount(service);
+    const start = (await eventsAfter()).at(-1).id;
+    await pay(service, id, 500);
+    const { messages } = await readStream({ query: `?after=${start}` }, 2, () =>
+      delay(500).then(() => pay(service, id, 501)),
+    );
+    expect(messages.map(({ event }) => event.data.amount)).toEqual([500, 501]);
+    expect(messages.map((message) => Number(message.id))).toEqual(messages.map(({ event }) => event.id));
+    const resumed = await readStream({ query: '?after=0', headers: { 'last-event-id': messages[0]?.id } }, 1);
+    expect(resumed.messages).toEqual(messages.slice(1));
+  });
+
+  it('sends only the types of its filter', async () => {
+    const { id } = await newAccount(service);
+    const start = (await eventsAfter()).at(-1).id;
+    const { messages } = await readStream({ query: `?after=${start}&types=account.*` }, 1, () =>
+      pay(service, id, 3_000),
+    );
+    expect(messages[0]?.event.type).toBe('account.paid_until_changed');
+  });
+
+  it('ends when its session ends', async () => {
+    const login = await service.call('POST', '/auth/login', {
+      email: 'admin@example.com',
+      password: PASSWORD,
+    });
+    const token = login.body.data.accessToken;
+    const start = (await eventsAfter()).at(-1).id;
+    const { hasEnded } = await readStream({ query: `?after=${start}&types=invoice.voided`, token }, 1, () =>
+      service.call('POST', '/auth/logout', undefined, { token }),
+    );
+    expect(hasEnded).toBe(true);
+  }, 25_000);
+
+  it('refuses a Last-Event-ID that is no id', async () => {
+    const response = await fetch(`${service.origin}/api/events`, {
+      headers: {
+        accept: 'text/event-stream',
+        authorization: `Bearer ${service.adminToken}`,
+        'last-event-id': 'x',
+      },
+    });
+    expect(response.status).toBe(400);
+    expect(await response.text()).toContain('Last-Event-ID');
+  });
+});
+
+describe('concurrent changes', () => {
+  it('reach a reader that keeps the last id, none missing and each account in order', async () => {
+    const accounts = await Promise.all(Array.from({ length: 20 }, () => newAccount(service)));
+    const start = (await eventsAfter()).at(-1).id;
+    const seen: Event[] = [];
+    let isWriting = true;
+    const reading = (async () => {
+      for (let after = start, isLast = false; ; ) {
+        const { body } = await service.call('GET', `/events?after=${after}&limit=50`);
+        seen.push(...body.data.events);
+        ({ after } = body.data);
+        if (!body.data.hasMore) {
+          if (isLast) return;
+          isLast = !isWriting;
+        }
+      }
+    })();
+    const writers = accounts.map(async ({ id, accountNumber }, at) => {
+      for (let n = 0; n < 48; n += 1) {
+        if (n % 3 === 0) await notify(service, { BillRefNumber: accountNumber });
+        else if (n % 3 === 1) await pay(service, id, 400);
+        else if (at % 2 === 0) await move(service, id, 'suspended').then(() => move(service, id, 'active'));
+        else await reverse(service, (await pay(service, id, 200)).id);
+      }
+    });
+    await Promise.all(writers);
+    isWriting = false;
+    await reading;
+    const { rows } = await sql<{ id: number }>`select id from events where id > ${start} order by id`.execute(
+      service.context.db,
+    );
+    expect(seen.length).toBeGreaterThan(2_000);
+    expect(seen.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+    for (const { id } of accounts) {
+      const versions = seen.filter(({ accountId }) => accountId === id).map((event) => event.accountVersion);
+      expect(versions).toEqual(versions.map((_version, at) => at + 2));
+    }
+    await expectProven();
+  }, 90_000);
+});
+
+/** What `verify` finds in the checks of events. */
+async function findings(): Promise<string[]> {
+  const { body } = await service.call('GET', '/reports/proof');
+  return body.data.checks
+    .filter(({ check }: { check: string }) => check.startsWith('events_'))
+    .flatMap(({ violations }: { violations: { table: string; what: string }[] }) =>
+      violations.map(({ table, what }) => `${table}: ${what}`),
+    );
+}
+
+async function expectProven(): Promise<void> {
+  expect(await findings()).toEqual([]);
+}
+
+describe('the proof', () => {
+  async function whileDamaged(damage: (id: number) => RawBuilder<unknown>): Promise<string[]> {
+    const { id } = await newAccount(service);
+    await pay(service, id, 500);
+    await pay(service, id, 3_000);
+    const { db } = service.context;
+    await sql`create table kept as select * from events`.execute(db);
+    try {
+      await damage(id).execute(db);
+      return await findings();
+    } finally {
+      await sql`delete from events`.execute(db);
+      await sql`insert into events select * from kept`.execute(db);
+      await sql`drop table kept`.execute(db);
+    }
+  }
+
+  it('finds a deleted event', async () => {
+    const found = await whileDamaged(
+      (id) => sql`delete from events where account_id = ${id} and account_version = 2`,
+    );
+    expect(found).toEqual(['audit_entries: event of payment.record', 'events: account_version']);
+  });
+
+  it('finds an event that was written twice', async () => {
+    const found = await whileDamaged(
+      (id) => sql`
+        insert into events select (select nextval('audit_entries_id_seq')), type, version, resource, resource_id,
+          account_id, account_version, actor_user_id, actor, request_id, data, created_at
+        from events where account_id = ${id} and account_version = 4`,
+    );
+    expect(found).toEqual(['events: account_version']);
+    const twice = await whileDamaged(
+      (id) => sql`
+        insert into events select (select nextval('audit_entries_id_seq')), type, version, resource, resource_id,
+          null, null, actor_user_id, actor, request_id, data, created_at
+        from events where account_id = ${id} and account_version = 1`,
+    );
+    expect(twice).toEqual(['events: audit entry of account.opened']);
+  });
+
+  it('finds a gap, and an event that does not say what the account shows', async () => {
+    const gap = await whileDamaged(
+      (id) =>
+        sql`update events set account_version = account_version + 1 where account_id = ${id} and account_version = 4`,
+    );
+    expect(gap).toEqual(['accounts: event_count', 'events: account_version']);
+    const other = await whileDamaged(
+      (id) => sql`
+        update events set data = '{"nextDueDate": null}'
+        where account_id = ${id} and type = 'account.paid_until_changed'`,
+    );
+    expect(other).toEqual(['accounts: next_due_date of its latest event']);
+  });
+});
+
+describe('old events', () => {
+  it('are deleted after 30 days, and the refusal of an older `after` names the first id of the feed', async () => {
+    const { id } = await newAccount(service);
+    const old = (await eventsAfter()).at(-1).id;
+    const now = service.clock.now();
+    service.clock.set(new Date(now.getTime() + 31 * 86_400_000));
+    await pay(service, id, 500);
+    expect(await deleteOldEvents(service.context, new AbortController().signal)).toBeGreaterThan(0);
+    const kept = await eventsAfter();
+    expect(typesOf(kept)).toEqual(['payment.received']);
+    expect((await eventsAfter(old)).length).toBe(1);
+    const answer = await service.call('GET', `/events?after=${old - 1}`);
+    expect(answer.status).toBe(410);
+    expect(answer.body.error).toMatchObject({
+      code: 'NOT_FOUND',
+      details: { field: 'after', firstId: old + 1 },
+    });
+    await expectProven();
+  });
+});

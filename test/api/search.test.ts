@@ -1,0 +1,151 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { newAccount, newApiKey, newCustomer, pay, useService, wrongFields } from '../harness.ts';
+
+const service = useService();
+let customerId: number;
+let account: { id: number; accountNumber: string };
+let paymentId: number;
+let invoice: { id: number; number: string };
+
+beforeAll(async () => {
+  const fields = { firstName: 'Wanjiru', lastName: 'Kamau', phone: '+254720111222', externalId: 'CRM-77/a' };
+  customerId = (await newCustomer(service, fields)).id;
+  await newCustomer(service, { firstName: 'Njeri', lastName: 'Wanjirukamau' });
+  await newCustomer(service, { firstName: 'Émilie', lastName: 'Akamau' });
+  account = await newAccount(service, { customerId, externalId: 'LOAN_77' });
+  paymentId = (await pay(service, account.id, 100, { transactionRef: 'QKX 77 ref', externalId: 'PAY77' })).id;
+  const items = [{ description: 'Cable', quantity: 1, unitPrice: 1 }];
+  invoice = (await service.call('POST', '/invoices', { accountId: account.id, items })).body.data;
+});
+
+async function search(q: string, query = '', token?: string) {
+  const path = `/search?q=${encodeURIComponent(q)}${query}`;
+  const answer = await service.call('GET', path, undefined, token === undefined ? {} : { token });
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body.data;
+}
+const titles = async (q: string, query = '') =>
+  (await search(q, query)).map(({ title }: { title: string }) => title);
+
+describe('GET /search', () => {
+  it.each([
+    ['Wanjiru Kamau', 'name', 'exact'],
+    ['KAMAU  wanjirù', 'name', 'exact'],
+    ['kam wan', 'name', 'prefix'],
+    ['wa', 'name', 'prefix'],
+    ['0720 111 222', 'phone', 'exact'],
+    ['+254 (720) 111-222', 'phone', 'exact'],
+    ['254720111222', 'phone', 'exact'],
+    ['0720-111', 'phone', 'prefix'],
+    ['+25472011', 'phone', 'prefix'],
+    ['CRM-77/a', 'externalId', 'exact'],
+    ['CRM-77', 'externalId', 'prefix'],
+  ])('finds a customer by "%s"', async (q, matchedOn, match) => {
+    const [first] = await search(q, '&types=customer');
+    expect(first).toEqual({
+      type: 'customer',
+      id: customerId,
+      title: 'Wanjiru Kamau',
+      subtitle: '+254720111222',
+      status: null,
+      externalId: 'CRM-77/a',
+      matchedOn,
+      match,
+    });
+  });
+
+  it('finds an account by its number in any spelling, by the beginning of it, and by its external id', async () => {
+    const number = account.accountNumber;
+    const found = {
+      type: 'account',
+      id: account.id,
+      title: number,
+      subtitle: 'Wanjiru Kamau',
+      status: 'active',
+    };
+    const digits = number.slice(3);
+    for (const q of [number, number.toLowerCase(), digits, `acc ${digits.slice(0, 4)} ${digits.slice(4)}`])
+      expect((await search(q))[0], q).toMatchObject({ ...found, matchedOn: 'accountNumber', match: 'exact' });
+    for (const q of [number.slice(0, -1), number.slice(0, 6), digits.slice(0, 3)])
+      expect(await search(q), q).toContainEqual(
+        expect.objectContaining({ ...found, matchedOn: 'accountNumber', match: 'prefix' }),
+      );
+    expect(await search('LOAN_77')).toMatchObject([{ ...found, matchedOn: 'externalId', match: 'exact' }]);
+    expect(await search('LOAN_')).toMatchObject([{ ...found, matchedOn: 'externalId', match: 'prefix' }]);
+    expect(await search('loan_77')).toEqual([]);
+  });
+
+  it('finds a payment by its reference in any spelling, by the beginning of it, and by its external id', async () => {
+    const found = {
+      type: 'payment',
+      id: paymentId,
+      title: 'QKX 77 ref',
+      subtitle: account.accountNumber,
+      status: 'matched',
+    };
+    expect(await search('qkx77REF')).toMatchObject([
+      { ...found, matchedOn: 'transactionRef', match: 'exact' },
+    ]);
+    expect(await search('QKX7')).toMatchObject([{ ...found, matchedOn: 'transactionRef', match: 'prefix' }]);
+    expect(await search('PAY77')).toMatchObject([{ ...found, matchedOn: 'externalId', match: 'exact' }]);
+  });
+
+  it('finds an invoice by its number and by the beginning of it', async () => {
+    const found = { type: 'invoice', id: invoice.id, title: invoice.number, subtitle: 'Wanjiru Kamau' };
+    expect(await search(invoice.number.toLowerCase())).toMatchObject([{ ...found, match: 'exact' }]);
+    expect(await search('INV-')).toMatchObject([{ ...found, matchedOn: 'number', match: 'prefix' }]);
+  });
+
+  it('puts whole values before beginnings, and beginnings before parts', async () => {
+    await newCustomer(service, { firstName: 'Kamau', lastName: 'Kamau' });
+    const found = await titles('kamau', '&types=customer');
+    expect(found.slice(0, 2).toSorted()).toEqual(['Kamau Kamau', 'Wanjiru Kamau']);
+    expect(found.slice(2).toSorted()).toEqual(['Njeri Wanjirukamau', 'Émilie Akamau'].toSorted());
+    await pay(service, account.id, 1, { externalId: 'kamau' });
+    expect((await search('kamau'))[0]).toMatchObject({ type: 'payment', match: 'exact' });
+    expect(await titles('crm-77/a', '&types=customer')).toEqual([]);
+  });
+
+  it('returns each row once, and at most as many as asked for', async () => {
+    for (let i = 0; i < 25; i++) await newCustomer(service, { firstName: 'Many', lastName: `Name${i}` });
+    expect(await titles('many')).toHaveLength(20);
+    expect(await titles('many name', '&limit=3')).toHaveLength(3);
+    expect(await titles('720111222')).toEqual(['Wanjiru Kamau']);
+  });
+
+  it.each(['%%', '__', '\\\\', "' or 1=1", 'no such thing', '0799 999 999', '\u{10FFFD}x'])(
+    'finds nothing for "%s"',
+    async (q) => {
+      expect(await search(q)).toEqual([]);
+    },
+  );
+
+  it('searches only the types asked for', async () => {
+    await pay(service, account.id, 1, { transactionRef: 'CRM-77/a' });
+    const typesOf = async (types: string) =>
+      (await search('CRM-77/a', types)).map(({ type }: { type: string }) => type);
+    expect(await typesOf('')).toEqual(['customer', 'payment']);
+    expect(await typesOf('&types=payment,invoice')).toEqual(['payment']);
+    expect(await typesOf('&types=account')).toEqual([]);
+  });
+
+  it('refuses a text that is too short, too long or blank, and unknown types', async () => {
+    const refused = async (query: string) => wrongFields(await service.call('GET', `/search?${query}`));
+    expect(await refused('')).toEqual(['q']);
+    expect(await refused('q=a')).toEqual(['q']);
+    expect(await refused('q=%20%20')).toEqual(['q']);
+    expect(await refused(`q=${'a'.repeat(101)}`)).toEqual(['q']);
+    expect(await refused('q=ab&types=user&limit=21')).toEqual(['limit', 'types']);
+  });
+
+  it('leaves out the types and names that the caller may not read', async () => {
+    const { key } = await newApiKey(service, ['accounts:read', 'payments:read']);
+    const typesOf = async (q: string) => (await search(q, '', key)).map(({ type }: { type: string }) => type);
+    expect(await typesOf('Wanjiru')).toEqual([]);
+    expect(await typesOf('CRM-77/a')).toEqual(['payment']);
+    expect(await typesOf(invoice.number)).toEqual([]);
+    expect(await search('LOAN_77', '', key)).toMatchObject([{ type: 'account', subtitle: null }]);
+    const token = await service.signInAs('viewer');
+    expect((await search('LOAN_77', '', token))[0].subtitle).toBe('Wanjiru Kamau');
+  });
+});
