@@ -11,6 +11,12 @@ const ROOT = join(import.meta.dirname, '..');
 /** The compiler writes the build file of a project last. */
 const PROJECTS = [
   { config: 'tsconfig.build.json', sources: join(ROOT, 'src'), build: join(ROOT, 'dist', '.tsbuildinfo') },
+  {
+    config: 'packages/client',
+    sources: join(ROOT, 'packages', 'client', 'src'),
+    build: join(ROOT, 'packages', 'client', 'dist', '.tsbuildinfo'),
+    isOptional: true, // Only the simulator needs it.
+  },
   { config: 'tools', sources: join(ROOT, 'tools'), build: join(ROOT, 'dist', 'tools', '.tsbuildinfo') },
 ];
 const PACKAGES = join(ROOT, 'node_modules');
@@ -22,7 +28,9 @@ const HOW_TO_BUILD =
   'Run "npm ci && npm run build" with the development packages; "npm prune --omit=dev" removes them afterwards.';
 
 const present = PROJECTS.filter(({ sources }) => existsSync(sources));
-const missing = PROJECTS.find(({ build }) => !existsSync(build));
+const missing = PROJECTS.find(
+  ({ sources, build, isOptional }) => !existsSync(build) && (!isOptional || existsSync(sources)),
+);
 const outdated = present.find(
   ({ sources, build }) => !missing && newestChangeMs(sources) > statSync(build).mtimeMs,
 );

@@ -1,12 +1,13 @@
 /**
  * Writes the files that are made from others: src/core/database/tables.ts and schema.sql from the migrations,
- * openapi.json from the routes, the types of a client from openapi.json, .env.example from the
- * configuration, and the table of docs/scaling.md from bench/RESULTS.md. With --check it writes nothing and fails when one of them differs.
+ * openapi.json from the routes, the types and calls of packages/client and a Bruno collection from openapi.json, .env.example from
+ * the configuration, the table of docs/scaling.md from bench/RESULTS.md, and the catalogue of docs/events.md from the code. With
+ * --check it writes nothing and fails when one of them differs.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import pg from 'pg';
 import { buildApp } from '../src/app.ts';
 import { PROVIDER_SETTINGS, readConfig, settingsSchema } from '../src/config.ts';
@@ -16,7 +17,10 @@ import { systemClock } from '../src/core/values/dates.ts';
 import { currencyOf, prepareDatabase } from '../src/database.ts';
 import { startEmbeddedPostgres } from '../src/platform/embedded-postgres/supervisor.ts';
 import { openPools } from '../src/pools.ts';
+import { BRUNO_FOLDER, brunoCollection } from './bruno.ts';
+import { clientOperations } from './client-operations.ts';
 import { dumpSchema } from './dump-schema.ts';
+import { eventFieldsTable, eventsTable } from './events-table.ts';
 import { resultsTable } from './results-table.ts';
 
 const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'off' });
@@ -30,9 +34,12 @@ try {
     'src/core/database/tables.ts': generateTables(),
     'schema.sql': await generateSchema(),
     'openapi.json': description,
-    'test/client/api.d.ts': await generateClientTypes(description),
+    'packages/client/src/generated/api.ts': await generateClientTypes(description),
+    'packages/client/src/generated/operations.ts': clientOperations(JSON.parse(description)),
+    ...brunoCollection(JSON.parse(description)),
     '.env.example': generateEnvironment(),
     'docs/scaling.md': await generateScaling(),
+    'docs/events.md': await generateEvents(),
   };
   await writeOrCheck(files, process.argv.includes('--check'));
 } finally {
@@ -48,8 +55,21 @@ async function writeOrCheck(files: Record<string, string>, check: boolean): Prom
       console.error(`${file} is not what its sources make: run "npm run generate".`);
       process.exitCode = 1;
     } else {
+      await mkdir(dirname(file), { recursive: true });
       await writeFile(file, text);
       console.log(`wrote ${file}`);
+    }
+  }
+  const collection = await readdir(BRUNO_FOLDER, { recursive: true, withFileTypes: true });
+  for (const entry of collection) {
+    const file = join(entry.parentPath, entry.name);
+    if (!entry.isFile() || file in files) continue;
+    if (check) {
+      console.error(`${file} is of an operation that no longer exists: run "npm run generate".`);
+      process.exitCode = 1;
+    } else {
+      await rm(file);
+      console.log(`deleted ${file}`);
     }
   }
 }
@@ -69,7 +89,12 @@ function generateTables(): string {
     '--log-level',
     'error',
   ]);
-  const text = execFileSync('cat', [out], { encoding: 'utf8' });
+  // `Metadata` of core/http/fields.ts.
+  const metadata = 'metadata: Generated<Record<string, string>>';
+  const text = execFileSync('cat', [out], { encoding: 'utf8' }).replaceAll(
+    'metadata: Generated<Json>',
+    metadata,
+  );
   const imports = [
     'import type { PlainDate } from "../values/dates.ts";',
     'import type { Int8 } from "./int8.ts";',
@@ -109,6 +134,7 @@ async function generateDescription(): Promise<string> {
     version,
     databaseKind: 'embedded PostgreSQL',
     jobsCompletedAt: () => undefined,
+    deliveryCounts: () => ({}),
     accepting: () => true,
   });
   await app.ready();
@@ -122,7 +148,7 @@ async function generateDescription(): Promise<string> {
 async function generateClientTypes(description: string): Promise<string> {
   const file = join(dataDir, 'openapi.json');
   await writeFile(file, description);
-  return execFileSync('test/client/node_modules/.bin/openapi-typescript', [file], {
+  return execFileSync('packages/client/node_modules/.bin/openapi-typescript', [file], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'], // it greets on the other
   });
@@ -146,5 +172,13 @@ async function generateScaling(): Promise<string> {
   return page.replace(
     /(?<=<!-- results: .* -->\n)[\s\S]*(?=<!-- end of results -->)/,
     () => `\n${table}\n\n`,
+  );
+}
+
+async function generateEvents(): Promise<string> {
+  const page = await readFile('docs/events.md', 'utf8');
+  return page.replace(
+    /(?<=<!-- catalogue: .* -->\n)[\s\S]*(?=<!-- end of catalogue -->)/,
+    () => `\n${eventsTable()}\n\n${eventFieldsTable()}\n\n`,
   );
 }

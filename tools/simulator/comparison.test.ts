@@ -19,7 +19,7 @@ const [first, second] = SHOWN as [ShownPayment, ShownPayment];
 const grownTo = (afterMinor: bigint) => GROWN.map((growth) => ({ ...growth, afterMinor }));
 
 describe('compare', () => {
-  it('finds nothing where all is as sent, and what was never acknowledged may be there or not', () => {
+  it('finds no difference if all is as sent, with or without payments that were never acknowledged', () => {
     expect(compare(SENT, SHOWN, GROWN, 2).differences).toEqual([]);
     const arrived: ShownPayment = { ...first, id: 3, transactionRef: 'C', amount: 7 };
     expect(compare(SENT, [...SHOWN, arrived], grownTo(10_790n), 2).differences).toEqual([]);
@@ -37,22 +37,22 @@ describe('compare', () => {
     ],
     ['another account', [{ ...first, accountId: 2 }, second], GROWN, /^A: .*, is matched to account 2$/],
     [
-      'a match that nobody could make',
+      'an impossible match',
       [first, { ...second, status: 'matched', accountId: 1 }],
       GROWN,
       /^B: should be unmatched/,
     ],
     [
-      'what was never sent',
+      'a payment that was never sent',
       [...SHOWN, { ...second, id: 9, transactionRef: 'D' }],
       GROWN,
       /^payment 9: D was never sent$/,
     ],
     [
-      'a balance that is off',
+      'a wrong balance',
       SHOWN,
       grownTo(10_091n),
-      /^account ACC10000012: was sent 100\.50, and is paid 100\.51 more$/,
+      /^account ACC10000012: payments of 100\.50 were sent, and its paid amount grew by 100\.51$/,
     ],
   ])('reports %s', (_, shown, growth, reported) => {
     expect(compare(SENT, shown, growth, 2).differences).toEqual([expect.stringMatching(reported)]);
@@ -79,19 +79,19 @@ describe('planTraffic', () => {
       now: new Date('2026-11-02T09:00:00Z'),
     });
 
-  it('makes the same choices for the same seed, and others for another', () => {
+  it('makes the same choices for the same seed, and other choices for another seed', () => {
     expect(plan(1, 10_000_000n)).toEqual(plan(1, 10_000_000n));
     expect(plan(2, 10_000_000n)).not.toEqual(plan(1, 10_000_000n));
   });
 
-  it('never pays an account in full, so that its holder is found to the end', () => {
+  it('never pays an account in full, so that the customer always has an open account', () => {
     const room = 100_000n;
     const known = plan(3, room).filter(({ type, transaction }) => type === 'first' && transaction.accountId);
     const total = known.reduce((sum, { transaction }) => sum + transaction.amountMinor, 0n);
     expect(total > 0n && total < room).toBe(true);
   });
 
-  it('posts at the rate, repeats counted in', () => {
+  it('posts at the given rate, including repeats', () => {
     const deliveries = plan(4, 10_000_000n);
     expect(Math.abs(deliveries.length - 200)).toBeLessThan(3);
     expect(deliveries.some(({ type }) => type === 'repeat')).toBe(true);

@@ -1,11 +1,11 @@
 import { formatAmount, type Transaction } from './traffic.ts';
 
-/** A transaction and how its delivery went. */
+/** A transaction and the result of its delivery. */
 export interface Sent {
   transaction: Transaction;
-  /** Whether the service acknowledged it; if not, one payment or none is correct. */
+  /** Whether the service acknowledged the transaction. If it did not, one payment or none is correct. */
   acknowledged: boolean;
-  /** Whether the service refused it, so that the payer gets the money back. */
+  /** Whether the service refused the transaction, so that the payer gets the money back. */
   givenBack: boolean;
 }
 
@@ -18,7 +18,7 @@ export interface ShownPayment {
   accountId: number | null;
 }
 
-/** What was paid on an account before and after, in minor units. */
+/** The paid amount of an account before and after the run, in minor units. */
 export interface Growth {
   accountId: number;
   accountNumber: string;
@@ -34,11 +34,11 @@ export interface Line {
 
 export interface Comparison {
   lines: Line[];
-  /** Each names the transaction or the account; empty if nothing differs. */
+  /** Each difference names its transaction or account. Empty if nothing differs. */
   differences: string[];
 }
 
-/** Compares what the service shows with what was sent. */
+/** Compares the payments that the service shows with the transactions that were sent. */
 export function compare(
   sent: readonly Sent[],
   payments: readonly ShownPayment[],
@@ -61,7 +61,9 @@ export function compare(
     const [payment] = shown;
     if (shown.length > 1) differences.push(`${transId}: ${shown.length} payments`);
     if (givenBack && (payment || accountId !== null))
-      differences.push(`${transId}: refused, but should be ${payment ? 'no payment' : 'posted'} (${kind})`);
+      differences.push(
+        `${transId}: refused, but ${payment ? 'there is a payment' : 'it should have been posted'} (${kind})`,
+      );
     if (!payment) {
       if (acknowledged) differences.push(`${transId}: acknowledged, but there is no payment`);
       continue;
@@ -82,7 +84,7 @@ export function compare(
     const expected = total(arrived.filter((transaction) => transaction.accountId === accountId));
     if (afterMinor - beforeMinor !== expected)
       differences.push(
-        `account ${accountNumber}: was sent ${money(expected)}, and is paid ${money(afterMinor - beforeMinor)} more`,
+        `account ${accountNumber}: payments of ${money(expected)} were sent, and its paid amount grew by ${money(afterMinor - beforeMinor)}`,
       );
   }
 

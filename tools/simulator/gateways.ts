@@ -1,14 +1,14 @@
 import type { Body } from './traffic.ts';
 
-/** How a provider's gateway posts a notification, and what it reads of the answer. */
+/** Describes how a provider's gateway posts a notification and reads the answer. */
 export interface Gateway {
-  /** Below the service's own address. */
+  /** Relative to the address of the service. */
   path: string;
   contentType: string;
-  /** Whether a payment without a certain account is given back to the payer. */
+  /** Whether the provider returns a payment without a certain account to the payer. */
   givesBack: boolean;
   write(body: Body): string;
-  /** @returns undefined for an answer that makes it send the notification again. */
+  /** @returns undefined for an answer after which the gateway sends the notification again. */
   read(text: string): { outcome: string } | { refusal: string } | undefined;
 }
 

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiError, type Client, createClient, type Schemas } from '@account-management/client';
 import type { Growth, ShownPayment } from './comparison.ts';
 import type { Gateway } from './gateways.ts';
 import type { Body, PayingAccount } from './traffic.ts';
 
-/** The service answered what the simulator cannot go on with. */
+/** An answer of the service that ends the simulation. */
 export class ServiceError extends Error {}
 
 interface Credentials {
@@ -11,90 +12,53 @@ interface Credentials {
   password: string;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: answers of the API, whose shape its description promises.
-type Answer = any;
-
-interface ServiceClient {
-  get(path: string): Promise<Answer>;
-  post(path: string, body: unknown): Promise<Answer>;
-}
-
 const READ_TIMEOUT_MS = 15_000;
-const MAX_WAITS = 20;
+/** The rate limits of a development service make the simulator wait. */
+const MAX_RETRIES = 20;
 const MAX_PAGE_LIMIT = 100;
 
-/** Signs in; where nobody of the name is known, registers, as a development service allows. */
-export async function signIn(url: string, credentials: Credentials): Promise<ServiceClient> {
-  const send = async (path: string, body: unknown) => request(url, 'POST', path, undefined, body);
-  let answer = await send('/auth/login', credentials);
-  if (answer.status === 401) {
-    answer = await send('/auth/register', { ...credentials, firstName: 'Traffic', lastName: 'Simulator' });
+/** Signs in. If sign-in fails, registers the user. A development service allows registration. */
+export async function signIn(url: string, credentials: Credentials): Promise<Client> {
+  const client = createClient({
+    baseUrl: url,
+    auth: credentials,
+    timeoutMs: READ_TIMEOUT_MS,
+    maxRetries: MAX_RETRIES,
+  });
+  try {
+    await client.auth.getSignedInUser();
+  } catch (error) {
+    if (!(error instanceof ApiError && error.is('AUTH_FAILED'))) throw error;
+    await client.auth
+      .register({ ...credentials, firstName: 'Traffic', lastName: 'Simulator' })
+      .catch((cause: Error) => {
+        throw new ServiceError(`Sign-in and registration of ${credentials.email} failed: ${cause.message}`, {
+          cause,
+        });
+      });
   }
-  const token: unknown = answer.body?.data?.accessToken;
-  if (typeof token !== 'string') {
-    throw new ServiceError(
-      `Nobody could sign in as ${credentials.email}, nor register: ${answer.body?.error?.message ?? answer.status}`,
-    );
-  }
-  const call = async (method: string, path: string, body?: unknown) => {
-    const { status, body: data } = await request(url, method, path, token, body);
-    if (status >= 300)
-      throw new ServiceError(`${method} ${path} answered ${status}: ${data?.error?.message ?? ''}`);
-    return data;
-  };
-  return { get: (path) => call('GET', path), post: (path, body) => call('POST', path, body) };
-}
-
-/** One request; waits for as long as the service's rate limits ask for. */
-async function request(url: string, method: string, path: string, token?: string, body?: unknown) {
-  for (let waits = 0; ; waits += 1) {
-    const response = await fetch(`${url}/api${path}`, {
-      method,
-      headers: {
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(READ_TIMEOUT_MS),
-    }).catch((cause: unknown) => {
-      throw new ServiceError(`${url} does not answer.`, { cause });
-    });
-    if (![429, 503].includes(response.status) || waits === MAX_WAITS) {
-      const answer: Answer = await response.json().catch(() => undefined);
-      return { status: response.status, body: answer };
-    }
-    await response.body?.cancel();
-    await sleep(Number(response.headers.get('retry-after') ?? 1) * 1_000);
-  }
-}
-
-/** Every row of a list, page by page. */
-export async function readAll(client: ServiceClient, path: string, filter: string): Promise<Answer[]> {
-  const rows: Answer[] = [];
-  for (let page = 1; ; page += 1) {
-    const query = `${filter}&sort=id:asc&limit=${MAX_PAGE_LIMIT}&page=${page}`;
-    const { data, pagination } = await client.get(`${path}?${query}`);
-    rows.push(...data);
-    if (page >= pagination.totalPages) return rows;
-  }
+  return client;
 }
 
 /**
- * New customers with an account each, and every fifth with two.
- * @param uniqueDigits eight digits or fewer from which numbers and national ids are counted on.
+ * Creates customers with one account each. Every fifth customer has two accounts.
+ * @param uniqueDigits - a number of at most eight digits. Phone numbers and national ids count up from it.
  */
 export async function openAccounts(
-  client: ServiceClient,
+  client: Client,
   count: number,
   uniqueDigits: number,
 ): Promise<{ accounts: PayingAccount[]; decimals: number }> {
-  const [product] = (await client.get('/products?active=true&sort=id:asc&limit=1')).data;
-  const plans: Answer[] = (await client.get('/payplans?filter[active]=true&limit=100')).data;
+  const { data: products } = await client.products.list({ active: true, sort: 'id:asc', limit: 1 });
+  const { data: plans } = await client.payPlans.list({ filter: { active: true }, limit: MAX_PAGE_LIMIT });
+  const [product] = products;
   const plan = plans
     .filter(({ productId }) => productId === null || productId === product?.id)
     .sort((a, b) => b.instalmentAmount * b.instalmentCount - a.instalmentAmount * a.instalmentCount)[0];
   if (!product || !plan)
-    throw new ServiceError('There is no active product with a pay plan that accounts could be opened with.');
+    throw new ServiceError(
+      'There is no active product with a pay plan. The simulator needs one to open accounts.',
+    );
 
   const accounts: PayingAccount[] = [];
   let decimals = 0;
@@ -103,11 +67,11 @@ export async function openAccounts(
     const phone = `+2547${digits}`;
     const nationalId = `SIM${digits}`;
     const names = { firstName: 'Simulated', lastName: `Customer ${n + 1}` };
-    const customer = (await client.post('/customers', { ...names, phone, nationalId })).data;
-    const opened: Answer[] = [];
+    const customer = await client.customers.create({ ...names, phone, nationalId });
+    const opened: Schemas['Account'][] = [];
     for (let i = 0; i < (n % 5 === 4 ? 2 : 1); i += 1) {
       const body = { customerId: customer.id, productId: product.id, payplanId: plan.id };
-      opened.push((await client.post('/accounts', body)).data);
+      opened.push(await client.accounts.open(body));
     }
     for (const account of opened) {
       decimals = decimalsOf(account.currency);
@@ -123,12 +87,13 @@ export async function openAccounts(
   return { accounts, decimals };
 }
 
-/** The oldest active accounts; of their holders nothing is known. */
-export async function findAccounts(client: ServiceClient, count: number) {
-  const query = `status=active&sort=id:asc&limit=${Math.min(count, MAX_PAGE_LIMIT)}`;
-  const rows: Answer[] = (await client.get(`/accounts?${query}`)).data;
-  if (rows.length === 0) throw new ServiceError('There is no active account.');
-  const decimals = decimalsOf(rows[0].currency);
+/** The oldest active accounts, without data of their customers. */
+export async function findAccounts(client: Client, count: number) {
+  const limit = Math.min(count, MAX_PAGE_LIMIT);
+  const { data: rows } = await client.accounts.list({ status: 'active', sort: 'id:asc', limit });
+  const [oldest] = rows;
+  if (!oldest) throw new ServiceError('There is no active account.');
+  const decimals = decimalsOf(oldest.currency);
   const accounts = rows.map((row) => ({
     id: row.id,
     accountNumber: row.accountNumber,
@@ -139,16 +104,16 @@ export async function findAccounts(client: ServiceClient, count: number) {
   return { accounts, decimals };
 }
 
-/** What is paid on each account, in minor units. */
+/** Reads the paid amount of each account, in minor units. */
 export async function readPaid(
-  client: ServiceClient,
+  client: Client,
   accounts: readonly PayingAccount[],
   decimals: number,
 ): Promise<Map<number, bigint>> {
   const paid = new Map<number, bigint>();
   for (let first = 0; first < accounts.length; first += MAX_PAGE_LIMIT) {
     const ids = accounts.slice(first, first + MAX_PAGE_LIMIT).map(({ id }) => id);
-    for (const row of await readAll(client, '/accounts', `filter[id][in]=${ids.join(',')}`))
+    for await (const row of client.accounts.iterate({ filter: { id: { in: ids } } }))
       paid.set(row.id, toMinor(row.paid, decimals));
   }
   return paid;
@@ -167,16 +132,18 @@ export function growthOf(
   }));
 }
 
-/** The payments whose reference begins as the run's transaction ids do. */
-export function readPayments(client: ServiceClient, prefix: string): Promise<ShownPayment[]> {
-  return readAll(client, '/payments', `filter[transactionRef][startswith]=${prefix}`);
+export async function readPayments(client: Client, prefix: string): Promise<ShownPayment[]> {
+  const payments: ShownPayment[] = [];
+  const query = { filter: { transactionRef: { startswith: prefix } }, sort: 'id:asc' };
+  for await (const payment of client.payments.iterate(query)) payments.push(payment);
+  return payments;
 }
 
 export interface Posted {
-  /** What the service made of it; undefined when it gave no answer in time. */
+  /** Undefined if the service did not answer in time. */
   outcome: string | undefined;
   retries: number;
-  /** A refusal that another try would not change. */
+  /** A refusal that a retry would not change. */
   refusal: string | undefined;
 }
 
@@ -186,7 +153,7 @@ const MAX_TRIES = 12;
 const FIRST_PAUSE_MS = 200;
 const LONGEST_PAUSE_MS = 5_000;
 
-/** Posts a notification until it is acknowledged, as a provider that delivers at least once. */
+/** Posts a notification until it is acknowledged: at-least-once delivery. */
 export async function postNotification(
   gateway: Gateway,
   { url, secret }: { url: string; secret: string },
@@ -208,7 +175,7 @@ export async function postNotification(
   }
 }
 
-/** @returns no status where there was no answer. */
+/** @returns an undefined status if there is no answer. */
 async function postOnce(address: string, headers: Record<string, string>, body: string, timeoutMs: number) {
   try {
     const signal = AbortSignal.timeout(timeoutMs);
@@ -219,7 +186,7 @@ async function postOnce(address: string, headers: Record<string, string>, body: 
       retryAfterMs: Number(response.headers.get('retry-after') ?? 0) * 1_000,
     };
   } catch {
-    // Time-outs, refused and broken connections are alike: nobody knows whether it was stored.
+    // After a time-out or a refused or broken connection, the notification may have been stored.
     return { status: undefined, text: '', retryAfterMs: 0 };
   }
 }

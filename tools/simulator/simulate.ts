@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { ClientError } from '@account-management/client';
 import { type Comparison, compare, type Sent } from './comparison.ts';
 import { GATEWAYS, type Gateway } from './gateways.ts';
 import {
@@ -15,23 +16,23 @@ import {
 } from './service.ts';
 import { createRandom, type Delivery, planTraffic, type Transaction } from './traffic.ts';
 
-/** Plays the gateway of a payment provider against a running service, over HTTP alone, and proves the outcome. */
+/** Simulates the gateway of a payment provider. It uses only HTTP, and checks the payments that the service then shows. */
 
 const USAGE = `Usage: npm run simulate -- [options]
   --url http://127.0.0.1:8080   the service
-  --provider mobilemoney        whose gateway is played: mobilemoney (JSON) or tigopesa (XML)
-  --rate 20                     posts a second
-  --seconds 30                  how long
-  --connections 8               posts under way at once
-  --accounts 20                 accounts to pay on, opened for new customers
-  --existing                    pay on active accounts that are there instead
-  --seed 1                      makes the same choices again; default: another each time
-  --email simulator@example.com who signs in, or registers where that is open
+  --provider mobilemoney        the gateway to simulate: mobilemoney (JSON) or tigopesa (XML)
+  --rate 20                     notifications per second
+  --seconds 30                  duration of the run
+  --connections 8               concurrent requests
+  --accounts 20                 number of accounts to open, for new customers
+  --existing                    use existing active accounts instead
+  --seed 1                      repeats the choices of an earlier run; default: random
+  --email simulator@example.com user to sign in, or to register if registration is open
   --short-code 600638           the paybill number
-SIMULATOR_PASSWORD is the user's password, WEBHOOK_SECRET the secret that the service asks a provider for.`;
+SIMULATOR_PASSWORD is the user's password. WEBHOOK_SECRET is the secret that the service requires from a provider.`;
 
 const DEVELOPMENT_PASSWORD = 'the simulated provider';
-const SETTLE_TIMEOUT_MS = 90_000; // the service tries again every minute what it could not process
+const SETTLE_TIMEOUT_MS = 90_000; // the service retries failed notifications every minute
 const MAX_DIFFERENCES_SHOWN = 50;
 
 class UsageError extends Error {}
@@ -53,15 +54,16 @@ try {
   process.exitCode = (await simulate(readOptions())) ? 0 : 1;
 } catch (error) {
   process.exitCode = 1;
-  console.error(error instanceof UsageError || error instanceof ServiceError ? error.message : error);
+  const isExpected = [UsageError, ServiceError, ClientError].some((kind) => error instanceof kind);
+  console.error(isExpected ? (error as Error).message : error);
 }
 
-/** @returns whether the service shows exactly what was sent. */
+/** @returns whether the service shows exactly the transactions that were sent. */
 async function simulate(options: Options): Promise<boolean> {
   const { url, seed } = options;
   const password = process.env.SIMULATOR_PASSWORD ?? DEVELOPMENT_PASSWORD;
   const client = await signIn(url, { email: options.email, password });
-  // What must be unique at the service comes from the time; every choice comes from the seed.
+  // Unique values are derived from the time, and choices from the seed.
   const now = new Date();
   const uniqueDigits = Math.floor(now.getTime() / 100) % 100_000_000;
   const prefix = `SIM${now.getTime().toString(36).toUpperCase()}`;
@@ -97,11 +99,11 @@ async function simulate(options: Options): Promise<boolean> {
 }
 
 interface Progress extends Sent {
-  /** Stored by the service, to be processed later. */
+  /** The service has stored the notification and will process it later. */
   isPending: boolean;
 }
 
-/** Posts everything at its time, as far as the connections allow, and prints its progress every second. */
+/** Posts each delivery at its time, unless all connections are busy. Prints the progress every second. */
 async function deliver(plan: readonly Delivery[], { url, gateway, connections, seconds }: Options) {
   const secret = process.env.WEBHOOK_SECRET ?? '';
   const progress = new Map<Transaction, Progress>();
@@ -122,7 +124,7 @@ async function deliver(plan: readonly Delivery[], { url, gateway, connections, s
     };
     progress.set(transaction, state);
     if (type === 'altered') {
-      // A different report is sent only after the service has the first: the first one is the payment.
+      // Send an altered report only after the service has the first report, because the first report becomes the payment.
       await firsts.get(transaction);
       if (!state.acknowledged) return;
     }
@@ -178,7 +180,7 @@ function print(sent: readonly Sent[], { lines, differences }: Comparison): void 
   for (const { label, sent: was, shown } of lines) row(label, was, shown);
   const unknown = sent.filter(({ acknowledged }) => !acknowledged).length;
   if (unknown > 0)
-    console.log(`${unknown} were never acknowledged; those count as sent where they are shown.`);
+    console.log(`${unknown} were never acknowledged. They count as sent if the service shows them.`);
   console.log('');
   for (const difference of differences.slice(0, MAX_DIFFERENCES_SHOWN))
     console.log(`DIFFERENCE ${difference}`);

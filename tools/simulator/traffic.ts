@@ -2,28 +2,28 @@ import { createHash } from 'node:crypto';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** An account that is paid on, and what the simulator knows of whose it is. */
+/** An account that receives payments, and the known data of its customer. */
 export interface PayingAccount {
   id: number;
   accountNumber: string;
-  /** Minor units that may still be paid before it is paid in full. */
+  /** The minor units that are missing until the account is paid in full. */
   roomMinor: bigint;
   /**
-   * Of a customer whose only account this is; null where that is not known, and where the customer has
-   * another one, so that their number and national id point to no account.
+   * The phone and national id of the customer. Null if the customer has, or may have, another account, because these values then
+   * point to no single account.
    */
   soleHolder: { phone: string; nationalId: string } | null;
   /** A number that several open accounts share: a reference that cannot be resolved. */
   sharedPhone: string | null;
 }
 
-/** What the provider posts. A field may be a number where a text is promised. */
+/** The body of a notification. A field may be a number even if the provider documents a text. */
 export type Body = Record<string, string | number>;
 
 export interface Transaction {
   transId: string;
   amountMinor: bigint;
-  /** The account that it must show on; null: it must stay unmatched. */
+  /** The account that the payment must match. Null if the payment must stay unmatched. */
   accountId: number | null;
   kind: string;
   body: Body;
@@ -34,18 +34,18 @@ export interface Delivery {
   atMs: number;
   transaction: Transaction;
   body: Body;
-  /** first; repeat: equal to the first; altered: the same transaction with other fields. */
+  /** A repeat is equal to the first. An altered delivery has the same transaction with other fields. */
   type: 'first' | 'repeat' | 'altered';
-  /** The provider hangs up before it can have read the answer, and delivers again. */
+  /** The provider closes the connection before it reads the answer, and sends the notification again. */
   hangsUp: boolean;
 }
 
 interface TrafficOptions {
-  /** Posts a second. */
+  /** Notifications per second. */
   rate: number;
   seconds: number;
   accounts: readonly PayingAccount[];
-  /** The beginning of every transaction id of this run. */
+  /** The prefix of all transaction ids of this run. */
   prefix: string;
   shortCode: string;
   decimals: number;
@@ -54,13 +54,13 @@ interface TrafficOptions {
 
 type Random = (below: number) => number;
 
-/** Whole numbers from 0 to below a bound. The same seed gives the same numbers. */
+/** Creates a generator of whole numbers from 0 to below a bound. The same seed gives the same numbers. */
 export function createRandom(seed: number): Random {
   const generator = xoroshiro128plus(seed);
   return (below) => uniformInt(generator, 0, below - 1);
 }
 
-const BURST_SHARE = 6; // one second in so many has all its posts at its start
+const BURST_SHARE = 6; // one second in six has all its notifications at its start
 const REPEAT_SHARE = 8;
 const ALTERED_SHARE = 25;
 const HANG_UP_SHARE = 40;
@@ -68,7 +68,7 @@ const MAX_REPEAT_DELAY_MS = 3_000;
 const OLDEST_DAYS = 3;
 const EAST_AFRICA_OFFSET_MS = 3 * 3_600_000;
 
-/** All that a run posts, in the order of time. The same seed gives the same choices. */
+/** Plans all deliveries of a run, in order of time. The same seed gives the same plan. */
 export function planTraffic(random: Random, options: TrafficOptions): Delivery[] {
   const { rate, seconds } = options;
   const room = new Map(options.accounts.map((account) => [account.id, account.roomMinor]));
@@ -76,7 +76,7 @@ export function planTraffic(random: Random, options: TrafficOptions): Delivery[]
   let number = 0;
   for (let second = 0; second < seconds; second += 1) {
     const isBurst = random(BURST_SHARE) === 0;
-    // Repeats count in the rate, and move themselves to somewhat later.
+    // Repeats count for the rate, and are posted a little later.
     for (let i = 0; deliveries.length < rate * (second + 1); i += 1) {
       const atMs = second * 1_000 + (isBurst ? 0 : Math.floor((i * 1_000) / rate));
       number += 1;
@@ -106,7 +106,7 @@ function makeTransaction(
   const typed = typeReference(random, account);
   const amountMinor = makeAmount(random, unit, decimals);
   const left = (room.get(account.id) ?? 0n) - amountMinor;
-  // An account that was paid in full is not found by its holder's number any more: none shall get there.
+  // Matching by phone does not find accounts that are paid in full, so no account is paid in full.
   const isKnown = typed.isRight && left > 0n;
   const reference = typed.isRight && !isKnown ? 'PAID ALREADY' : typed.reference;
   if (isKnown) room.set(account.id, left);
@@ -144,11 +144,11 @@ interface Typed {
   kind: string;
   reference: string;
   payer: string | number;
-  /** Whether it leads to the account. */
+  /** Whether the reference leads to the account. */
   isRight: boolean;
 }
 
-/** What a payer types, and what the provider sends of the payer's number. */
+/** Chooses the reference that a payer types, and the form of the payer's number. */
 function typeReference(random: Random, account: PayingAccount): Typed {
   const number = account.accountNumber;
   const digits = number.replace(/\D/g, '');
@@ -198,7 +198,7 @@ function typeReference(random: Random, account: PayingAccount): Typed {
   return pick(random, choices)();
 }
 
-/** The same transaction, reported with other fields. */
+/** Returns the notification of the same transaction with other fields. */
 function alter(random: Random, { body, amountMinor }: Transaction, decimals: number): Body {
   return random(2) === 0
     ? { ...body, TransAmount: formatAmount(amountMinor + 10n ** BigInt(decimals), decimals) }
@@ -232,7 +232,7 @@ function transpose(random: Random, digits: string): string {
   return digits.slice(0, at) + digits[at + 1] + digits[at] + digits.slice(at + 2);
 }
 
-/** Of a network that no customer of the simulator has. */
+/** A phone number in a network that no customer of the simulator uses. */
 function strangersNumber(random: Random): string {
   return `25411${String(random(10_000_000)).padStart(7, '0')}`;
 }

@@ -1,5 +1,5 @@
 import createClient from 'openapi-fetch';
-import type { components, paths } from './api.d.ts';
+import type { components, paths } from '../../packages/client/src/generated/api.ts';
 
 type Account = components['schemas']['Account'];
 
@@ -70,8 +70,8 @@ export async function mistakes(baseUrl: string): Promise<void> {
   await api.POST('/api/customers', { body: { firstName: 'Solar', phone: '+254712345678' } });
   // @ts-expect-error a value that is none of the list
   await api.PUT('/api/accounts/{id}', { params: { path: { id: 1 } }, body: { status: 'closed' } });
-  // @ts-expect-error a filter's operators take text
-  await api.GET('/api/accounts', { params: { query: { 'filter[status]': { eq: 1 } } } });
+  // @ts-expect-error a status that does not exist
+  await api.GET('/api/accounts', { params: { query: { 'filter[status]': { eq: 'closed' } } } });
   // @ts-expect-error an address that does not exist
   await api.GET('/api/account/{id}', { params: { path: { id: 1 } } });
 }

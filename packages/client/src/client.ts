@@ -1,0 +1,190 @@
+import { type Authentication, createCredentials, type Tokens } from './credentials.ts';
+import { ApiError } from './errors.ts';
+import { type Api, OPERATIONS } from './generated/operations.ts';
+import type { Operation } from './operation.ts';
+import { writeQuery } from './query.ts';
+import { type Received, type RequestBody, send } from './requests.ts';
+import type { RepeatableCallOptions, ServiceFile } from './types.ts';
+
+export interface ClientOptions {
+  /** The address of the service, such as https://ams.example.com. */
+  baseUrl: string;
+  auth?: Authentication;
+  /** For each try of a call. Default: 30,000. */
+  timeoutMs?: number;
+  /** How often a call is sent again after 429, 502, 503, 504 or a broken connection. Default: 3. */
+  maxRetries?: number;
+  /** If the service asks to wait longer, the call fails at once. Default: 60,000. */
+  maxRetryDelayMs?: number;
+  /** In place of the global fetch, for proxies and tests. */
+  fetch?: typeof fetch;
+}
+
+/** Every call of the API, in groups: `client.payments.record({ … })`. */
+export type Client = Api;
+
+type Invocation = {
+  path: string;
+  query: Record<string, unknown>;
+  body: unknown;
+  options: RepeatableCallOptions;
+};
+
+export function createClient(options: ClientOptions): Client {
+  const { auth, timeoutMs = 30_000, maxRetries = 3, maxRetryDelayMs = 60_000 } = options;
+  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+  const waiting = { maxRetryDelayMs, fetch: options.fetch ?? fetch };
+  const anonymous = (operation: Operation) => (body: unknown) =>
+    sendAs(operation, { path: operation.path, query: {}, body, options: {} }, undefined).then(
+      (received) => dataOf(received) as Tokens,
+    );
+  const credentials = createCredentials(auth, {
+    signIn: anonymous(OPERATIONS.auth.signIn),
+    refresh: anonymous(OPERATIONS.auth.refreshTokens),
+  });
+
+  function sendAs(
+    operation: Operation,
+    { path, query, body, options }: Invocation,
+    token: string | undefined,
+  ) {
+    const { idempotencyKey } = options;
+    return send(
+      {
+        method: operation.method,
+        url: `${baseUrl}${path}${writeQuery(query)}`,
+        headers: {
+          ...(body !== undefined && { 'content-type': operation.bodyType ?? 'application/json' }),
+          ...(token !== undefined && { authorization: `Bearer ${token}` }),
+          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+          ...options.headers,
+        },
+        body:
+          body === undefined || operation.bodyType ? (body as RequestBody | undefined) : JSON.stringify(body),
+        repeatable: operation.method !== 'POST' || idempotencyKey !== undefined,
+        timeoutMs: options.timeoutMs ?? timeoutMs,
+        maxRetries: options.maxRetries ?? maxRetries,
+        signal: options.signal,
+      },
+      waiting,
+    );
+  }
+
+  /** Renews the tokens once if the service no longer takes them. */
+  async function call(operation: Operation, given: Invocation): Promise<Received> {
+    if (!operation.secured) return sendAs(operation, given, undefined);
+    const token = await credentials.token();
+    try {
+      return await sendAs(operation, given, token);
+    } catch (error) {
+      const isRefused = error instanceof ApiError && error.is('UNAUTHORIZED') && token !== undefined;
+      const renewed = isRefused ? await credentials.renew(token) : undefined;
+      if (renewed === undefined) throw error;
+      return sendAs(operation, given, renewed);
+    }
+  }
+
+  async function* iterate(operation: Operation, given: Invocation): AsyncGenerator<unknown, void, undefined> {
+    for (let after: string | null = ''; after !== null; ) {
+      const query = { limit: MAX_PAGE_LIMIT, ...given.query, after };
+      const page = pageOf(await call(operation, { ...given, query }));
+      yield* page.data;
+      after = page.pagination.nextCursor ?? null;
+    }
+  }
+
+  async function* follow(operation: Operation, given: Invocation): AsyncGenerator<unknown, void, undefined> {
+    const { wait } = given.query as { wait?: number };
+    // The service holds the request for as long as it was asked to wait.
+    const patience = (given.options.timeoutMs ?? timeoutMs) + 1000 * (wait ?? 0);
+    const options = { ...given.options, timeoutMs: patience };
+    let { after } = given.query;
+    for (let hasMore = true; hasMore; ) {
+      const page = dataOf(
+        await call(operation, { ...given, query: { ...given.query, after }, options }),
+      ) as FeedPage;
+      yield* page.events;
+      after = page.after;
+      hasMore = page.hasMore || wait !== undefined;
+    }
+  }
+
+  function method(operation: Operation) {
+    return (...args: unknown[]) => {
+      const given = readArguments(operation, args);
+      if (operation.answers === 'rows') return iterate(operation, given);
+      if (operation.answers === 'feed') return follow(operation, given);
+      return call(operation, given).then(READERS[operation.answers]);
+    };
+  }
+
+  const groups = Object.entries<Record<string, Operation>>(OPERATIONS).map(([group, operations]) => [
+    group,
+    Object.fromEntries(Object.entries(operations).map(([name, operation]) => [name, method(operation)])),
+  ]);
+  // The generator writes the table and its type from the same description.
+  return Object.fromEntries(groups) as Client;
+}
+
+const MAX_PAGE_LIMIT = 100;
+
+/** Arguments come in this order: parameters of the path, body, query, options. */
+function readArguments({ path, hasBody, hasQuery, takesKey }: Operation, args: unknown[]): Invocation {
+  const rest = [...args];
+  const written = path.replace(/\{\w+\}/g, () => encodeURIComponent(String(rest.shift())));
+  const body = hasBody ? rest.shift() : undefined;
+  const query = ((hasQuery ? rest.shift() : undefined) ?? {}) as Record<string, unknown>;
+  const options = (rest.shift() ?? {}) as RepeatableCallOptions;
+  // One key for all tries of the call.
+  const keyed = takesKey ? { idempotencyKey: randomKey(), ...options } : options;
+  return { path: written, body, query, options: keyed };
+}
+
+interface ListPage {
+  data: unknown[];
+  pagination: { nextCursor?: string | null };
+}
+
+interface FeedPage {
+  events: unknown[];
+  after: number;
+  hasMore: boolean;
+}
+
+function pageOf(received: Received): ListPage {
+  const { data, pagination } = jsonOf(received) as ListPage;
+  return { data, pagination };
+}
+
+function dataOf(received: Received): unknown {
+  const body = jsonOf(received) as { data: unknown };
+  return body.data;
+}
+
+const READERS: Record<Exclude<Operation['answers'], 'rows' | 'feed'>, (received: Received) => unknown> = {
+  page: pageOf,
+  data: dataOf,
+  body: jsonOf,
+  text: textOf,
+  file: fileOf,
+};
+
+function textOf({ bytes }: Received): string {
+  return new TextDecoder().decode(bytes);
+}
+
+function jsonOf(received: Received): unknown {
+  return JSON.parse(textOf(received));
+}
+
+function fileOf({ headers, bytes }: Received): ServiceFile {
+  const name = /filename="([^"]+)"/.exec(headers.get('content-disposition') ?? '')?.[1];
+  return { bytes, contentType: headers.get('content-type') ?? '', name };
+}
+
+/** Not randomUUID, which browsers have in secure contexts only. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+}

@@ -1,0 +1,19 @@
+/** How the client makes a call. The generator writes one for each method. */
+export interface Operation {
+  method: string;
+  /** With parameters as {name}. */
+  path: string;
+  hasBody?: true;
+  /** If not application/json. */
+  bodyType?: string;
+  hasQuery?: true;
+  /** Whether it takes an Idempotency-Key. */
+  takesKey?: true;
+  /** Whether it needs a token. */
+  secured?: true;
+  /**
+   * What the method returns: `data` of the envelope, a page, all rows, the events of a feed, a body
+   * without envelope, text, or a file.
+   */
+  answers: 'data' | 'page' | 'rows' | 'feed' | 'body' | 'text' | 'file';
+}

@@ -1,0 +1,137 @@
+import {
+  ApiError,
+  type ClientError,
+  ConnectionError,
+  type ErrorCode,
+  UnexpectedAnswerError,
+} from './errors.ts';
+
+export type RequestBody = string | Uint8Array<ArrayBuffer>;
+
+/** One call: a request and its retries. */
+export interface Call {
+  method: string;
+  url: string;
+  headers: Record<string, string>;
+  body: RequestBody | undefined;
+  /**
+   * Whether the service does the work once, however often it gets the request. Otherwise a request is sent again only if the
+   * service refused it unread (429).
+   */
+  repeatable: boolean;
+  timeoutMs: number;
+  maxRetries: number;
+  signal: AbortSignal | undefined;
+}
+
+/** An answer that was read. */
+export interface Received {
+  headers: Headers;
+  bytes: Uint8Array;
+}
+
+export interface Waiting {
+  /** The longest pause. If the service asks for a longer one, the call fails. */
+  maxRetryDelayMs: number;
+  fetch: typeof fetch;
+}
+
+const FIRST_DELAY_MS = 250;
+const LONGEST_BACKOFF_MS = 8_000;
+
+/** @throws ApiError, UnexpectedAnswerError or ConnectionError; the reason of the signal if that ended the call. */
+export async function send(call: Call, waiting: Waiting): Promise<Received> {
+  for (let retries = 0; ; retries++) {
+    try {
+      return await sendOnce(call, waiting.fetch);
+    } catch (error) {
+      call.signal?.throwIfAborted();
+      const askedMs = 1000 * (askedSeconds(error) ?? 0);
+      const mayRetry = retries < call.maxRetries && isRetryable(error, call.repeatable);
+      if (!mayRetry || askedMs > waiting.maxRetryDelayMs) throw error;
+      await pause(Math.min(waiting.maxRetryDelayMs, Math.max(askedMs, backoffMs(retries))), call.signal);
+    }
+  }
+}
+
+async function sendOnce({ method, url, headers, body, timeoutMs, signal }: Call, fetch: Waiting['fetch']) {
+  const timeout = AbortSignal.timeout(timeoutMs);
+  let response: Response;
+  let bytes: Uint8Array;
+  try {
+    response = await fetch(url, {
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    });
+    bytes = new Uint8Array(await response.arrayBuffer());
+  } catch (cause) {
+    const reason = timeout.aborted ? `No answer within ${timeoutMs} ms` : 'The connection failed';
+    throw new ConnectionError(`${reason}: ${method} ${url}`, { cause });
+  }
+  if (!response.ok) throw errorOf(url, response, new TextDecoder().decode(bytes));
+  return { headers: response.headers, bytes };
+}
+
+function errorOf(url: string, { status, headers }: Response, text: string): ClientError {
+  const requestId = headers.get('x-request-id') ?? undefined;
+  const facts = { status, requestId, retryAfterSeconds: secondsOf(headers.get('retry-after')) };
+  const problem = readProblem(text);
+  if (!problem) return new UnexpectedAnswerError(url, text, facts);
+  return new ApiError(problem.code, problem.message, problem.details, facts);
+}
+
+function readProblem(text: string) {
+  try {
+    const { error } = JSON.parse(text) as {
+      error?: { code?: unknown; message?: unknown; details?: unknown };
+    };
+    if (typeof error?.code !== 'string' || typeof error.message !== 'string') return undefined;
+    return { code: error.code as ErrorCode, message: error.message, details: error.details ?? {} };
+  } catch {
+    return undefined; // Not JSON.
+  }
+}
+
+/** Retry-After is a number of seconds or a date. */
+function secondsOf(header: string | null): number | undefined {
+  if (header === null) return undefined;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}
+
+function isRetryable(error: unknown, repeatable: boolean): boolean {
+  if (error instanceof ConnectionError) return repeatable;
+  if (!(error instanceof ApiError || error instanceof UnexpectedAnswerError)) return false;
+  const { status, retryAfterSeconds } = error;
+  if (status === 429) return true;
+  // 409 with Retry-After: the first request with this Idempotency-Key is still running.
+  return (
+    repeatable && ([502, 503, 504].includes(status) || (status === 409 && retryAfterSeconds !== undefined))
+  );
+}
+
+function askedSeconds(error: unknown): number | undefined {
+  if (!(error instanceof ApiError || error instanceof UnexpectedAnswerError)) return undefined;
+  return error.retryAfterSeconds;
+}
+
+/** Doubles with each retry, and is random, so that clients do not come back all at once. */
+function backoffMs(retries: number): number {
+  return Math.min(LONGEST_BACKOFF_MS, FIRST_DELAY_MS * 2 ** retries) * (0.5 + Math.random());
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', stop, { once: true });
+  });
+}

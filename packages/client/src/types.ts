@@ -1,0 +1,93 @@
+import type { components, operations } from './generated/api.ts';
+
+/** The schemas of the API by name: `Schemas['Account']`. */
+export type Schemas = components['schemas'];
+export type OperationId = keyof operations;
+
+type Success = 200 | 201 | 202;
+type Answer<Id extends OperationId> = operations[Id]['responses'][keyof operations[Id]['responses'] &
+  Success];
+type Content<Id extends OperationId> = Answer<Id> extends { content: infer C } ? C : never;
+type Json<Id extends OperationId> = Content<Id> extends { 'application/json': infer J } ? J : string;
+
+/** What a call resolves to: the `data` of the answer. */
+export type DataOf<Id extends OperationId> = Json<Id> extends { data: infer D } ? D : Json<Id>;
+
+/** A page of a list. */
+export type PageOf<Id extends OperationId> =
+  Json<Id> extends { data: infer D; pagination: infer P } ? { data: D; pagination: P } : never;
+
+/** A row of a list. */
+export type RowOf<Id extends OperationId> = DataOf<Id> extends readonly (infer Row)[] ? Row : never;
+
+/** An event of a feed. */
+export type EventOf<Id extends OperationId> =
+  DataOf<Id> extends { events: readonly (infer Event)[] } ? Event : never;
+
+/** What a call sends. */
+export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBody: { content: infer C } }
+  ? C[keyof C]
+  : operations[Id] extends { requestBody?: { content: infer C } }
+    ? C[keyof C] | undefined
+    : never;
+
+type GivenQuery<Id extends OperationId> = NonNullable<operations[Id]['parameters']['query']>;
+type FilterName<Key> = Key extends `filter[${infer Field}]` ? Field : never;
+
+/** One value, which must be equal, or operators. */
+type Condition<Operators extends { eq?: unknown }> =
+  | NonNullable<Operators['eq']>
+  | {
+      [Op in keyof Operators]?: Op extends 'in' | 'nin'
+        ? readonly NonNullable<Operators['eq']>[]
+        : NonNullable<Operators[Op]>;
+    };
+
+type FilterOf<Query> = {
+  [Key in keyof Query as FilterName<Key>]?: NonNullable<Query[Key]> extends infer Operators extends {
+    eq?: unknown;
+  }
+    ? Condition<Operators>
+    : never;
+};
+
+/** The query of a call. Filters are fields of `filter`: `{ filter: { status: 'active', balance: { gt: 0 } } }`. */
+export type QueryOf<Id extends OperationId> = Omit<GivenQuery<Id>, `filter[${string}]`> &
+  (keyof FilterOf<GivenQuery<Id>> extends never ? unknown : { filter?: FilterOf<GivenQuery<Id>> });
+
+/** Of a call that has no query yet. */
+export type NoQuery = Readonly<Record<string, never>>;
+
+/** The query of an iteration, which chooses the pages itself. */
+export type IterationQueryOf<Id extends OperationId> = Omit<QueryOf<Id>, 'page' | 'after'>;
+
+/** Of a call that can answer JSON or a file. */
+export type JsonQueryOf<Id extends OperationId> = Omit<QueryOf<Id>, 'format'>;
+export type FileQueryOf<Id extends OperationId> =
+  QueryOf<Id> extends { format?: infer Format }
+    ? Omit<QueryOf<Id>, 'format'> & { format: Exclude<Format, 'json' | undefined> }
+    : never;
+
+/** A file that the service wrote. */
+export interface ServiceFile {
+  bytes: Uint8Array;
+  contentType: string;
+  /** The name that the service suggests. */
+  name: string | undefined;
+}
+
+export interface CallOptions {
+  /** Ends the call, with its retries. */
+  signal?: AbortSignal;
+  /** For each try. Default: that of the client. */
+  timeoutMs?: number;
+  /** Default: that of the client. */
+  maxRetries?: number;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** Of a call whose repeats do nothing. */
+export interface RepeatableCallOptions extends CallOptions {
+  /** By default a random key, which the retries of the call share. Pass one of your own to repeat the call later. */
+  idempotencyKey?: string;
+}

@@ -1,0 +1,37 @@
+import { EVENT_TYPES, EVENTS, type EventType, fieldsOf } from '../src/core/events.ts';
+import { shownName } from '../src/events/rules.ts';
+
+/** The catalogue of events as a table in Markdown. */
+export function eventsTable(): string {
+  const rows = EVENT_TYPES.map((type) => {
+    const { version, when } = EVENTS[type];
+    return `| \`${type}\` | ${version} | ${when} | ${dataOf(type)} |`;
+  });
+  return ['| type | version | when | data |', '| --- | --- | --- | --- |', ...rows].join('\n');
+}
+
+function dataOf(type: EventType): string {
+  return fieldsOf(type)
+    .map(([field]) => `\`${shownName(field)}\``)
+    .join(', ');
+}
+
+/** The fields of the data, as a table in Markdown. */
+export function eventFieldsTable(): string {
+  const described = new Map(
+    EVENT_TYPES.flatMap(fieldsOf).flatMap(([field, schema]) => {
+      const meaning = descriptionOf(schema);
+      return meaning === undefined ? [] : [[shownName(field), meaning] as const];
+    }),
+  );
+  const rows = [...described]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
+  return ['| field | meaning |', '| --- | --- |', ...rows].join('\n');
+}
+
+/** Of a schema, or of the one that is nullable in it. */
+function descriptionOf(schema: object): string | undefined {
+  const { description, anyOf = [] } = schema as { description?: string; anyOf?: object[] };
+  return description ?? anyOf.map(descriptionOf).find((text) => text !== undefined);
+}

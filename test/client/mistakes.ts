@@ -1,0 +1,21 @@
+import type { Client } from '../../packages/client/src/index.ts';
+
+/** Never called: the compiler has to refuse each of these. */
+export async function mistakes(client: Client): Promise<void> {
+  // @ts-expect-error an amount as text
+  await client.payments.record({ accountId: 1, amount: '400', paymentMethodId: 1 });
+  // @ts-expect-error a missing field
+  await client.customers.create({ firstName: 'Solar', phone: '+254712345678' });
+  // @ts-expect-error a status that does not exist
+  await client.accounts.list({ filter: { status: 'closed' } });
+  // @ts-expect-error an operator that booleans do not have
+  await client.customers.list({ filter: { kycReviewPending: { gt: true } } });
+  // @ts-expect-error a filter that the list does not have
+  await client.payments.list({ filter: { colour: 'red' } });
+  // @ts-expect-error a page of an iteration
+  client.accounts.iterate({ page: 2 });
+  // @ts-expect-error an Idempotency-Key where the call takes none
+  await client.accounts.get(1, {}, { idempotencyKey: 'x' });
+  // @ts-expect-error a format that is not a file
+  await client.accounts.getStatementFile(1, { format: 'json' });
+}
