@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  accountsBeginningWith,
   dammCheckDigit,
   formatAccountNumber,
   nearAccountNumbers,
@@ -245,4 +246,24 @@ describe('nearAccountNumbers', () => {
       expect(nearAccountNumbers(typed)).toEqual([]);
     },
   );
+});
+
+describe('accountsBeginningWith', () => {
+  it('returns exactly the accounts whose numbers begin with the text', () => {
+    const searched = fc.integer({ min: 1, max: 9_998_999_999 });
+    fc.assert(
+      fc.property(searched, searched, fc.integer({ min: 3, max: 7 }), (id, other, length) => {
+        const beginning = formatAccountNumber(id).slice(0, 'ACC'.length + length);
+        const found = (one: number) =>
+          accountsBeginningWith(beginning).some(([from, to]) => from <= one && one <= to);
+        expect(found(id)).toBe(true);
+        expect(found(other)).toBe(formatAccountNumber(other).startsWith(beginning));
+      }),
+      RUNS,
+    );
+  });
+
+  it.each(['10', 'ACC10', '012', '+255712', 'ABC100', ''])('returns none for "%s"', (text) => {
+    expect(accountsBeginningWith(text)).toEqual([]);
+  });
 });

@@ -103,6 +103,32 @@ function readFolded(text: string): number | undefined {
   return number - FIRST_NUMBER;
 }
 
+/** Ids, both included. */
+export type IdRange = [from: number, to: number];
+
+/** With fewer digits nearly every account number would match. */
+const MIN_BEGINNING = 3;
+/** The digits of a number before its check digit, up to the longest that is searched. */
+const SEARCHED_LENGTHS = [7, 8, 9, 10];
+// Fewer punctuation characters than DROPPED: `+255` is the beginning of a phone number.
+const BEGINNING = new RegExp(`^(?:${PREFIX})?([1-9][0-9]*)$`);
+
+/** The ids of the accounts whose numbers begin with the text, with or without the prefix, spaces, dots and hyphens. */
+export function accountsBeginningWith(text: string): IdRange[] {
+  const typed = text
+    .normalize('NFKC')
+    .replace(/[\s.-]/g, '')
+    .toUpperCase();
+  const digits = BEGINNING.exec(typed)?.[1] ?? '';
+  if (digits.length < MIN_BEGINNING) return [];
+  return SEARCHED_LENGTHS.filter((length) => length >= digits.length).flatMap((length): IdRange[] => {
+    const factor = 10 ** (length - digits.length);
+    const from = Number(digits) * factor - FIRST_NUMBER;
+    const to = from + factor - 1;
+    return to < 1 ? [] : [[Math.max(from, 1), to]];
+  });
+}
+
 /**
  * The Damm check digit, 0..9, of a text of ASCII digits. Leading zeros do not change the check digit. For a number that already
  * ends with its check digit, the result is 0.

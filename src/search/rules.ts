@@ -1,4 +1,3 @@
-import { formatAccountNumber } from '../accounts/account-number-rules.ts';
 import { foldForSearch, searchWords } from '../customers/rules.ts';
 
 export const SEARCHED_TYPES = ['customer', 'account', 'payment', 'invoice'] as const;
@@ -95,29 +94,4 @@ export function rank(found: readonly Found[], limit: number): Found[] {
     if (!first.has(key)) first.set(key, one);
   }
   return [...first.values()].slice(0, limit);
-}
-
-/** Ids, both included. */
-export type IdRange = [from: number, to: number];
-
-/** With fewer digits nearly every account number would match. */
-const FEWEST_DIGITS = 3;
-/** The digits of account numbers before the check digit. */
-const NUMBER_LENGTHS = [7, 8, 9, 10];
-const FIRST_ID = Number(formatAccountNumber(1).replace(/\D/g, '').slice(0, -1)) - 1;
-
-/** The ids of the accounts whose numbers begin with the text, with or without the prefix and punctuation. */
-export function accountsBeginningWith(text: string): IdRange[] {
-  const digits = /^(?:ACC)?(\d+)$/.exec(
-    text
-      .normalize('NFKC')
-      .replace(/[\s.-]/g, '')
-      .toUpperCase(),
-  )?.[1];
-  if (digits === undefined || digits.length < FEWEST_DIGITS || digits.startsWith('0')) return [];
-  return NUMBER_LENGTHS.filter((length) => length >= digits.length).flatMap((length): IdRange[] => {
-    const factor = 10 ** (length - digits.length);
-    const [from, to] = [Number(digits) * factor - FIRST_ID, (Number(digits) + 1) * factor - 1 - FIRST_ID];
-    return to < 1 ? [] : [[Math.max(from, 1), to]];
-  });
 }

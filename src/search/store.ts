@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { IdRange } from '../accounts/account-number-rules.ts';
 import type { Db } from '../core/database/db.ts';
 import { UNNAMED } from '../core/database/named-statements.ts';
 import { lookUp } from '../core/database/statements.ts';
 import type { AccountStatus, InvoiceStatus, PaymentStatus } from '../core/database/tables.ts';
 import { likeLiteral } from '../core/lists/sql.ts';
-import type { IdRange } from './rules.ts';
 
 // Each statement reads a few rows of an index, whatever the number of rows of its table.
 

@@ -1,4 +1,8 @@
-import { formatAccountNumber, readAccountNumber } from '../accounts/account-number-rules.ts';
+import {
+  accountsBeginningWith,
+  formatAccountNumber,
+  readAccountNumber,
+} from '../accounts/account-number-rules.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Db } from '../core/database/db.ts';
 import { choicesOf } from '../core/http/fields.ts';
@@ -7,7 +11,6 @@ import { referenceKey } from '../core/values/reference.ts';
 import { searchWords } from '../customers/rules.ts';
 import { mayDo, type Permission } from '../rights.ts';
 import {
-  accountsBeginningWith,
   type Found,
   type MatchedField,
   matchCustomer,
