@@ -45,7 +45,7 @@ export interface SummaryFigures {
  * is the status before the first later change. So the cost grows with the accounts, the payments since the start of the period
  * and the status changes since its end. For the current month it grows only with the accounts.
  *
- * docs/decisions/0012-reports.md has the formulas. Money dated before the opening of its account counts on its own day, so that
+ * docs/decisions/0010-reports.md has the formulas. Money dated before the opening of its account counts on its own day, so that
  * the sums of twelve months equal that of the year.
  */
 export async function accountFigures(

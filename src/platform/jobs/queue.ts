@@ -8,7 +8,7 @@ import type { Log } from '../../core/log.ts';
 
 /**
  * Background jobs in PostgreSQL, run by graphile-worker. A failed job is retried after 3, 7, 20 and 55 seconds.
- * See docs/decisions/0018-job-queue.md.
+ * See docs/decisions/0017-job-queue.md.
  */
 
 const MAX_ATTEMPTS = 5;
