@@ -141,14 +141,33 @@ describe.each(RESOURCES)('POST /%s/bulk', (resource, item) => {
   });
 });
 
-/** Ends the connection of a transaction that has written rows. @returns how many there were. */
-async function killWriterOf(table: string): Promise<number> {
-  const { rows } = await service.parts.pool.query(
-    `select pg_terminate_backend(pid) from pg_stat_activity
-     where datname = current_database() and pid <> pg_backend_pid() and backend_xid is not null and query like $1`,
-    [`%insert into "${table}"%`],
-  );
-  return rows.length;
+/**
+ * Runs a bulk call until it waits for another transaction, and then ends all connections that have written.
+ * @param hold - the statement of the other transaction.
+ */
+async function crashAt(hold: string, call: () => Promise<Answer>): Promise<Answer> {
+  const holder = new pg.Client(service.connection);
+  await holder.connect();
+  try {
+    await holder.query('begin');
+    await holder.query(hold);
+    const { rows } = await holder.query('select pg_backend_pid() as pid');
+    const answer = call();
+    const endWriters = async () => {
+      const ended = await service.parts.pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname = current_database() and backend_xid is not null and pid <> $1
+           and exists (select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)))`,
+        [rows[0].pid],
+      );
+      return ended.rows.length;
+    };
+    await expect.poll(endWriters, { timeout: 10_000 }).toBeGreaterThan(0);
+    await holder.query('rollback');
+    return await answer;
+  } finally {
+    await holder.end();
+  }
 }
 
 describe('POST /customers/bulk', () => {
@@ -183,10 +202,15 @@ describe('POST /customers/bulk', () => {
   });
 
   it('creates nothing if its connection is lost in the middle, and everything at the repeat', async () => {
-    const items = Array.from({ length: MANY }, () => customer({ firstName: 'Crashed' }));
-    const call = bulk('customers', items, keyed('crash customers'));
-    await expect.poll(() => killWriterOf('customers')).toBe(1);
-    expect((await call).status).toBe(503);
+    const items = Array.from({ length: MANY }, (_, at) =>
+      customer({ firstName: 'Crashed', externalId: `CRASH-${at}` }),
+    );
+    const lost = await crashAt(
+      `insert into customers (first_name, last_name, phone, phone_sha256, search_text, external_id)
+       values ('', '', '', '', '', 'CRASH-500')`,
+      () => bulk('customers', items, keyed('crash customers')),
+    );
+    expect(lost.status).toBe(503);
     expect(await countOf(`customers where first_name = 'Crashed'`)).toBe(0);
     const again = await bulk('customers', items, keyed('crash customers'));
     expect(again.headers.get('idempotent-replayed')).toBeNull();
@@ -273,16 +297,16 @@ describe('POST /payments/bulk', () => {
   });
 
   it('posts what is missing at the repeat after a crash in the middle, and nothing twice', async () => {
-    const items = references('CRASH', MANY);
-    const call = bulk('payments', items, keyed('crash payments'));
-    await expect.poll(() => postedUnder('CRASH'), { interval: 5 }).toBeGreaterThan(0);
-    await service.parts.pool.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and pid <> pg_backend_pid() and backend_xid is not null`,
+    const items = references('CRASH', MANY).map((item, at) =>
+      at < 500 ? item : { ...item, paymentMethodId: 3 },
     );
-    expect((await call).status).toBe(503);
+    const lost = await crashAt('select from payment_methods where id = 3 for update', () =>
+      bulk('payments', items, keyed('crash payments')),
+    );
+    expect(lost.status).toBe(503);
     const posted = await postedUnder('CRASH');
-    expect(posted).toBeGreaterThan(0);
+    expect(posted).toBeGreaterThanOrEqual(500);
+    expect(posted).toBeLessThan(MANY);
     const again = await bulk('payments', items, keyed('crash payments'));
     expect(again.headers.get('idempotent-replayed')).toBeNull();
     expect(new Set(codesOf(again))).toEqual(new Set(['created']));
