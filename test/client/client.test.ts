@@ -195,6 +195,49 @@ describe('tokens of a user', () => {
     expect((await client.auth.getSignedInUser().catch(() => client.auth.getSignedInUser())).id).toBe(id);
   });
 
+  it('stay with the client if onTokens fails, and its error reaches the caller', async () => {
+    const { refreshToken } = await clientWith({}).auth.signIn(await newUser());
+    let refreshes = 0;
+    const client = clientWith({
+      auth: {
+        accessToken: 'old',
+        refreshToken,
+        onTokens: async () => {
+          throw new Error('The disk is full.');
+        },
+      },
+      fetch: (url, options) => {
+        if (String(url).endsWith('/refresh')) refreshes += 1;
+        return fetch(url, options);
+      },
+    });
+    await expect(client.auth.getSignedInUser()).rejects.toThrow('The disk is full.');
+    expect((await client.auth.getSignedInUser()).id).toBeGreaterThan(0);
+    expect(refreshes).toBe(1);
+  });
+
+  it('are not replaced by the password if the connection fails during a renewal', async () => {
+    const user = await newUser();
+    const signIns: string[] = [];
+    let isBroken = false;
+    const client = clientWith({
+      auth: user,
+      maxRetries: 0,
+      fetch: async (url, options) => {
+        const { pathname } = new URL(String(url));
+        if (pathname === '/api/auth/login') signIns.push(pathname);
+        if (pathname === '/api/auth/refresh' && isBroken) throw new TypeError('fetch failed');
+        return fetch(url, isBroken ? {} : options); // Without the token, the service refuses the call.
+      },
+    });
+    const { id } = await client.auth.getSignedInUser();
+    isBroken = true;
+    await expect(client.auth.getSignedInUser()).rejects.toBeInstanceOf(ConnectionError);
+    isBroken = false;
+    expect((await client.auth.getSignedInUser()).id).toBe(id);
+    expect(signIns).toHaveLength(1);
+  });
+
   it('that cannot be renewed are an error', async () => {
     const client = clientWith({ auth: { accessToken: 'old', refreshToken: 'old' } });
     await expect(client.accounts.list()).rejects.toMatchObject({ name: 'ApiError', status: 401 });

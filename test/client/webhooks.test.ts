@@ -71,6 +71,32 @@ describe('verifyWebhook', () => {
     );
   });
 
+  it.each([
+    '',
+    'whsec_',
+    'changeme',
+    'whsec_!!!',
+    'whsec_…',
+    'whsec_AA==',
+    `${SECRET}=`,
+    SECRET.slice(0, -4),
+  ])(
+    'throws for the secret %j, which cannot be one, although a forger signed with what it decodes to',
+    async (secret) => {
+      const keys = [Buffer.alloc(0), Buffer.alloc(1), Buffer.from(secret.replace(/^whsec_/, ''), 'base64')];
+      for (const key of keys) {
+        const forged = signed(BODY, undefined, `whsec_${key.toString('base64')}`);
+        const verified = verifyWebhook(BODY, { ...HEADERS, 'webhook-signature': forged }, [SECRET, secret]);
+        await expect(verified).rejects.toThrow(/A webhook secret must be/);
+        await expect(verified).rejects.not.toBeInstanceOf(WebhookVerificationError);
+      }
+    },
+  );
+
+  it('refuses a delivery if there is no secret', async () => {
+    await expect(verifyWebhook(BODY, HEADERS, [])).rejects.toBeInstanceOf(WebhookVerificationError);
+  });
+
   it('refuses a delivery that is older or newer than the tolerance', async () => {
     for (const timestamp of ['1614265029', '1614265631']) {
       const headers = {

@@ -1,3 +1,4 @@
+import { ApiError } from './errors.ts';
 import type { Schemas } from './types.ts';
 
 export interface Tokens {
@@ -9,8 +10,11 @@ export interface Tokens {
 export type Authentication =
   /** A key, or an access token that somebody else renews. */
   | { apiKey: string }
-  /** A user's tokens. `onTokens` is called with each new pair: the old ones are no longer valid. */
-  | (Tokens & { onTokens?: (tokens: Tokens) => void })
+  /**
+   * A user's tokens. `onTokens` is called with each new pair, and awaited: the old ones are no longer valid. If it fails, the call
+   * fails with that error, and later calls use the new pair.
+   */
+  | (Tokens & { onTokens?: (tokens: Tokens) => unknown })
   /** A user's password: signs in with the first call, and again when the tokens cannot be renewed. */
   | { email: string; password: string };
 
@@ -42,40 +46,46 @@ export function createCredentials(
   if ('password' in authentication) {
     const { email, password } = authentication;
     return renewable(undefined, async (tokens) => {
-      // A refused refresh token is no error here: the password replaces it.
-      const renewed = tokens && (await refresh(tokens).catch(() => undefined));
+      const renewed = tokens && (await refresh(tokens).catch(undefinedIfRefused));
       return renewed ?? (await calls.signIn({ email, password }));
     });
   }
   const { onTokens } = authentication;
-  return renewable(authentication, async (tokens = authentication) => {
-    const { accessToken, refreshToken } = await refresh(tokens);
-    onTokens?.({ accessToken, refreshToken });
-    return { accessToken, refreshToken };
-  });
+  return renewable(authentication, (tokens = authentication) => refresh(tokens), onTokens);
 
   function refresh({ refreshToken }: Tokens): Promise<Tokens> {
     return calls.refresh({ refreshToken });
   }
 }
 
-/** @param obtain returns new tokens, with the help of the last ones. */
+/** For a refused refresh token, which the password replaces. Any other error says nothing about the token. */
+function undefinedIfRefused(error: unknown): undefined {
+  if (!(error instanceof ApiError && error.is('UNAUTHORIZED'))) throw error;
+}
+
+/**
+ * @param obtain returns new tokens, with the help of the last ones.
+ * @param onTokens is called with new tokens after they have replaced the last ones, so that its failure does not lose them.
+ */
 function renewable(
   initial: Tokens | undefined,
   obtain: (last: Tokens | undefined) => Promise<Tokens>,
+  onTokens?: (tokens: Tokens) => unknown,
 ): Credentials {
   let tokens = initial;
   let running: Promise<Tokens> | undefined;
 
+  async function obtainAndReport(): Promise<Tokens> {
+    const { accessToken, refreshToken } = await obtain(tokens);
+    tokens = { accessToken, refreshToken };
+    await onTokens?.(tokens);
+    return tokens;
+  }
+
   function obtainOnce(): Promise<Tokens> {
-    running ??= obtain(tokens)
-      .then((obtained) => {
-        tokens = obtained;
-        return obtained;
-      })
-      .finally(() => {
-        running = undefined;
-      });
+    running ??= obtainAndReport().finally(() => {
+      running = undefined;
+    });
     return running;
   }
 

@@ -1,4 +1,4 @@
-import { WebhookVerificationError } from './errors.ts';
+import { ClientError, WebhookVerificationError } from './errors.ts';
 
 /** Headers of a request, in any of the forms in which servers hand them over. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -12,7 +12,7 @@ export interface VerifyOptions {
  * Verifies a delivery (https://www.standardwebhooks.com) and returns its parsed body.
  * @param body the bytes or the text as they were received: parsing and writing JSON again changes them.
  * @param secrets `whsec_…`; several while a secret is being replaced.
- * @throws WebhookVerificationError
+ * @throws WebhookVerificationError for a delivery that must be refused; another ClientError for a secret that cannot be one.
  */
 export async function verifyWebhook<Payload = unknown>(
   body: string | Uint8Array,
@@ -20,24 +20,23 @@ export async function verifyWebhook<Payload = unknown>(
   secrets: string | readonly string[],
   { toleranceSeconds = 300 }: VerifyOptions = {},
 ): Promise<Payload> {
+  const keys = await Promise.all([secrets].flat().map(importSecret));
   const id = readHeader(headers, 'webhook-id');
   const timestamp = readHeader(headers, 'webhook-timestamp');
-  const signatures = readHeader(headers, 'webhook-signature').split(' ');
+  const signatures = readHeader(headers, 'webhook-signature')
+    .split(' ')
+    .filter((one) => one.startsWith('v1,'))
+    .flatMap((one) => decodeBase64(one.slice('v1,'.length)) ?? []);
   if (!/^\d+$/.test(timestamp) || Math.abs(Date.now() / 1000 - Number(timestamp)) > toleranceSeconds)
     throw new WebhookVerificationError(`webhook-timestamp is not within ${toleranceSeconds} s of now.`);
 
   const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
   const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const signed = new Uint8Array([...new TextEncoder().encode(`${id}.${timestamp}.`), ...bytes]);
-  for (const secret of [secrets].flat()) {
-    const raw = fromBase64(secret.replace(/^whsec_/, ''));
-    const key = await crypto.subtle.importKey('raw', raw, { name: 'HMAC', hash: 'SHA-256' }, false, [
-      'verify',
-    ]);
-    for (const signature of signatures.filter((one) => one.startsWith('v1,'))) {
+  for (const key of keys) {
+    for (const signature of signatures) {
       // subtle.verify compares in constant time.
-      if (await crypto.subtle.verify('HMAC', key, fromBase64(signature.slice('v1,'.length)), signed))
-        return JSON.parse(text) as Payload;
+      if (await crypto.subtle.verify('HMAC', key, signature, signed)) return JSON.parse(text) as Payload;
     }
   }
   throw new WebhookVerificationError('No signature in webhook-signature fits a secret.');
@@ -52,10 +51,21 @@ function readHeader(headers: WebhookHeaders, name: string): string {
   throw new WebhookVerificationError(`The header ${name} must be sent exactly once.`);
 }
 
-function fromBase64(text: string): Uint8Array<ArrayBuffer> {
-  try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  } catch {
-    return new Uint8Array(1); // Fits no signature.
-  }
+/** The standard requires at least 192 bits. */
+const MIN_SECRET_BYTES = 24;
+
+/** A placeholder or a truncated secret must not verify anything: its key could be guessed. */
+async function importSecret(secret: string) {
+  const bytes = decodeBase64(secret.replace(/^whsec_/, ''));
+  if (!bytes || bytes.length < MIN_SECRET_BYTES)
+    throw new ClientError(
+      `A webhook secret must be whsec_ followed by base64 of at least ${MIN_SECRET_BYTES} bytes, as the service answered it.`,
+    );
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+}
+
+/** @returns undefined for text that is not padded base64, which atob partly accepts. */
+function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return undefined;
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
 }
