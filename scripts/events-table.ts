@@ -1,4 +1,4 @@
-import { EVENT_TYPES, EVENTS, type EventType, fieldsOf } from '../src/core/events.ts';
+import { EVENT_TYPES, EVENTS, type EventType, fieldsOf } from '../src/events/catalogue-schema.ts';
 import { shownName } from '../src/events/rules.ts';
 
 /** The catalogue of events as a table in Markdown. */

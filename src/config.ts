@@ -13,10 +13,10 @@ import {
 import type { Config } from './core/context.ts';
 import type { UserRole } from './core/database/tables.ts';
 import { createNetworks, type Networks, sizeOf } from './core/http/addresses.ts';
-import type { AllowedDestinations } from './core/http/destinations.ts';
 import { isTimeZone } from './core/values/dates.ts';
 import { domainKey } from './core/values/email.ts';
 import { callingCode } from './core/values/phone.ts';
+import type { AllowedDestinations } from './platform/outbound/destinations.ts';
 import { rolesWith, USER_ROLES } from './rights.ts';
 
 const MAX_LOGO_BYTES = 1024 * 1024;

@@ -47,9 +47,12 @@ const WITHOUT_ROLE: Record<string, string> = {
 };
 
 const FEATURE = '^src/(?!(?:core|platform|cli)/)([^/]+)/';
+/** Every feature publishes and records its changes by these files. They import only core. */
+const CHANGES = '^src/events/(catalogue-schema|change-rules|change-store)[.]ts$';
 const ASSEMBLY = '^src/[^/]+[.]ts$';
 const CORE = '^src/core/';
 const RULES = 'rules[.]ts$';
+const SCHEMA = 'schema[.]ts$';
 /** Files of the assembly that features and platform may import: the permissions, and types and errors of the configuration. */
 const SHARED = ['^src/rights[.]ts$', '^src/config[.]ts$'];
 const PACKAGES: IRegularForbiddenRuleType['to'] = {
@@ -77,6 +80,11 @@ export const FORBIDDEN = [
     { path: '^src/platform/', pathNot: '^src/platform/(printing/printer|jobs/queue|outbound/[^/]+)[.]ts$' },
   ),
   forbid(
+    'the files by which features publish changes import only core and each other',
+    { path: CHANGES },
+    { path: '^src/', pathNot: [CORE, CHANGES] },
+  ),
+  forbid(
     'only the assembly and the CLI import the assembly',
     { path: '^src/', pathNot: [ASSEMBLY, '^src/cli/'] },
     { path: ASSEMBLY, pathNot: SHARED },
@@ -89,10 +97,10 @@ export const FORBIDDEN = [
   ),
   forbid(
     'rules and schemas import only core, rules and schemas',
-    { path: ['rules[.]ts$', '/schema[.]ts$'] },
+    { path: [RULES, SCHEMA] },
     {
       path: '^src/',
-      pathNot: [CORE, RULES, '/schema[.]ts$', '/provider[.]ts$', '^src/rights[.]ts$'],
+      pathNot: [CORE, RULES, SCHEMA, '/provider[.]ts$', '^src/rights[.]ts$'],
     },
   ),
   forbid(
@@ -111,13 +119,13 @@ export const FORBIDDEN = [
     forbid(
       `${feature} imports no features but ${others.join(', ')}`,
       { path: `^src/${feature}/` },
-      { path: FEATURE, pathNot: `^src/(${[feature, ...others].join('|')})/` },
+      { path: FEATURE, pathNot: [`^src/(${[feature, ...others].join('|')})/`, CHANGES] },
     ),
   ),
   forbid(
     'a feature imports another only if FEATURES_MAY_IMPORT lists it',
     { path: FEATURE, pathNot: `^src/(${Object.keys(FEATURES_MAY_IMPORT).join('|')})/` },
-    { path: FEATURE, pathNot: '^src/$1/' },
+    { path: FEATURE, pathNot: ['^src/$1/', CHANGES] },
   ),
   forbid('every import exists', {}, { couldNotResolve: true }),
 ];

@@ -1,9 +1,9 @@
-import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { AccountStatus, LedgerEvent, Row, StatusCause } from '../core/database/tables.ts';
-import { event, eventRow } from '../core/events.ts';
 import type { PlainDate } from '../core/values/dates.ts';
+import { event, eventRow } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { describeLateness, isBeyondGrace } from './lateness-rules.ts';
 import { eventOfMove, isStatusIn, isToComplete, moneyEventOf } from './rules.ts';
 import { findCause, findCompletion, insertStatusChanges, updateStatus } from './store.ts';

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import { parseTimestamp } from '../core/values/dates.ts';
 import { newApiKey } from '../core/values/secret.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { checkExpiry, checkNetworks, checkStatus, grantOf } from './rules.ts';
 import type { ApiKeyChanges, ApiKeyRotation, NewApiKey } from './schema.ts';
 import * as store from './store.ts';

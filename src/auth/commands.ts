@@ -1,11 +1,11 @@
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { AppError } from '../core/http/errors.ts';
 import type { Limiter } from '../core/http/rate-limit.ts';
 import { emailKey } from '../core/values/email.ts';
 import { hashToken } from '../core/values/secret.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { refuseGuessablePassword } from '../users/password-rules.ts';
 import { type GuessLimit, hashPassword, passwordMatches } from '../users/passwords.ts';
 import * as users from '../users/store.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { IdentityProvider } from '../config.ts';
-import { audit } from '../core/audit.ts';
 import { type Context, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { AppError } from '../core/http/errors.ts';
 import { hashToken } from '../core/values/secret.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { holdUser, type UserRow } from '../users/store.ts';
 import type { AuthParts } from './commands.ts';
 import { newSignInSecrets, type ProvenIdentity } from './identity-providers.ts';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
 import { hashToken, newToken } from '../core/values/secret.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import * as users from '../users/store.ts';
 import { type AccessTokens, unauthorized } from './access.ts';
 import * as store from './store.ts';

@@ -1,13 +1,13 @@
-import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { CommissionStatus } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { AppError, invalidField, notFound } from '../core/http/errors.ts';
 import { lastOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { MAX_AMOUNT_TEXT, maxAmountMinor } from '../core/values/money.ts';
 import { findEmployee } from '../employees/store.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { type CurrentRule, checkSales, checkSoldAccounts, commissionOf, ruleFor } from './rules.ts';
 import { type CalculateBody, MAX_LINES, type NewRule, type Sale, WHOLE_SALE } from './schema.ts';
 import { canRecalculate, checkCommissionMove } from './status-rules.ts';

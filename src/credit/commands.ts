@@ -1,9 +1,8 @@
-import { auditRow } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { type ChangeRow, event } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
+import { auditRow, type ChangeRow, event } from '../events/change-rules.ts';
 import { post } from '../ledger/commands.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { accountFull, booksOf, checkCredit, hasRoomFor } from '../ledger/rules.ts';

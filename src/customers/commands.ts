@@ -1,11 +1,11 @@
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { runInSlices, settleAll } from '../core/database/batching.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
 import { requirePhone } from '../core/values/phone.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { requireAll } from '../rights.ts';
 import type { CustomerChanges, CustomerUpsert, NewCustomer } from './schema.ts';
 import { insertCustomer, lockCustomer, updateCustomer } from './store.ts';

@@ -1,10 +1,10 @@
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
 import { requirePhone } from '../core/values/phone.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import type { EmployeeChanges, EmployeeUpsert, NewEmployee } from './schema.ts';
 import { insertEmployee, lockEmployee, updateEmployee } from './store.ts';
 

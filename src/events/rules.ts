@@ -1,5 +1,5 @@
-import { EVENT_TYPES, type EventType } from '../core/events.ts';
 import { invalidField } from '../core/http/errors.ts';
+import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 
 // Events become visible when their transactions commit, which is not in the order of their ids. A reader that keeps only the
 // last id must not read beyond an id that may still be committed.

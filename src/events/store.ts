@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../core/database/db.ts';
 import { deleteInBatches, lookUp } from '../core/database/statements.ts';
 import type { Row } from '../core/database/tables.ts';
-import { PUBLISHING_LOCK } from '../core/events.ts';
+import { PUBLISHING_LOCK } from './change-store.ts';
 import type { Sample } from './rules.ts';
 
 /**

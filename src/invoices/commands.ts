@@ -1,10 +1,10 @@
-import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount, today } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { compareDates } from '../core/values/dates.ts';
 import { MAX_AMOUNT_TEXT } from '../core/values/money.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { illegalInvoiceMove, invoiceTotal, lineOf, readQuantity } from './rules.ts';
 import type { NewInvoice } from './schema.ts';
 import { findInvoice, findRecipient, type InvoiceWithItems, insertInvoice, setVoid } from './store.ts';

@@ -1,9 +1,9 @@
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { AppError, notFound } from '../core/http/errors.ts';
 import { lockCustomer, setKycStatus } from '../customers/store.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { mayDo } from '../rights.ts';
 import { checkDocuments, customerStatus, isDecision } from './rules.ts';
 import type { KycUpdate } from './schema.ts';

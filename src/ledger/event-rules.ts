@@ -1,6 +1,6 @@
 import { isStatusIn } from '../account-status/rules.ts';
-import { type ChangeRow, event, eventRow } from '../core/events.ts';
 import { addPeriods, type PlainDate } from '../core/values/dates.ts';
+import { type ChangeRow, event, eventRow } from '../events/change-rules.ts';
 import type { AccountRow, BooksToWrite, MoneyEvent, NewBooks } from './rules.ts';
 
 /**

@@ -2,10 +2,10 @@ import { isStatusIn } from '../account-status/rules.ts';
 import type { Actor } from '../core/context.ts';
 import type { RowsOf } from '../core/database/rows.ts';
 import type { AccountStatus, LedgerAccount, LedgerEvent, Row } from '../core/database/tables.ts';
-import type { ChangeRow } from '../core/events.ts';
 import { AppError, invalidField } from '../core/http/errors.ts';
 import { compareDates, firstOfMonth, type PlainDate } from '../core/values/dates.ts';
 import { LARGEST_EXACT_MINOR, type Minor, minMinor } from '../core/values/money.ts';
+import type { ChangeRow } from '../events/change-rules.ts';
 
 // Applies money events to the books of accounts. Amounts are in minor units.
 

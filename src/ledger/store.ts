@@ -3,7 +3,7 @@ import type { Tx } from '../core/database/db.ts';
 import { insertRows, rowsAsJson } from '../core/database/rows.ts';
 import { run } from '../core/database/statements.ts';
 import type { DB } from '../core/database/tables.ts';
-import { insertChanges } from '../core/events.ts';
+import { insertChanges } from '../events/change-store.ts';
 import type { AccountRow, BooksToWrite, EventRows, NewEntry } from './rules.ts';
 
 const ACCOUNTS = 'select * from accounts where id = any($1::bigint[]) order by id';

@@ -1,9 +1,9 @@
-import { audit } from '../core/audit.ts';
 import { type Actor, type Context, readAmount } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { MAX_AMOUNT_TEXT, maxAmountMinor } from '../core/values/money.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import type { NewPayPlan, PayPlanChanges } from './schema.ts';
 import { insertPayPlan, lockPayPlan, updatePayPlan } from './store.ts';
 

@@ -1,8 +1,8 @@
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { notFound } from '../core/http/errors.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import type { NewPaymentMethod, PaymentMethodChanges } from './schema.ts';
 import { insertPaymentMethod, lockPaymentMethod, updatePaymentMethod } from './store.ts';
 

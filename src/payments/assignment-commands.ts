@@ -1,8 +1,7 @@
-import { auditRow } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { notFound } from '../core/http/errors.ts';
+import { auditRow, event } from '../events/change-rules.ts';
 import { post } from '../ledger/commands.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { lockAccounts } from '../ledger/store.ts';

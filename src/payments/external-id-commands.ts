@@ -1,9 +1,9 @@
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf } from '../core/http/external-ids.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { lockExternalId } from './posting/store.ts';
 import type { PaymentRow } from './rules.ts';
 import type { PaymentChanges } from './schema.ts';

@@ -1,8 +1,7 @@
-import { auditRow } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
+import { auditRow, event } from '../events/change-rules.ts';
 import { post } from '../ledger/commands.ts';
 import type { AccountRow } from '../ledger/rules.ts';
 import { reversedEvent } from './entry-rules.ts';

@@ -1,9 +1,9 @@
-import { audit } from '../core/audit.ts';
 import { type Actor, type Context, type Currency, readAmount } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import type { NewConfiguration, NewProduct, ProductChanges, ProductUpsert } from './schema.ts';
 import { clearDefault, insertConfiguration, insertProduct, lockProduct, updateProduct } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { literalList } from '../core/database/literal-list.ts';
-import { DERIVED_TYPES } from '../core/events.ts';
+import { DERIVED_TYPES } from '../events/catalogue-schema.ts';
 import type { Check } from './store.ts';
 
 const KEPT = sql`(select deleted_to_id from event_feed)`;

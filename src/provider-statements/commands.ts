@@ -1,13 +1,13 @@
 import { apiKeyActor } from '../api-keys/rules.ts';
 import { getApiKey } from '../api-keys/store.ts';
-import { audit } from '../core/audit.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event, eventRow, writeChanges } from '../core/events.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
 import type { Log } from '../core/log.ts';
 import { compareDates, type PlainDate } from '../core/values/dates.ts';
+import { event, eventRow } from '../events/change-rules.ts';
+import { audit, writeChanges } from '../events/change-store.ts';
 import { getMethodId } from '../payment-methods/store.ts';
 import { importNotifications } from '../payments/notifications/commands.ts';
 import type { Notification } from '../payments/posting/rules.ts';

@@ -1,9 +1,9 @@
-import { audit } from '../core/audit.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event, eventRow } from '../core/events.ts';
 import type { PlainDate } from '../core/values/dates.ts';
+import { event, eventRow } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { type PaymentToReconcile, resultOf } from './rules.ts';
 import type { ReconcileBody } from './schema.ts';
 import { insertReconciliation, lockPayments } from './store.ts';

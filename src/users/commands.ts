@@ -1,9 +1,9 @@
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { AppError, duplicate, invalidField, notFound } from '../core/http/errors.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { refuseGuessablePassword } from './password-rules.ts';
 import { hashPassword } from './passwords.ts';
 import { adminRemoval } from './rules.ts';

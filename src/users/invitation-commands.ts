@@ -1,11 +1,11 @@
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import type { InvitationPurpose, UserRole } from '../core/database/tables.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { event } from '../core/events.ts';
 import { duplicate, invalidField, notFound } from '../core/http/errors.ts';
 import { newToken } from '../core/values/secret.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { checkInvitationMove, expiryOf } from './invitation-rules.ts';
 import type { NewIdentityInvitation, NewInvitation } from './invitation-schema.ts';
 import * as store from './invitation-store.ts';

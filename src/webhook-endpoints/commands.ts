@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { audit } from '../core/audit.ts';
 import type { Actor, Context } from '../core/context.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { EVENT_TYPES, event } from '../core/events.ts';
-import { problemOfDestination } from '../core/http/destinations.ts';
 import { busy, invalidField } from '../core/http/errors.ts';
+import { EVENT_TYPES } from '../events/catalogue-schema.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { createHorizonReader } from '../events/horizon.ts';
+import { problemOfDestination } from '../platform/outbound/destinations.ts';
 import { createSender } from '../platform/outbound/sender.ts';
 import {
   messageHeaders,

@@ -1,10 +1,11 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { audit } from '../core/audit.ts';
 import { type Context, SYSTEM } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { EVENT_TYPES, event } from '../core/events.ts';
 import type { Log } from '../core/log.ts';
+import { EVENT_TYPES } from '../events/catalogue-schema.ts';
+import { event } from '../events/change-rules.ts';
+import { audit } from '../events/change-store.ts';
 import { type EventRow, findEvents, findEventsById } from '../events/store.ts';
 import { toEvent } from '../events/view.ts';
 import { createSender, type OutboundResult, SEND_TIMEOUT_MS } from '../platform/outbound/sender.ts';

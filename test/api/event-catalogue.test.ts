@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { activateDueAccounts } from '../../src/accounts/commands.ts';
-import { EVENT_TYPES, EVENTS, type EventType } from '../../src/core/events.ts';
+import { EVENT_TYPES, EVENTS, type EventType } from '../../src/events/catalogue-schema.ts';
 import {
   type Answer,
   move,

@@ -82,24 +82,6 @@ export function clientKey(given: string): string {
     .join(':')}::/64`;
 }
 
-/** The only part of IPv6 that is assigned to the public internet: 2000::/3. */
-const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
-/** Azure serves metadata and DNS of its machines at this address, which is public by its number only. */
-const AZURE_HOST = '168.63.129.16';
-
-/**
- * Whether an address is one of the public internet: not private, local to the machine or its network, of a cloud's metadata
- * service, reserved, or an IPv6 form that carries an IPv4 address.
- *
- * @param text an address as a resolver returns it. Other text is not public.
- */
-export function isPublicAddress(text: string): boolean {
-  if (isIP(text) === 0 || text === AZURE_HOST) return false;
-  const ip = ipaddr.parse(text);
-  const isAssigned = ip instanceof ipaddr.IPv4 || GLOBAL_UNICAST.match(ip, 3);
-  return isAssigned && ip.range() === 'unicast';
-}
-
 function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }

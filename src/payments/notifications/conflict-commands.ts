@@ -1,8 +1,8 @@
-import { audit } from '../../core/audit.ts';
 import { type Actor, amountOf, type Context } from '../../core/context.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
-import { event } from '../../core/events.ts';
 import { type AppError, illegalMove, invalidField, notFound } from '../../core/http/errors.ts';
+import { event } from '../../events/change-rules.ts';
+import { audit } from '../../events/change-store.ts';
 import { lockAccounts } from '../../ledger/store.ts';
 import { lockPaymentsAndAccounts } from '../lock-commands.ts';
 import { lockReference } from '../posting/store.ts';

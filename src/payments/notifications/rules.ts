@@ -1,8 +1,7 @@
-import { auditRow } from '../../core/audit.ts';
 import { type Actor, SYSTEM } from '../../core/context.ts';
-import { type ChangeRow, event, eventRow } from '../../core/events.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
+import { auditRow, type ChangeRow, event, eventRow } from '../../events/change-rules.ts';
 import { booksOf, type EventRows, hasRoomFor } from '../../ledger/rules.ts';
 import { mayDo } from '../../rights.ts';
 import { matchColumns, readReference } from '../matching/rules.ts';

@@ -3,7 +3,6 @@ import { type Batcher, createBatcher, type ItemResult } from '../../core/databas
 import type { Tx } from '../../core/database/db.ts';
 import { changedNothing, violatedUnique } from '../../core/database/postgres-errors.ts';
 import { inTransaction } from '../../core/database/transactions.ts';
-import { writeChanges } from '../../core/events.ts';
 import { AppError, unavailable } from '../../core/http/errors.ts';
 import { externalFieldsOf } from '../../core/http/external-ids.ts';
 import {
@@ -14,6 +13,7 @@ import {
   stillRunning,
 } from '../../core/http/idempotency.ts';
 import type { Log } from '../../core/log.ts';
+import { writeChanges } from '../../events/change-store.ts';
 import { postAll } from '../../ledger/commands.ts';
 import type { AccountRow } from '../../ledger/rules.ts';
 import { findExistingAccounts, tryLockAccounts } from '../../ledger/store.ts';

@@ -1,14 +1,13 @@
-import { auditRow } from '../../core/audit.ts';
 import type { Actor, Currency } from '../../core/context.ts';
 import type { ItemResult } from '../../core/database/batching.ts';
 import type { NotificationOutcome, PaymentSource, Row, UserRole } from '../../core/database/tables.ts';
-import { type ChangeRow, event, eventRow, type NewEvent } from '../../core/events.ts';
 import type { AppError } from '../../core/http/errors.ts';
 import type { ExternalValues } from '../../core/http/external-ids.ts';
 import type { IdempotencyKey, KeptAnswer } from '../../core/http/idempotency.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { referenceKey } from '../../core/values/reference.ts';
+import { auditRow, type ChangeRow, event, eventRow, type NewEvent } from '../../events/change-rules.ts';
 import type { AccountRow, EventRows, MoneyEvent } from '../../ledger/rules.ts';
 import { receivedEvent } from '../entry-rules.ts';
 import type { Interpretations, Match } from '../matching/rules.ts';

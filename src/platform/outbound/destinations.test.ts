@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createNetworks } from './addresses.ts';
+import { createNetworks } from '../../core/http/addresses.ts';
 import { mayConnect, problemOfDestination } from './destinations.ts';
 
 const nothing = { hosts: new Set<string>(), networks: undefined };

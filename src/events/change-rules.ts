@@ -1,0 +1,100 @@
+import type { Actor } from '../core/context.ts';
+import type { Resource } from '../core/http/errors.ts';
+import { EVENTS, type EventData, type EventType } from './catalogue-schema.ts';
+
+// Every change is published as one event, and recorded by one audit entry unless it follows from another change.
+
+/** An event to publish. Make it with `event`. */
+export interface NewEvent {
+  type: EventType;
+  data: object;
+  /** For a change of an account's money or status. Without a version, the ledger sets the version. */
+  account?: { id: number; version?: number };
+}
+
+export function event<T extends EventType>(
+  type: T,
+  data: EventData<T>,
+  account?: NewEvent['account'],
+): NewEvent {
+  return { type, data, ...(account && { account }) };
+}
+
+/** The subject of a derived event. All other events have the subject of their audit entry. */
+export interface Subject {
+  resource: Resource;
+  resourceId: number | null;
+}
+
+/** A change to write: its event and, unless the event is derived, its audit entry. */
+export interface ChangeRow {
+  actor_user_id: number | null;
+  api_key_id: number | null;
+  actor: string;
+  /** Null for a derived event. */
+  action: string | null;
+  resource: Resource;
+  resource_id: number | null;
+  before: object | null;
+  after: object | null;
+  request_id: string | null;
+  type: EventType;
+  version: number;
+  account_id: number | null;
+  account_version: number | null;
+  data: object;
+}
+
+/** The row of a derived event. */
+export function eventRow(
+  actor: Pick<Actor, 'userId' | 'apiKey' | 'name' | 'requestId'>,
+  { resource, resourceId }: Subject,
+  { type, data, account }: NewEvent,
+): ChangeRow {
+  return {
+    actor_user_id: actor.userId,
+    api_key_id: actor.apiKey?.id ?? null,
+    actor: actor.name,
+    action: null,
+    resource,
+    resource_id: resourceId,
+    before: null,
+    after: null,
+    request_id: actor.requestId,
+    type,
+    version: EVENTS[type].version,
+    account_id: account?.id ?? null,
+    account_version: account?.version ?? null,
+    data,
+  };
+}
+
+export interface NewAuditEntry {
+  action: string;
+  resource: Resource;
+  resourceId: number | null;
+  /** The fields before the change; absent for a new resource. Only fields that are also in `after` are stored. */
+  before?: object;
+  after: object;
+  /** The event that publishes the change. */
+  event: NewEvent;
+}
+
+/** The row of an audited change, to insert with other rows. */
+export function auditRow(
+  actor: Actor,
+  { action, resource, resourceId, before, after, event }: NewAuditEntry,
+): ChangeRow {
+  return {
+    ...eventRow(actor, { resource, resourceId }, event),
+    action,
+    before: before ? partOf(before, after) : null,
+    after,
+  };
+}
+
+/** The fields of `whole` that `keys` also has. */
+function partOf(whole: object, keys: object): object {
+  const values = new Map(Object.entries(whole));
+  return Object.fromEntries(Object.keys(keys).map((key) => [key, values.get(key)]));
+}
