@@ -72,7 +72,7 @@ describe('a backup', () => {
     file = join(await newFolder(), 'ams.backup.gz');
   });
 
-  test('that is taken under load holds one moment: the books of what is restored hold, and work goes on', async () => {
+  test('taken under load is consistent: the restored books pass the proof, and the service keeps working', async () => {
     const service = await startService({ ...NO_RATE_LIMITS, DATABASE_URL: url });
     const token = await registerAdmin(service);
     const marked = await openAccount(service, token);
@@ -137,7 +137,7 @@ describe('a backup', () => {
     expect(await query(restored, sequences)).toEqual(await query(url, sequences));
   });
 
-  test('is not taken over a file that is there, nor of a database without the service', async () => {
+  test('does not overwrite a file, and needs a database of the service', async () => {
     const again = await cli('backup', [file], { DATABASE_URL: url });
     expect(again).toMatchObject({ status: 1, stderr: `${file} already exists.\n` });
     const nothing = await cli('backup', [`${file}.nothing`], { DATABASE_URL: await newDatabase() });
@@ -157,7 +157,7 @@ describe('a backup', () => {
     expect(await rowCounts(url)).toEqual(before);
   });
 
-  test('that was cut off or changed leaves nothing behind, and the next one can be restored', async () => {
+  test('that is truncated or altered restores nothing, and a good one can be restored afterwards', async () => {
     const whole = await readFile(file);
     const text = gunzipSync(whole).toString('latin1');
     const damaged: Record<string, Buffer> = {

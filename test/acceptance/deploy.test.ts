@@ -144,7 +144,7 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
     return (await Promise.all(names.map((name) => readFile(join(logs, name), 'utf8')))).join('');
   };
 
-  test('passes calls on to the instance that answers, with the address of the caller', async () => {
+  test('forwards calls to a working instance, with the address of the caller', async () => {
     for (let call = 0; call < 4; call++) expect((await send('GET', '/readyz')).status).toBe(200);
     for (const id of ['NGINX1', 'NGINX2', 'NGINX3']) expect((await post(id)).status).toBe(200);
     await expect.poll(() => service.output()).toMatch(/"path":"\/api\/webhooks.*"client":"127\.0\.0\.2"/);
@@ -168,7 +168,7 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
     expect(stranger).toMatchObject({ status: 401, text: expect.stringContaining('UNAUTHORIZED') });
   });
 
-  test('keeps the figures to itself, and sends plain HTTP to TLS', async () => {
+  test('does not publish the metrics, and redirects plain HTTP to TLS', async () => {
     expect((await send('GET', '/metrics', '', { authorization: `Bearer ${TOKEN}` })).status).toBe(404);
     const plain = await fetch(`http://127.0.0.1:${ports.http}/api-docs?x=1`, { redirect: 'manual' });
     expect(plain.status).toBe(301);
@@ -191,11 +191,11 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
 describe('the container files', () => {
   const linesOf = async (name: string) => (await readFile(join(ROOT, name), 'utf8')).split('\n');
 
-  test('keep settings with secrets out of the image', async () => {
+  test('contain no settings with secrets', async () => {
     expect(await linesOf('.dockerignore')).toEqual(expect.arrayContaining(['.env', '.env.*', 'data']));
   });
 
-  test('publish ports on the loopback interface alone', async () => {
+  test('publish ports only on the loopback interface', async () => {
     const ports = (await linesOf('compose.yaml')).filter((line) => line.trim().startsWith('ports:'));
     expect(ports).toHaveLength(2);
     for (const line of ports) expect(line).toMatch(/^ +ports: \["127\.0\.0\.1:\d+:8080"\]$/);

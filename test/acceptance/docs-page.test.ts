@@ -35,7 +35,7 @@ const KINDS_OF_REQUEST = [
   ...['POST /api/accounts', 'POST /api/payments', 'POST /api/webhooks/payments/mobilemoney'],
   ...['POST /api/webhooks/payments/tigopesa', UPLOAD, 'POST /api/invoices', 'POST /api/customers/bulk'],
 ];
-/** Reads with filters, dates, a path, and none of them. */
+/** Reads with filters, with dates, with a path parameter, and without parameters. */
 const READS = [
   'GET /api/accounts',
   'GET /api/payments',
@@ -88,10 +88,10 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     return found;
   }
 
-  /** Unfolds or folds up an operation. A click would first wait for several frames of a large page, the event does not. */
+  /** Opens or closes an operation. Dispatches the event, because a click would wait for several frames of the large page. */
   const toggle = (block: Locator) => block.locator('.opblock-summary-control').dispatchEvent('click');
 
-  /** Unfolds an operation of the documentation. */
+  /** Opens an operation of the documentation. */
   async function unfold(name: string, on = page): Promise<Locator> {
     const { operationId, tags } = operationOf(name);
     const tag = tags[0]?.replaceAll(' ', '_');
@@ -106,7 +106,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     return block;
   }
 
-  /** Sends what an operation is unfolded with; the status of the answer, which the page shows. */
+  /** Executes an open operation. @returns the status that the page shows. */
   async function execute(block: Locator): Promise<number> {
     const answered = block.page().waitForResponse(`${service.origin}/**`);
     await block.locator('button.execute').click();
@@ -116,7 +116,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     return status;
   }
 
-  /** Sends every example of an operation as it stands, and folds the operation up again. */
+  /** Sends every example of an operation unchanged, and closes the operation. */
   async function sendExamples(name: string): Promise<void> {
     const block = await unfold(name);
     if (name === 'POST /api/auth/refresh') await block.locator('textarea').fill(await newRefreshToken());
@@ -155,7 +155,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     await block.locator('input[type="file"]').setInputFiles(file);
   }
 
-  /** The bytes that the page gives as a file, and those that the service sends. */
+  /** The bytes of the downloaded file, and those that the service sends. */
   async function download(block: Locator, path: string) {
     const downloading = page.waitForEvent('download');
     await block.locator('.live-responses-table a[download]').click();
@@ -186,7 +186,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     expect(await page.locator('body').textContent()).not.toMatch(/swagger|smartbear|fastify/i);
   });
 
-  it('who registers or signs in by "Execute" is signed in for every other call', async () => {
+  it('registering or signing in by "Execute" signs in for every other call', async () => {
     await sendExamples('PUT /api/test/clock');
     await page.locator('header').getByText('Register').click();
     await sendExamples('POST /api/auth/register');
@@ -195,11 +195,11 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     await sendExamples('GET /api/auth/me');
   });
 
-  it('an example of every kind of request is sent as it stands, and is right', async () => {
+  it('an example of every kind of request succeeds when it is sent unchanged', async () => {
     for (const name of [...KINDS_OF_REQUEST, ...READS]) await sendExamples(name);
   });
 
-  it('a PDF is given as a file with the bytes that the service sends', async () => {
+  it('a PDF is downloaded with the bytes that the service sends', async () => {
     const block = await unfold('GET /api/invoices/{id}/pdf');
     expect(await execute(block)).toBe(200);
     const { name, saved, sent } = await download(block, '/api/invoices/1/pdf');
@@ -216,7 +216,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     expect(await table.locator('a[download]').count()).toBe(0);
   });
 
-  it('a report is given as a CSV file with the bytes that the service sends', async () => {
+  it('a CSV report is downloaded with the bytes that the service sends', async () => {
     const block = await unfold('GET /api/reports/payments');
     await block.locator('tr[data-param-name="format"] select').selectOption('csv');
     expect(await execute(block)).toBe(200);
@@ -241,7 +241,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     await context.close();
   });
 
-  it.each(['light', 'dark'] as const)('a phone shows all of it in one column (%s)', async (colorScheme) => {
+  it.each(['light', 'dark'] as const)('a phone shows the page in one column (%s)', async (colorScheme) => {
     const context = await browser.newContext({ viewport: PHONE, colorScheme });
     const phone = await openPage(context, '/');
     await expectNoSidewaysScroll(phone, 'the start page');

@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all(instances.map((service) => service.stop())));
 
 describe('three instances', () => {
-  test('that start together on an empty database migrate it once and fill the catalogue once', async () => {
+  test('started together on an empty database migrate it once and add the demo catalogue once', async () => {
     const files = (await readdir(join(ROOT, 'migrations'))).filter((name) => name.endsWith('.sql'));
     const applied = await query<{ name: string }>('select name from kysely_migration order by name');
     expect(applied.map(({ name }) => `${name}.sql`)).toEqual(files.sort());
@@ -59,7 +59,7 @@ describe('three instances', () => {
     }
   });
 
-  test('take 2,000 payments of odd cents on one account at once, to the cent', async () => {
+  test('post 2,000 concurrent payments of odd cents to one account, exact to the cent', async () => {
     const account = await openAccount(instance(0), token);
     const amounts = Array.from({ length: 2_000 }, (_, n) => 1 + ((n * 7_919) % 2_999));
     const began = Date.now();
@@ -71,7 +71,7 @@ describe('three instances', () => {
         paymentMethodId: 1 + (n % 4),
         transactionRef: `ODD-${n}`,
       };
-      // A busy machine may let the queue for the account grow too long: 503 asks to send the same again.
+      // On a busy machine the queue for the account may get too long. A 503 asks to send the request again.
       for (let attempt = 1; ; attempt++) {
         const answer = await instance(n).call('POST', '/payments', body, { token });
         if (answer.status !== 503 || attempt === 5) {
@@ -97,7 +97,7 @@ describe('three instances', () => {
     await expectBooksToHold(url);
   });
 
-  test('book the same notification, 50 times at once, once', async () => {
+  test('post a notification once when it arrives 50 times at the same time', async () => {
     const account = await openAccount(instance(0), token);
     const body = notification({ TransAmount: '401.37', BillRefNumber: account.accountNumber });
     const answers = await inParallel(50, Array.from({ length: 50 }), (_, n) =>
@@ -117,7 +117,7 @@ describe('three instances', () => {
     await expectBooksToHold(url);
   });
 
-  test('refuse a reference entered 30 times at once, but for one', async () => {
+  test('accept one of 30 concurrent payments with the same reference', async () => {
     const account = await openAccount(instance(0), token);
     const body = { accountId: account.id, amount: 12.34, paymentMethodId: 2, transactionRef: 'RECEIPT-7' };
     const answers = await inParallel(30, Array.from({ length: 30 }), (_, n) =>
@@ -128,7 +128,7 @@ describe('three instances', () => {
     expect((await read(instance(1), token, `/accounts/${account.id}`)).paid).toBe(12.34);
   });
 
-  test('activate pending accounts on their day, each once, when all of them try', async () => {
+  test('activate each pending account once on its activation date', async () => {
     const tomorrow = dayAfter(await businessDay());
     const ids = await inParallel(8, Array.from({ length: 120 }), async (_, n) => {
       const account = await openAccount(instance(n), token, { activationDate: tomorrow });
@@ -155,7 +155,7 @@ describe('three instances', () => {
     }
   });
 
-  test('leave the minute jobs to the one that runs them', async () => {
+  test('run the minute jobs on one instance at a time', async () => {
     const { id } = await openAccount(instance(0), token, { activationDate: dayAfter(await businessDay()) });
     await query('update accounts set activation_date = activation_date - 1 where id = $1', [id]);
     await query(`update graphile_worker._private_job_queues set locked_by = 'another instance', locked_at = now()
@@ -175,7 +175,7 @@ describe('three instances', () => {
     expect((await next.stop()).status).toBe(0);
   });
 
-  test('end a session everywhere within five seconds of signing out', async () => {
+  test('end a session on all instances within five seconds of a logout', async () => {
     const login = await instance(0).call('POST', '/auth/login', {
       email: 'admin@example.com',
       password: PASSWORD,
@@ -195,7 +195,7 @@ describe('three instances', () => {
 
 describe.skipIf(!redisUrl)('three instances that share a Redis', () => {
   const LIMIT = 40;
-  // The Redis may be in use by others: nobody else has this address, nor the user id below.
+  // Other programs may use the same Redis. The address and the user id below are unique to this test.
   const caller = { headers: { 'x-forwarded-for': `10.${[1, 2, 3].map(randomByte).join('.')}` } };
   let limited: RunningService[] = [];
 
@@ -208,7 +208,7 @@ describe.skipIf(!redisUrl)('three instances that share a Redis', () => {
 
   afterAll(() => Promise.all(limited.map((service) => service.stop())));
 
-  test('allow a user exactly the limit, over all of them', async () => {
+  test('allow a user exactly the limit, over all instances', async () => {
     const user = await registerAdmin(limited[0] as RunningService, caller.headers);
     const answers = await inParallel(30, Array.from({ length: 3 * LIMIT }), (_, n) =>
       of(limited, n).call('GET', '/products', undefined, { token: user }),
@@ -218,7 +218,7 @@ describe.skipIf(!redisUrl)('three instances that share a Redis', () => {
     expect(answers.find(({ status }) => status === 429)?.headers.get('retry-after')).toMatch(/^\d+$/);
   });
 
-  test('allow an address exactly five sign-ins, over all of them', async () => {
+  test('allow an address exactly five sign-ins, over all instances', async () => {
     const body = { email: 'nobody@example.com', password: 'not the password' };
     const answers = await inParallel(15, Array.from({ length: 15 }), (_, n) =>
       of(limited, n).call('POST', '/auth/login', body, caller),
@@ -232,7 +232,7 @@ function start(environment: Environment): Promise<RunningService> {
   return startService({ ...redis, DATABASE_URL: url, ...environment });
 }
 
-/** One of the instances, in turn. */
+/** Returns the instances in turn. */
 function instance(n: number): RunningService {
   return of(instances, n);
 }
@@ -255,7 +255,7 @@ async function query<Row extends pg.QueryResultRow>(text: string, values: unknow
   }
 }
 
-/** Today, as the database knows the time and the business its zone. */
+/** Today by the clock of the database, in the business time zone. */
 async function businessDay(): Promise<string> {
   const [row] = await query<{ day: string }>(
     `select (now() at time zone 'Africa/Nairobi')::date::text as day`,

@@ -23,7 +23,7 @@ const ROUNDS = 6;
 const WRITERS = 20;
 const MAX_ROUND_MS = 2_500;
 
-/** Payments by their reference, with their cents: sent, and answered with success. */
+/** The cents of the payments that were sent and of those that were acknowledged, by reference. */
 const sent = new Map<string, number>();
 const acknowledged = new Map<string, number>();
 let resent = 0;
@@ -45,9 +45,9 @@ afterAll(() => {
 });
 
 for (let round = 1; round <= ROUNDS; round++) {
-  // Every second kill takes PostgreSQL along, as the end of the power does.
+  // Every second kill also kills PostgreSQL, as a power failure does.
   const victims = round % 2 === 0 ? 'the service and PostgreSQL' : 'the service';
-  test(`kill -9 number ${round}, of ${victims}: every acknowledged payment is there once`, async () => {
+  test(`every acknowledged payment exists once after kill -9 number ${round}, of ${victims}`, async () => {
     const roundMs = 500 + Math.random() * (MAX_ROUND_MS - 500);
     const writers = Array.from({ length: WRITERS }, (_, writer) => write(`${round}-${writer}`, writer));
     await sleep(roundMs);
@@ -59,7 +59,7 @@ for (let round = 1; round <= ROUNDS; round++) {
     const figures = await expectNothingLostOrDoubled();
     report(`kill -9 of ${victims}: ${figures}; ready again after ${service.readyMs} ms`);
 
-    // A client that got no answer sends the same again; whether it had been stored must not matter.
+    // A client without an answer repeats the request, whether or not the payment was stored.
     for (const [reference, amount] of sent) {
       if (acknowledged.has(reference)) continue;
       const status = await send(reference, amount);
@@ -71,7 +71,7 @@ for (let round = 1; round <= ROUNDS; round++) {
   });
 }
 
-test('after all of it the books hold, and a normal stop leaves no process', async () => {
+test('after all kills the proof finds no violation, and a normal stop leaves no process', async () => {
   const payments = await readPayments(service, token, account.id);
   expect(payments.map((payment) => payment.transactionRef).sort()).toEqual([...sent.keys()].sort());
   const running = await findRunningEmbeddedPostgres(dataDir);
@@ -85,10 +85,10 @@ function start(): Promise<RunningService> {
   return startService({ ...NO_RATE_LIMITS, DATA_DIR: dataDir, LOG_LEVEL: 'warn' });
 }
 
-/** Pays again and again until the service is gone, and notes which payments it said that it has. */
+/** Sends payments until the service is killed, and records which of them it acknowledged. */
 async function write(name: string, writer: number): Promise<void> {
   for (let n = 1; ; n++) {
-    // Even writers are the provider, odd ones staff.
+    // Even numbers send as the provider, odd numbers as staff.
     const reference = `${writer % 2 === 0 ? 'MM' : 'HAND'}-${name}-${n}`;
     const amount = 1 + ((writer * 7 + n * 13) % 499);
     sent.set(reference, amount);
@@ -96,7 +96,7 @@ async function write(name: string, writer: number): Promise<void> {
       if (error instanceof TypeError) return undefined; // fetch says so that nobody answers any more.
       throw error;
     });
-    // PostgreSQL may be gone a moment before the service is.
+    // PostgreSQL may end shortly before the service.
     if (status === undefined || status === 503) return;
     expect([200, 201]).toContain(status);
     acknowledged.set(reference, amount);
@@ -121,7 +121,7 @@ async function send(reference: string, amount: number): Promise<number> {
   return status;
 }
 
-/** Compares the journal with what the service has; the figures in words. */
+/** Compares the journal with the payments of the service. @returns the figures as text. */
 async function expectNothingLostOrDoubled(): Promise<string> {
   const payments = await readPayments(service, token, account.id);
   const seen = new Map(payments.map((payment) => [payment.transactionRef, payment]));

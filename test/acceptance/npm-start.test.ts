@@ -25,7 +25,7 @@ const SHELLS = ['dash', 'bash', 'busybox'].filter(
 );
 const hasPidNamespaces = spawnSync('unshare', ['--pid', '--fork', 'true']).status === 0;
 
-/** `npm start` with scripts run by this shell. */
+/** Runs `npm start` with this shell for its scripts. */
 async function npmStart(shell: string, environment: Environment, prefix: string[] = []) {
   const sh = join(await newFolder(), 'sh');
   const program = execFileSync('/bin/sh', ['-c', `command -v ${shell}`], { encoding: 'utf8' }).trim();
@@ -61,7 +61,7 @@ describe.runIf(process.platform !== 'win32')('npm start', () => {
   );
 
   test.each(['SIGINT', 'SIGHUP'] as const)(
-    'stops in order when a terminal sends %s to the whole process group, although npm repeats it',
+    'stops cleanly when a terminal sends %s to the whole process group, although npm repeats it',
     async (signal) => {
       const DATA_DIR = await newFolder();
       const service = await npmStart('sh', { DATA_DIR });
@@ -71,7 +71,7 @@ describe.runIf(process.platform !== 'win32')('npm start', () => {
     },
   );
 
-  test.runIf(hasPidNamespaces)('stops in order as the first process of a container', async () => {
+  test.runIf(hasPidNamespaces)('stops cleanly as the first process of a container', async () => {
     const DATA_DIR = await newFolder();
     const service = await npmStart('sh', { DATA_DIR }, ['unshare', '--pid', '--fork', '--kill-child']);
     const [first] = childrenOf(service.pid);
@@ -130,7 +130,7 @@ describe('an installation without development packages', () => {
     expect((await inFolder('npm', 'run', '--silent', 'simulate', '--', '--help')).stderr).toMatch(/^Usage/);
   });
 
-  test('says how to build when it was never built', async () => {
+  test('explains how to build when it was never built', async () => {
     await rm(join(folder, 'dist'), { recursive: true });
     for (const script of ['start', 'verify', 'create-admin']) {
       expect(await inFolder('npm', 'run', '--silent', script)).toMatchObject({
@@ -142,7 +142,7 @@ describe('an installation without development packages', () => {
   });
 });
 
-test('a checkout is built again when a source has changed, and not otherwise', async () => {
+test('a checkout is built again only when a source has changed', async () => {
   const folder = await install();
   await cp(join(ROOT, 'src'), join(folder, 'src'), { recursive: true });
   for (const file of ['tsconfig.json', 'tsconfig.build.json']) await cp(join(ROOT, file), join(folder, file));
@@ -167,7 +167,7 @@ test('a checkout is built again when a source has changed, and not otherwise', a
   expect(await migrate()).toMatch(/applied 0001[\s\S]*\nchanged\n$/);
 });
 
-/** What `npm ci --omit=dev` leaves of this checkout, with its build. */
+/** A copy of this checkout and its build, as `npm ci --omit=dev` installs it. */
 async function install(): Promise<string> {
   const folder = await newFolder();
   const client = ['package.json', 'dist'].map((name) => join('packages', 'client', name));

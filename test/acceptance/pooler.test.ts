@@ -29,7 +29,7 @@ cleanUpAfterwards();
 if (!hasPgBouncer) report('pooler: PgBouncer is not installed, so the service behind it is not tested');
 
 const ROLE = 'pooled';
-/** Of PgBouncer's connections to PostgreSQL: fewer than either instance's pool, which has 8. */
+/** The maximum of PgBouncer's connections to PostgreSQL. It is less than the pool size of an instance, 8. */
 const POOL_SIZE = 4;
 
 /** In this database. The job queues of the instances hold shared locks, on direct connections. */
@@ -71,7 +71,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await postgres.stop('fast');
   });
 
-  test('does not start without a direct address, whether the pooler refuses or drops what it does not know', async () => {
+  test('does not start without a direct address, whether the pooler refuses or drops unknown settings', async () => {
     const dropping = await createPgBouncer(direct, [
       'ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout',
     ]);
@@ -94,7 +94,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     expect(await rowsOf(EXCLUSIVE_LOCKS)).toEqual([]);
   });
 
-  test('does not start where the two addresses lead to different databases', async () => {
+  test('does not start if the two addresses lead to different databases', async () => {
     const other = await ownedBy(ROLE, await postgres.newDatabase());
     expectRefusal(
       await failToStart({ ...environment, DATABASE_DIRECT_URL: other }),
@@ -102,7 +102,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     );
   });
 
-  test('does not start where requests have no time-outs, and says what gives them', async () => {
+  test('does not start if requests have no time-outs, and explains how to set them', async () => {
     const ended = await failToStart(environment);
     expectRefusal(ended, /Run: (alter role pooled set \w+ = '\d+s'; ){3}Then make the pooler connect again/);
     expect(await rowsOf(`select from pg_tables where schemaname = 'public'`)).toEqual([]);
@@ -116,7 +116,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await pooler.reconnect();
   });
 
-  test('two instances start at once and take payments, notifications and repeats, none lost or doubled', async () => {
+  test('two instances start together and neither lose nor double payments, notifications and repeats', async () => {
     instances = await Promise.all([startService(environment), startService(environment)]);
     token = await registerAdmin(instance(0));
     const origins = instances.map(({ origin }) => origin);
@@ -152,7 +152,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await expectBooksToHold(direct);
   });
 
-  test('exports, the proof and summaries pass it by, under paying clients', async () => {
+  test('exports, the proof and summaries bypass it while clients pay', async () => {
     const paying = await startPaying([instance(0).origin, instance(1).origin], instance(0), token, {
       clients: 8,
     });
@@ -176,7 +176,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await paying.compare(instance(0));
   });
 
-  test("a statement may come in more slowly than the role's time-outs, and is taken in", async () => {
+  test('an upload may take longer than the time-outs of the role', async () => {
     const account = await openAccount(instance(0), token);
     const lines = Array.from(
       { length: 50 },
@@ -229,7 +229,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     }
   });
 
-  test('a pooler that is busy to its last connection is no outage; one that is gone is, until it is back', async () => {
+  test('a pooler without a free connection is not an outage; a stopped pooler is one until it runs again', async () => {
     const ready = async () => (await send(instance(0).origin, 'GET', '/readyz')).status;
     const busy = Promise.all(
       Array.from({ length: POOL_SIZE }, () =>
@@ -258,7 +258,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await expectBooksToHold(direct);
   });
 
-  test('an instance that is stopped or killed starts again beside the other', async () => {
+  test('an instance that was stopped or killed starts again while the other runs', async () => {
     const paying = await startPaying([instance(1).origin], instance(1), token, { clients: 8 });
     expect((await instance(0).stop()).status).toBe(0);
     instances[0] = await startService(environment);
@@ -269,7 +269,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     await paying.compare(instance(0));
   });
 
-  test('the commands pass it by, too', async () => {
+  test('the commands bypass it', async () => {
     const admins = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
     const created = await cli(
       'create-admin',
@@ -330,7 +330,7 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
   }
 });
 
-/** Gives the database to the role, and says how the role reaches it. */
+/** Makes the role the owner of the database. @returns the address for the role. */
 async function ownedBy(role: string, admin: string): Promise<string> {
   const url = new URL(admin);
   await runStatement(admin, `alter database ${url.pathname.slice(1)} owner to ${role}`);
@@ -343,7 +343,7 @@ async function cli(command: string, environment: Environment, ...args: string[])
   return runToEnd([process.execPath, program, ...args], environment, await newFolder());
 }
 
-/** One line, on the standard error, that is not a trace. */
+/** Expects one line on standard error, without a stack trace. */
 function expectRefusal({ status, stderr }: Ended, line: RegExp): void {
   expect(status).toBe(1);
   expect(stderr.trimEnd()).toMatch(line);

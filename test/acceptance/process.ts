@@ -12,7 +12,7 @@ import { createCaller } from '../harness.ts';
 
 export type Environment = Record<string, string>;
 
-/** A process that has ended, and all that it wrote. */
+/** A process that has ended, and its output. */
 export interface Ended {
   status: number | null;
   signal: NodeJS.Signals | null;
@@ -20,7 +20,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** The built service as a process of its own. */
+/** The built service in a separate process. */
 export interface RunningService {
   /** http://127.0.0.1:port */
   origin: string;
@@ -30,11 +30,11 @@ export interface RunningService {
   readyMs: number;
   /** Sends a request below /api. */
   call: ReturnType<typeof createCaller>;
-  /** What it has written so far, the last millions of characters of it. */
+  /** The output so far: at most the last millions of characters. */
   output(): string;
-  /** Asks it to end, as a service manager does. */
+  /** Sends SIGTERM, as a service manager does. */
   stop(signal?: NodeJS.Signals): Promise<Ended>;
-  /** Ends it as a crash would. */
+  /** Sends SIGKILL, which acts like a crash. */
   kill(): Promise<Ended>;
 }
 
@@ -58,7 +58,7 @@ const children = new Map<ChildProcess, Promise<Ended>>();
 const folders: string[] = [];
 const databases: string[] = [];
 
-/** To be called once by each file: ends and removes, also after a failure, what its tests left. */
+/** Call once in each file. Ends the processes and removes the folders of its tests, also after a failure. */
 export function cleanUpAfterwards(): void {
   afterAll(async () => {
     for (const child of children.keys()) killGroup(child);
@@ -112,12 +112,12 @@ export async function startService(
   };
 }
 
-/** Starts the service where it is expected to end by itself. */
+/** Starts a service that is expected to end by itself. */
 export async function failToStart(environment: Environment): Promise<Ended> {
   return runToEnd([process.execPath, SERVER], environment, await newFolder());
 }
 
-/** Runs a command in the repository to its end. */
+/** Runs a command in the repository and waits for its end. */
 export async function runToEnd(
   command: string[],
   environment: Environment = {},
@@ -127,7 +127,7 @@ export async function runToEnd(
   return within(READY_TIMEOUT_MS, ended, () => `${command.join(' ')} does not end:\n${output()}`);
 }
 
-/** A folder that other users may enter too: where root runs the tests, PostgreSQL runs as someone else. */
+/** A folder that other users may enter, because PostgreSQL runs as another user if root runs the tests. */
 export async function newFolder(): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'ams-acceptance-')));
   await chmod(folder, 0o755);
@@ -187,7 +187,7 @@ export async function untilNoProcessIn(folder: string): Promise<void> {
   }
 }
 
-/** Prints figures of a test for the reader of the run. */
+/** Prints figures of a test. */
 export function report(text: string): void {
   process.stdout.write(`  ${text}\n`);
 }
@@ -195,7 +195,7 @@ export function report(text: string): void {
 /** Starts a program that is ended with the tests of the file. */
 export function launch([file = '', ...args]: string[], cwd: string, environment: Environment) {
   const { PATH = '', HOME = '' } = process.env;
-  // The Node of the tests comes first: npm, and the `node` in its scripts, shall be no other.
+  // The Node.js of the tests comes first in the PATH, so that npm and its scripts use the same one.
   const path = `${dirname(process.execPath)}:${PATH}`;
   const child = spawn(file, args, {
     cwd,
@@ -224,7 +224,7 @@ export function launch([file = '', ...args]: string[], cwd: string, environment:
   return { child, ended, output: () => stdout + stderr };
 }
 
-/** A service that runs for long logs more than is worth keeping. */
+/** Limits the kept log of a service that runs for long. */
 function latest(text: string): string {
   return text.length > 2 * MAX_OUTPUT_KEPT ? text.slice(-MAX_OUTPUT_KEPT) : text;
 }
@@ -234,7 +234,7 @@ function killGroup({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has just ended by itself.
+    // It has already ended by itself.
   }
 }
 

@@ -42,7 +42,7 @@ async function ask(path: string) {
   expect(answer.status, answer.text).toBe(200);
 }
 
-test('kill -9 while a statement is imported: the next process continues by itself, and each line is one payment', async () => {
+test('after kill -9 during an import the next process continues it, and each line becomes one payment', async () => {
   const upload = await service.call('POST', '/reconciliations/statements', statement(), {
     token,
     headers: { 'content-type': 'text/csv' },

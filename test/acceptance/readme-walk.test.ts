@@ -9,11 +9,11 @@ cleanUpAfterwards();
 
 const HEADING = '## One payment, end to end';
 const PORT_OF_THE_README = /^PORT=8080$/m;
-/** The README promises that nothing but curl and node has to be there; date is on every system. */
+/** The README requires only curl and node. Every system has date. */
 const TOOLS = ['bash', 'curl', 'date'];
 const NEXT_BLOCK = '--- next block ---';
 
-test('the README’s walk works as it is printed, on another port, and again with the same result', async () => {
+test('the commands of the README work as printed, on another port, and when they are repeated', async () => {
   const blocks = await readBlocks();
   expect(blocks.length).toBeGreaterThan(1);
   expect(blocks.join('\n').match(/8080/g), 'places that name the port').toHaveLength(1);
@@ -39,14 +39,14 @@ test('the README’s walk works as it is printed, on another port, and again wit
   expect((await service.stop()).status).toBe(0);
 });
 
-/** The shell blocks below the heading, in their order. */
+/** The shell blocks below the heading, in order. */
 async function readBlocks(): Promise<string[]> {
   const readme = await readFile(join(ROOT, 'README.md'), 'utf8');
   const section = readme.split(`\n${HEADING}\n`)[1]?.split('\n## ')[0] ?? '';
   return [...section.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map((match) => match[1] ?? '');
 }
 
-/** A PATH with node and these tools, and with nothing else. */
+/** A PATH with only node and these tools. */
 async function pathOf(tools: string[]): Promise<string> {
   const folder = await newFolder();
   await symlink(process.execPath, join(folder, 'node'));

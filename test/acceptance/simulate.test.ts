@@ -29,7 +29,7 @@ function simulate({ origin }: RunningService, options: string[], environment: En
   return runToEnd(command, { SIMULATOR_PASSWORD: PASSWORD, ...environment });
 }
 
-/** What the printed table says was sent and is shown, by label. */
+/** The sent and shown figures of the printed table, by label. */
 function tableOf(output: string): Map<string, string[]> {
   const rows = output.split('\nreferences\n')[1]?.split('\n') ?? [];
   return new Map(
@@ -43,7 +43,7 @@ async function signIn(service: RunningService): Promise<string> {
   return answer.body.data.accessToken;
 }
 
-test('simulated traffic shows exactly as it was sent, within the service’s own limits', async () => {
+test('the service shows simulated traffic exactly as it was sent, within its default limits', async () => {
   const service = await startOne({ WEBHOOK_SECRET: SECRET });
   const options = ['--rate', '60', '--seconds', '6', '--accounts', '8', '--seed', '7'];
   const run = await simulate(service, options, { WEBHOOK_SECRET: SECRET });
@@ -64,7 +64,7 @@ test('simulated traffic shows exactly as it was sent, within the service’s own
     expect(Number(sent), label).toBeGreaterThan(0);
     expect(shown, label).toBe(sent);
   }
-  // Repeats, alterations and broken connections were among it, and every kind of reference.
+  // The traffic had repeats, alterations, broken connections and every kind of reference.
   for (const outcome of ['matched', 'unmatched', 'repeated', 'differs', 'retries'])
     expect(run.stdout).toMatch(new RegExp(`\\b[1-9]\\d* ${outcome}\\b`));
   for (const kind of [
@@ -77,13 +77,13 @@ test('simulated traffic shows exactly as it was sent, within the service’s own
     expect(Number(table.get(kind)?.[0]), kind).toBeGreaterThan(0);
   report(run.stdout.split('\n').at(-2) ?? '');
 
-  // The service's own books have as many payments, and one seed makes the same choices again.
+  // The books have the same number of payments, and the same seed makes the same choices.
   const again = tableOf((await simulate(service, options, { WEBHOOK_SECRET: SECRET })).stdout);
   expect(again).toEqual(table);
   expect((await service.stop()).status).toBe(0);
 });
 
-test('simulated bill payments in XML are posted or given back exactly as they were sent', async () => {
+test('simulated bill payments in XML are posted or returned exactly as they were sent', async () => {
   const service = await startOne({ WEBHOOK_SECRET: SECRET });
   const options = [
     '--provider',
@@ -106,7 +106,7 @@ test('simulated bill payments in XML are posted or given back exactly as they we
   expect(table.get('unmatched')).toEqual(['0', '0']);
 });
 
-test('simulated traffic can go to accounts that are there', async () => {
+test('simulated traffic can pay existing accounts', async () => {
   const service = await startOne(NO_RATE_LIMITS);
   expect((await simulate(service, ['--rate', '5', '--seconds', '1', '--accounts', '3'])).status).toBe(0);
   const run = await simulate(service, ['--rate', '40', '--seconds', '2', '--existing', '--accounts', '3']);
@@ -117,7 +117,7 @@ test('simulated traffic can go to accounts that are there', async () => {
   expect((await service.stop()).status).toBe(0);
 });
 
-test('the simulator reports changes of others to its payments, by transaction and account', async () => {
+test('the simulator reports changes that others made to its payments, by transaction and account', async () => {
   const service = await startOne(NO_RATE_LIMITS);
   const running = simulate(service, ['--rate', '30', '--seconds', '8', '--accounts', '4']);
   const token = await until(async () => {
@@ -145,7 +145,7 @@ test('the simulator reports changes of others to its payments, by transaction an
   expect((await service.stop()).status).toBe(0);
 });
 
-test('a refused simulation says why', async () => {
+test('a simulation that cannot run explains why', async () => {
   const service = await startOne({ WEBHOOK_SECRET: SECRET, ...NO_RATE_LIMITS });
   const refused = await simulate(service, ['--rate', '3', '--seconds', '1', '--accounts', '1']);
   expect(refused.status).toBe(1);

@@ -42,14 +42,14 @@ describe('a first start', () => {
     token = await registerAdmin(service);
   });
 
-  test('needs nothing but a place and a port, and is healthy', async () => {
+  test('needs only a data folder and a port, and is healthy', async () => {
     report(`first start: ready after ${service.readyMs} ms`);
     const health = await (await fetch(`${service.origin}/health`)).json();
     expect(health).toMatchObject({ status: 'ok', database: 'up', redis: 'disabled' });
     expect(await read(service, token, '/products')).toHaveLength(5);
   });
 
-  test('ends its first lines with the address of the documentation, which is there', async () => {
+  test('prints the address of the documentation, which works', async () => {
     const lines = await firstLines(service);
     expect(lines.at(-1)).toContain(`${service.origin}/api-docs`);
     expect(lines.slice(-3).join('\n')).toContain(`${service.origin}/api`);
@@ -61,7 +61,7 @@ describe('a first start', () => {
     expect(service.output()).toContain('WEBHOOK_SECRET');
   });
 
-  test('keeps other processes off its data folder: one line says why', async () => {
+  test('refuses a second process on its data folder with a one-line reason', async () => {
     const ended = await failToStart({ DATA_DIR: dataDir, PORT: String(await freePort()) });
     expectRefusal(ended, `${dataDir} is in use by another process`);
     expect((await fetch(`${service.origin}/health`)).status).toBe(200);
@@ -77,7 +77,7 @@ describe('a first start', () => {
     expect(await readdir(join(dataDir, 'postgres'))).not.toContain('postmaster.pid');
   });
 
-  test('is followed by one that has the data; clients that stay connected do not hold up its end', async () => {
+  test('keeps the data for the next start, and connected clients do not delay its stop', async () => {
     const again = await startService({ DATA_DIR: dataDir });
     report(`later start: ready after ${again.readyMs} ms`);
     expect(again.output()).not.toContain('Migrated');
@@ -94,7 +94,7 @@ describe('a first start', () => {
     expect(await processesIn(dataDir)).toEqual([]);
   });
 
-  test('fixes the currency: a start with another is refused in one line', async () => {
+  test('fixes the currency: a start with another one is refused in one line', async () => {
     const ended = await failToStart({ DATA_DIR: dataDir, CURRENCY: 'UGX' });
     expectRefusal(ended, 'CURRENCY does not match this database', 'KES');
     await untilNoProcessIn(dataDir);
@@ -112,7 +112,7 @@ describe('a first start', () => {
 });
 
 describe('a mistake in the configuration', () => {
-  // src/config.test.ts has each mistake alone. The form of all values is checked first, then what they mean.
+  // src/config.test.ts tests each mistake alone. The form of all values is checked first, then their meaning.
   const mistakes: [what: string, wrong: Environment, beside?: Environment][] = [
     ['of one variable', { PORT: '70000' }],
     [
@@ -150,19 +150,22 @@ describe('a mistake in the configuration', () => {
     ],
   ];
 
-  test.concurrent.each(mistakes)('is named and not repeated: %s', async (_what, wrong, beside = {}) => {
-    const ended = await failToStart({ ...beside, ...wrong });
-    expect(ended.status).toBe(1);
-    expect(ended.stdout).toBe('');
-    const [, ...problems] = linesOf(ended.stderr);
-    const named = problems.map((line) => line.trim().split(' ', 1)[0]);
-    expect(named.sort()).toEqual(Object.keys(wrong).sort());
-    for (const secret of ['hunter2', ...Object.values(wrong).filter((value) => value.length > 3)]) {
-      expect(ended.stderr).not.toContain(secret);
-    }
-  });
+  test.concurrent.each(mistakes)(
+    'is named without the wrong value: %s',
+    async (_what, wrong, beside = {}) => {
+      const ended = await failToStart({ ...beside, ...wrong });
+      expect(ended.status).toBe(1);
+      expect(ended.stdout).toBe('');
+      const [, ...problems] = linesOf(ended.stderr);
+      const named = problems.map((line) => line.trim().split(' ', 1)[0]);
+      expect(named.sort()).toEqual(Object.keys(wrong).sort());
+      for (const secret of ['hunter2', ...Object.values(wrong).filter((value) => value.length > 3)]) {
+        expect(ended.stderr).not.toContain(secret);
+      }
+    },
+  );
 
-  test('shows when the database or the address is used, too', async () => {
+  test('is also reported when the database or the address is used', async () => {
     const password = 'hunter2';
     const unreachable = await failToStart({ DATABASE_URL: `postgres://u:${password}@127.0.0.1:1/ams` });
     expectRefusal(unreachable, 'DATABASE_URL');
@@ -181,7 +184,7 @@ describe('a mistake in the configuration', () => {
 describe('the commands', () => {
   const admin = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
 
-  test('work on a stopped embedded database, which is stopped again afterwards', async () => {
+  test('work on a stopped embedded database and stop it again afterwards', async () => {
     const DATA_DIR = await newFolder();
     const environment = { DATA_DIR, DEMO_DATA: 'off' };
     const migrated = await npmRun('migrate', [], environment);
@@ -226,7 +229,7 @@ describe('the commands', () => {
     expect((await service.stop()).status).toBe(0);
   });
 
-  test('prove the books while the service runs, and fail where they are damaged', async () => {
+  test('prove the books while the service runs, and fail if the books are damaged', async () => {
     const DATABASE_URL = await newDatabase();
     const environment = { DATABASE_URL };
     expect(await npmRun('verify', [], environment)).toMatchObject({
@@ -258,7 +261,7 @@ describe('the commands', () => {
     await service.stop();
   });
 
-  test('say in one line how create-admin was called wrongly', async () => {
+  test('explain in one line what is wrong with a call of create-admin', async () => {
     const environment = { DATABASE_URL: await newDatabase() };
     const password = { ADMIN_PASSWORD: PASSWORD };
     const unnamed = await npmRun('create-admin', [], { ...environment, ...password });
@@ -283,29 +286,32 @@ describe('the commands', () => {
 describe('production', () => {
   const admin = ['--email', 'boss@example.com', '--first-name', 'The', '--last-name', 'Boss'];
 
-  test.each(['embedded', 'DATABASE_URL'])('begins with payment methods and no demo: %s', async (kind) => {
-    const place: Environment =
-      kind === 'embedded' ? { DATA_DIR: await newFolder() } : { DATABASE_URL: await newDatabase() };
-    const environment = { ...PRODUCTION, ...place };
-    const service = await startService(environment);
-    expect(service.output()).not.toContain(PRODUCTION.JWT_SECRET);
-    expect(
-      (await service.call('POST', '/auth/register', person('new@example.com'))).status,
-      'registration is closed',
-    ).toBe(403);
-    expect((await service.call('PUT', '/test/clock', { now: null })).status).toBe(404);
-    const created = await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD });
-    expect(created).toMatchObject({ status: 0 });
+  test.each(['embedded', 'DATABASE_URL'])(
+    'starts with payment methods and without demo data: %s',
+    async (kind) => {
+      const place: Environment =
+        kind === 'embedded' ? { DATA_DIR: await newFolder() } : { DATABASE_URL: await newDatabase() };
+      const environment = { ...PRODUCTION, ...place };
+      const service = await startService(environment);
+      expect(service.output()).not.toContain(PRODUCTION.JWT_SECRET);
+      expect(
+        (await service.call('POST', '/auth/register', person('new@example.com'))).status,
+        'registration is closed',
+      ).toBe(403);
+      expect((await service.call('PUT', '/test/clock', { now: null })).status).toBe(404);
+      const created = await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD });
+      expect(created).toMatchObject({ status: 0 });
 
-    const token = await signIn(service);
-    expect(await read(service, token, '/payment-methods')).toHaveLength(4);
-    expect(await read(service, token, '/products')).toEqual([]);
-    expect(await read(service, token, '/payplans')).toEqual([]);
-    expect(await npmRun('seed', [], environment)).toMatchObject({ status: 1 });
-    expect((await service.stop()).status).toBe(0);
-  });
+      const token = await signIn(service);
+      expect(await read(service, token, '/payment-methods')).toHaveLength(4);
+      expect(await read(service, token, '/products')).toEqual([]);
+      expect(await read(service, token, '/payplans')).toEqual([]);
+      expect(await npmRun('seed', [], environment)).toMatchObject({ status: 1 });
+      expect((await service.stop()).status).toBe(0);
+    },
+  );
 
-  test('logs JSON with level names: the start with what runs, each request with who called, the stop', async () => {
+  test('logs JSON with level names: the start with versions, each request with its caller, and the stop', async () => {
     const environment = { ...PRODUCTION, DATABASE_URL: await newDatabase() };
     const service = await startService(environment);
     const created = await npmRun('create-admin', admin, { ...environment, ADMIN_PASSWORD: PASSWORD });
@@ -348,7 +354,7 @@ test('DEMO_DATA=off starts with an empty catalogue', async () => {
   await service.stop();
 });
 
-/** A refusal is one line on stderr, that says all of the parts, and a code that is not 0. */
+/** Expects an exit code other than 0, and one line on stderr that contains all parts. */
 function expectRefusal({ status, stderr }: Ended, ...parts: string[]): void {
   expect(status).toBe(1);
   expect(linesOf(stderr)).toHaveLength(1);
@@ -359,7 +365,7 @@ function linesOf(text: string): string[] {
   return text.split('\n').filter((line) => line.trim() !== '');
 }
 
-/** What was written before anyone asked for anything; the last of it may still be on its way to us. */
+/** The output before the first request. Its end may not have arrived yet. */
 async function firstLines(service: RunningService): Promise<string[]> {
   const lines = () => linesOf(service.output()).filter((line) => !/"method":"\w+"/.test(line));
   await expect.poll(() => lines().at(-1), { timeout: 5_000 }).toContain('/api-docs');
@@ -373,7 +379,7 @@ async function openConnection(port: number): Promise<Socket> {
   return socket;
 }
 
-/** npm builds first. It does not look for newer versions of itself. */
+/** npm builds first, and does not check for newer versions of npm. */
 function npmRun(script: string, args: string[], environment: Environment): Promise<Ended> {
   return runToEnd(
     ['npm', 'run', '--silent', script, '--', ...args],

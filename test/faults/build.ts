@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 
-/** The built program is what these tests break. */
+/** These tests break the built program. */
 export function setup(): void {
   execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' });
 }

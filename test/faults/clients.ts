@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { cents, inParallel, openAccount, readPayments, sumOf } from '../acceptance/client.ts';
 import type { RunningService } from '../acceptance/process.ts';
 
-/** What came of one request: no status where the connection broke. */
+/** The result of one request. No status if the connection broke. */
 export interface Outcome {
   status: number | undefined;
   ms: number;
@@ -17,7 +17,7 @@ const agent = new http.Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFI
 const GIVE_UP_MS = 60_000;
 const PAUSE_MS = 50;
 
-/** A bare request, so that the client costs little beside the service: the answer's body stays text. */
+/** Sends a request at a low cost for the client: the body of the answer stays text. */
 export function send(
   origin: string,
   method: string,
@@ -61,25 +61,25 @@ export function send(
 interface Entry {
   reference: string;
   cents: number;
-  /** Undefined until the service said that it has it. */
+  /** Undefined until the service acknowledged it. */
   paymentId: number | undefined;
 }
 
-/** Clients that pay all the time, and write down each request before it goes and each answer when it is there. */
+/** Clients that pay continuously, and record each request before they send it and each answer when it arrives. */
 export interface PayingClients {
-  /** What every request came to. */
+  /** The results of all requests. */
   readonly outcomes: Outcome[];
   /** When a payment was last acknowledged, by `performance.now()`. */
   lastSuccess(): number;
-  /** Lets no new payment begin, and waits until every one that was begun is acknowledged. */
+  /** Starts no further payment, and waits until every started one is acknowledged. */
   stop(): Promise<void>;
-  /** Compares what was written down with what the API shows; the figures in words. */
+  /** Compares the records with what the API shows. @returns the figures as text. */
   compare(service: RunningService): Promise<string>;
 }
 
 /**
  * Each client pays on one of a few accounts, half of them as staff with an Idempotency-Key, half as the
- * provider, and repeats a payment with the same key until it is acknowledged. Instances are taken in turn.
+ * provider, and repeats a payment with the same key until it is acknowledged. The clients use the instances in turn.
  */
 export async function startPaying(
   origins: readonly string[],
@@ -160,7 +160,7 @@ export async function startPaying(
       for (const { id, total } of targets) {
         const entries = journal.get(id) ?? [];
         const wanted = new Map(entries.map((entry) => [entry.reference, entry.cents]));
-        // What was stored as pending is booked by the minute job.
+        // The minute job posts what was stored as pending.
         await expect
           .poll(async () => (await readPayments(reader, token, id)).length, {
             timeout: 90_000,
@@ -181,7 +181,7 @@ export async function startPaying(
   };
 }
 
-/** Requests that were neither done nor refused as a 503 that says when to come again. */
+/** Requests that were neither done nor refused with 503 and Retry-After. */
 export function strangeOf(outcomes: readonly Outcome[]): Outcome[] {
   return outcomes.filter(({ status, retryAfter }) => {
     if (status === 200 || status === 201 || status === undefined) return false;

@@ -39,7 +39,7 @@ describe('three instances under 20 paying clients', () => {
 
   afterAll(() => Promise.all(instances.map((service) => service.stop())));
 
-  test('lose and double no payment when one of them is killed ten times with SIGKILL', async () => {
+  test('lose and double no payment when instances are killed ten times with SIGKILL', async () => {
     const origins = instances.map(({ origin }) => origin);
     const paying = await startPaying(origins, of(instances, 0), token, { clients: 20 });
     for (let kill = 0; kill < 10; kill++) {
@@ -55,7 +55,7 @@ describe('three instances under 20 paying clients', () => {
   });
 
   test.each(['immediate', 'fast'] as const)(
-    'outlive five %s restarts of PostgreSQL, answer nothing but 503 meanwhile, and lose nothing',
+    'survive five %s restarts of PostgreSQL, answer only 503 meanwhile, and lose nothing',
     async (mode) => {
       const origins = instances.map(({ origin }) => origin);
       const paying = await startPaying(origins, of(instances, 0), token, { clients: 20 });
@@ -83,14 +83,14 @@ describe('three instances under 20 paying clients', () => {
   );
 });
 
-test('three instances that start together on an empty database, some killed in the middle, ten times', async () => {
+test('three instances migrate an empty database once, although some are killed meanwhile, ten times', async () => {
   const readyMs: number[] = [];
   for (let round = 0; round < 10; round++) {
     const url = await postgres.newDatabase();
     const environment = { ...NO_RATE_LIMITS, DATABASE_URL: url, LOG_LEVEL: 'warn' };
     const starting = [0, 1, 2].map(() => startService(environment).catch((error: unknown) => error));
     if (round % 2) {
-      // The one that migrates is somewhere in the middle of it.
+      // The migrating instance is in the middle of its work.
       await sleep(Math.random() * 1_500);
       await runStatement(
         url,

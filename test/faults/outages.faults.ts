@@ -148,7 +148,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
     await redis.kill();
   });
 
-  /** Calls of the one user, in turn on both instances, until each has refused one. */
+  /** Calls of one user, alternating between both instances, until each has refused one. */
   async function spend(calls: number): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
     for (let n = 0; n < calls; n++) {
@@ -162,7 +162,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
     ['gone', () => redis.kill(), () => redis.start()],
     ['frozen', async () => redis.freeze(), async () => redis.thaw()],
   ])(
-    '%s: no call fails or waits over 300 ms, each instance limits by itself, and both together 5 s later',
+    '%s: no call fails or waits over 300 ms; instances limit alone, and together again 5 s later',
     async (state, take, give) => {
       await redis.flush();
       await take();
@@ -196,7 +196,7 @@ describe.skipIf(!hasRedis())('Redis', () => {
   });
 });
 
-/** Asks ten times a second whether the process lives; gives the slowest answer in ms. */
+/** Calls /livez ten times a second. @returns the slowest answer in ms. */
 function watchLiveness(service: RunningService) {
   const times: number[] = [];
   let stopping = false;

@@ -37,7 +37,7 @@ function start(environment: Record<string, string> = {}): Promise<RunningService
   return startService({ ...NO_RATE_LIMITS, DATABASE_URL: url, LOG_LEVEL: 'error', ...environment });
 }
 
-test('300 clients on one instance: what is accepted is answered soon, and the rest refused at once', async () => {
+test('one instance under 300 clients answers accepted calls soon and refuses the others at once', async () => {
   const accounts = await inParallel(5, Array.from({ length: 50 }), () => openAccount(service, token));
   const clients = Array.from({ length: 300 }, (_, client) => client);
   const call = (client: number) => {
@@ -49,7 +49,7 @@ test('300 clients on one instance: what is accepted is answered soon, and the re
           body: { accountId: account?.id, amount: 1, paymentMethodId: 2 },
         });
   };
-  // An instance that has served before, and clients that have asked before: neither compiles its code meanwhile.
+  // The instance and the clients have warmed up, so neither compiles code during the measurement.
   for (let round = 0; round < 5; round++) await inParallel(100, clients, call);
   const outcomes: Outcome[] = [];
   const until = performance.now() + 15_000;
@@ -74,7 +74,7 @@ test('300 clients on one instance: what is accepted is answered soon, and the re
   expect(percentile(refused, 0.99)).toBeLessThan(200);
 });
 
-test('SIGTERM under load: readiness turns first, calls in flight finish, and it ends with 0 within 10 s', async () => {
+test('SIGTERM under load first ends readiness, finishes calls in flight, and exits with 0 within 10 s', async () => {
   const leaving = await start({
     NODE_ENV: 'production',
     JWT_SECRET: 'a secret for this test alone, long enough',
@@ -97,7 +97,7 @@ test('SIGTERM under load: readiness turns first, calls in flight finish, and it 
   await expect
     .poll(async () => (await send(leaving.origin, 'GET', '/readyz')).status, { timeout: 1_000, interval: 20 })
     .toBe(503);
-  // It still answers while load balancers look away.
+  // It still answers during the readiness drain.
   expect((await send(leaving.origin, 'GET', '/api/products', {})).status).toBe(401);
   stopping = true;
   await clients;
@@ -123,7 +123,7 @@ test('a rolling restart of three instances loses and doubles nothing', async () 
   await expectBooksToHold(url);
 });
 
-test('slow headers and slow bodies are cut within 15 s', async () => {
+test('slow headers and slow bodies are ended within 15 s', async () => {
   const head = 'POST /api/auth/login HTTP/1.1\r\nHost: x\r\n';
   const body = `${head}Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{`;
   const [headers, bodies] = await Promise.all([
@@ -136,7 +136,7 @@ test('slow headers and slow bodies are cut within 15 s', async () => {
   );
 });
 
-/** Sends a beginning and then a bit every 200 ms, until the other side has enough; how long that took in ms. */
+/** Sends a start and then a byte every 200 ms until the service closes. @returns the time in ms. */
 async function drip(beginning: string, bit: string): Promise<number> {
   const began = performance.now();
   const socket = await open();
@@ -147,7 +147,7 @@ async function drip(beginning: string, bit: string): Promise<number> {
   return Math.round(performance.now() - began);
 }
 
-test('2,000 idle sockets do not disturb those who work', async () => {
+test('2,000 idle sockets do not slow down other clients', async () => {
   const idle = await inParallel(100, Array.from({ length: 2_000 }), () => open());
   try {
     const times: number[] = [];
@@ -173,7 +173,7 @@ async function open(): Promise<Socket> {
   return socket;
 }
 
-test('deadlocks that are provoked reach no client', async () => {
+test('provoked deadlocks reach no client', async () => {
   const accounts = await inParallel(5, Array.from({ length: 6 }), () => openAccount(service, token));
   const post = (path: string, body: unknown) => send(service.origin, 'POST', `/api${path}`, { token, body });
   const paid = await inParallel(10, Array.from({ length: 300 }), async (_, n) => {
@@ -189,7 +189,7 @@ test('deadlocks that are provoked reach no client', async () => {
 
   const half = paid.slice(0, 150);
   const calls = [
-    // The same ids in opposite orders, while money comes in and is taken back.
+    // The same ids in opposite orders, while payments are recorded and reversed.
     ...Array.from(
       { length: 6 },
       (_, n) => () => post('/payments/reconcile', { paymentIds: n % 2 ? half : [...half].reverse() }),
@@ -206,7 +206,7 @@ test('deadlocks that are provoked reach no client', async () => {
     ),
   ];
   const outcomes = await inParallel(100, calls, (call) => call());
-  // Of two who assign the same payment to different accounts one comes second: 400 says so.
+  // If two users assign one payment to different accounts, the second gets 400.
   const strange = outcomes.filter(({ status }) => ![200, 201, 400, 503].includes(status ?? 0));
   expect(strange).toEqual([]);
   const refused = outcomes.filter(({ status }) => status === 400).length;

@@ -13,9 +13,9 @@ export interface FragilePostgres {
   /** A new, empty database. */
   newDatabase(): Promise<string>;
   start(): Promise<void>;
-  /** fast: breaks connections and writes all down; immediate: as if the power went. */
+  /** fast: closes connections and writes everything to disk. immediate: like a power failure. */
   stop(mode: 'fast' | 'immediate'): Promise<void>;
-  /** Every process of the server stands still: connections stay open and nothing answers. */
+  /** Freezes every process of the server: connections stay open and nothing answers. */
   freeze(): void;
   thaw(): void;
 }
@@ -23,7 +23,7 @@ export interface FragilePostgres {
 const USER = 'ams';
 const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const;
 
-/** Made from the embedded server's programs, listening on a free port of the loopback. */
+/** Starts a server with the programs of the embedded PostgreSQL on a free loopback port. */
 export async function createPostgres(): Promise<FragilePostgres> {
   const folder = await newFolder();
   const data = join(folder, 'data');
@@ -93,7 +93,7 @@ async function accepts(connectionString: string): Promise<boolean> {
   }
 }
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a separate connection. */
 export async function runStatement(connectionString: string, statement: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString, connectionTimeoutMillis: 2_000 });
   client.on('error', () => {}); // Told to the query, too.
@@ -105,7 +105,7 @@ export async function runStatement(connectionString: string, statement: string):
   }
 }
 
-/** A process and its children: each of PostgreSQL's has a session of its own, so no group reaches them. */
+/** A process and its children. Each process of PostgreSQL has its own session, so a signal to a group does not reach all. */
 function familyOf(parent: number): number[] {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && parentOf(name) === parent)

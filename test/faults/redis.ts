@@ -14,7 +14,7 @@ export interface FragileRedis {
   flush(): Promise<void>;
 }
 
-/** Whether `redis-server` is installed: the package brings none. */
+/** Whether `redis-server` is installed. It is not part of our packages. */
 export function hasRedis(): boolean {
   try {
     execFileSync('redis-server', ['--version'], { stdio: 'ignore' });
