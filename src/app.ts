@@ -3,6 +3,7 @@ import { createUseRecorder } from './api-keys/commands.ts';
 import { apiKeyRoutes } from './api-keys/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { createAccessTokens, createSessionReader } from './auth/access.ts';
+import { browserSessionRoutes } from './auth/browser-session-routes.ts';
 import type { AuthParts } from './auth/commands.ts';
 import { createIdentityProviders } from './auth/identity-providers.ts';
 import { authRoutes } from './auth/routes.ts';
@@ -47,6 +48,7 @@ import { reconciliationRoutes } from './reconciliations/routes.ts';
 import { reportRoutes } from './reports/routes.ts';
 import { refusalOf } from './rights.ts';
 import { searchRoutes } from './search/routes.ts';
+import { settingsRoutes } from './settings/routes.ts';
 import { statementRoutes } from './statements/routes.ts';
 import { userRoutes } from './users/routes.ts';
 import { readDeliveryState } from './webhook-endpoints/delivery-store.ts';
@@ -129,6 +131,8 @@ export function buildApp({
 
   function v1(api: Api): void {
     authRoutes(api, context, { parts, sessions });
+    browserSessionRoutes(api, context, { parts, sessions });
+    settingsRoutes(api, context, version);
     userRoutes(api, context);
     apiKeyRoutes(api, context);
     customerRoutes(api, context, bulkSlots);

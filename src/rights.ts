@@ -74,10 +74,15 @@ const API_KEYS_NEED: Readonly<Partial<Record<Permission, Permission | null>>> = 
   'commissions:read-own': 'commissions:read',
 };
 
+export const PERMISSIONS = Object.keys(RIGHTS) as Permission[];
+
 /** The permissions that an API key can have. */
-export const API_KEY_PERMISSIONS = (Object.keys(RIGHTS) as Permission[]).filter(
-  (permission) => !(permission in API_KEYS_NEED),
-);
+export const API_KEY_PERMISSIONS = PERMISSIONS.filter((permission) => !(permission in API_KEYS_NEED));
+
+/** The permissions of a user with a role. */
+export function permissionsOf(role: UserRole): Permission[] {
+  return PERMISSIONS.filter((permission) => rolesWith(permission).includes(role));
+}
 
 /** The permissions of API keys with a role, for every role. Requests of keys read it. */
 const API_KEY_PERMISSIONS_OF = Object.fromEntries(

@@ -15,6 +15,10 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'POST /auth/register': PUBLIC,
   'POST /auth/login': PUBLIC,
   'POST /auth/refresh': PUBLIC,
+  'POST /auth/session': PUBLIC,
+  'POST /auth/session/refresh': PUBLIC,
+  'DELETE /auth/session': PUBLIC,
+  'GET /settings': PUBLIC,
   'GET /auth/:provider': PUBLIC,
   'GET /auth/:provider/callback': PUBLIC,
   'POST /webhooks/payments/mobilemoney': PUBLIC,
@@ -180,6 +184,7 @@ const RIGHT_BODY: Record<string, object> = {
   'POST /auth/register': { email: 'new@example.com', password: 'long enough', firstName: 'A', lastName: 'B' },
   'POST /auth/login': { email: 'new@example.com', password: 'long enough' },
   'POST /auth/refresh': { refreshToken: 'none' },
+  'POST /auth/session': { email: 'new@example.com', password: 'long enough' },
   'PUT /auth/password': { currentPassword: 'none', newPassword: 'long enough' },
   'PUT /test/clock': { now: null },
   'POST /customers': { firstName: 'A', lastName: 'B', phone: '+254711000001' },
@@ -399,6 +404,8 @@ describe('the routes of the running application', () => {
       '/api/auth/logout',
       '/api/auth/refresh',
       '/api/auth/register',
+      '/api/auth/session',
+      '/api/auth/session/refresh',
       '/api/reconciliations/statements',
       '/api/users/invitations',
       '/api/users/{id}/invitations',
@@ -423,13 +430,17 @@ describe('a POST that takes an Idempotency-Key', () => {
 });
 
 describe('without a token', () => {
-  it('only sign-in, the webhook, health, the pages and the test clock are open', () => {
+  it('only sign-in, the public settings, the webhook, health, the pages and the test clock are open', () => {
     // The whole list, so that a route does not become public by accident.
     const open = routes.filter(({ who }) => who === PUBLIC).map(({ route }) => route);
     expect(open).toEqual([
       'POST /auth/register',
       'POST /auth/login',
       'POST /auth/refresh',
+      'POST /auth/session',
+      'POST /auth/session/refresh',
+      'DELETE /auth/session',
+      'GET /settings',
       'GET /auth/:provider',
       'GET /auth/:provider/callback',
       'POST /webhooks/payments/mobilemoney',

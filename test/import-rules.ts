@@ -39,6 +39,8 @@ const ROLE = '(^|[/-])(schema|rules|store|commands|view|routes)[.]ts$';
 const WITHOUT_ROLE: Record<string, string> = {
   'src/auth/access.ts':
     'issues and verifies access tokens, and identifies callers for the access hook of core/http',
+  'src/auth/browser-cookies.ts':
+    'cookies of sign-in and sessions, and the check that a page of this service uses them',
   'src/auth/identity-providers.ts': 'client of OpenID Connect providers',
   'src/events/horizon.ts': 'follows up to which id the feed is complete',
   'src/events/feed.ts': 'looks for new events on behalf of all readers',

@@ -14,6 +14,8 @@ export const STORY = [
   'POST /api/auth/register',
   'POST /api/auth/login',
   'POST /api/auth/refresh',
+  'POST /api/auth/session',
+  'POST /api/auth/session/refresh',
   'POST /api/users',
   'PUT /api/users/{id}',
   'POST /api/users/invitations',
@@ -77,6 +79,7 @@ export const ENDINGS = [
   'POST /api/webhook-endpoints/{id}/rotate-secret',
   'DELETE /api/webhook-endpoints/{id}',
   'PUT /api/auth/password',
+  'DELETE /api/auth/session',
   'POST /api/auth/logout',
 ];
 /** A person with a browser, at a provider, is needed between the two. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { IdentityProvider } from '../config.ts';
 import { type Context, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
@@ -23,22 +22,28 @@ import * as store from './store.ts';
 
 export const SIGN_IN_SECONDS = 10 * 60;
 
+interface SignInStart {
+  redirectUri: string;
+  browserSecret: string;
+  /** The token of an invitation. */
+  invitation?: string | undefined;
+}
+
 /**
  * Starts a sign-in and stores the state that the callback must match.
  *
- * @returns the provider's address for the browser, and the secret for the cookie that binds the sign-in to this browser.
+ * @param browserSecret - of the cookie that binds the sign-in to this browser.
+ * @returns the provider's address for the browser.
  */
 export async function startProviderSignIn(
   { db }: Context,
   { providers }: AuthParts,
   provider: IdentityProvider,
-  redirectUri: string,
-  invitationToken?: string,
-) {
+  { redirectUri, browserSecret, invitation: invitationToken }: SignInStart,
+): Promise<URL> {
   const invitation = invitationToken === undefined ? undefined : await findInvitation(db, invitationToken);
   const secrets = newSignInSecrets();
   const location = await providers.authorizationUrl(provider, redirectUri, secrets);
-  const browserSecret = randomBytes(32).toString('base64url');
   await store.insertSignInState(db, {
     stateHash: hashToken(secrets.state),
     browserHash: hashToken(browserSecret),
@@ -49,7 +54,7 @@ export async function startProviderSignIn(
     invitationId: invitation?.id ?? null,
     expiresAt: new Date(Date.now() + SIGN_IN_SECONDS * 1000),
   });
-  return { location, browserSecret };
+  return location;
 }
 
 interface Callback {

@@ -20,6 +20,7 @@ export const RESERVED_PROVIDER_NAMES: readonly string[] = [
   'logout',
   'me',
   'password',
+  'session',
 ];
 
 /** @param name the name in the path or, in capitals, in the environment. */

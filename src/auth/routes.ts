@@ -1,15 +1,21 @@
-import { parseCookie, stringifySetCookie } from 'cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Actor, Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, Nothing, ok } from '../core/http/envelope.ts';
-import { invalidField } from '../core/http/errors.ts';
+import { knownError } from '../core/http/server.ts';
 import { User } from '../users/schema.ts';
 import { getUser } from '../users/store.ts';
-import { toUser } from '../users/view.ts';
 import type { SessionReader } from './access.ts';
+import {
+  isForConsole,
+  newSignInSecret,
+  publicAddress,
+  readSignInCookie,
+  setSessionCookie,
+  setSignInCookie,
+} from './browser-cookies.ts';
 import * as commands from './commands.ts';
 import {
   finishProviderSignIn,
@@ -18,6 +24,7 @@ import {
   startProviderSignIn,
 } from './provider-commands.ts';
 import {
+  BODY_LIMIT_BYTES,
   CallbackQuery,
   LoginBody,
   PasswordBody,
@@ -25,13 +32,11 @@ import {
   RefreshBody,
   RegisterBody,
   SignedIn,
+  SignedInUser,
   SignInQuery,
 } from './schema.ts';
 import { endSession, refreshSession } from './session-commands.ts';
-import { toSignedIn } from './view.ts';
-
-/** A low limit, because these routes are public. */
-const BODY_LIMIT_BYTES = 16 * 1024;
+import { toSignedIn, toSignedInUser } from './view.ts';
 
 interface AuthOptions {
   parts: commands.AuthParts;
@@ -128,11 +133,11 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       schema: {
         tags: ['Authentication'],
         operationId: 'getSignedInUser',
-        summary: 'Get the signed-in user',
-        response: { 200: Envelope(User, 'User found.') },
+        summary: 'Get the signed-in user and permissions',
+        response: { 200: Envelope(SignedInUser, 'User found.') },
       },
     },
-    async (request) => ok(toUser(await getUser(context.db, userOf(request).userId)), 'User found.'),
+    async (request) => ok(toSignedInUser(await getUser(context.db, userOf(request).userId)), 'User found.'),
   );
 
   api.put(
@@ -174,18 +179,20 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
       },
     },
     async (request, reply) => {
+      const { mode, invitation } = request.query;
       const provider = getIdentityProvider(context, request.params.provider);
-      const base = publicAddress(request, context);
-      const redirectUri = `${base.href}/api/auth/${provider.name}/callback`;
-      const { location, browserSecret } = await startProviderSignIn(
-        context,
-        parts,
-        provider,
-        redirectUri,
-        request.query.invitation,
-      );
-      setSignInCookie(reply, browserSecret, SIGN_IN_SECONDS, base.isSecure);
-      return reply.redirect(location.href);
+      const { href, path, isSecure } = publicAddress(request, context);
+      const redirectUri = `${href}/api/auth/${provider.name}/callback`;
+      const browserSecret = newSignInSecret(mode === 'browser');
+      const start = { redirectUri, browserSecret, invitation };
+      try {
+        const location = await startProviderSignIn(context, parts, provider, start);
+        setSignInCookie(reply, browserSecret, { isSecure, maxAge: SIGN_IN_SECONDS });
+        return reply.redirect(location.href);
+      } catch (error) {
+        const forConsole = mode === 'browser';
+        return redirectAfterFailure(error, request, reply, { forConsole, home: `${path}/` });
+      }
     },
   );
 
@@ -203,43 +210,49 @@ export function authRoutes(api: Api, context: Context, { parts, sessions }: Auth
           'through an invitation or the domain of its e-mail. If another user has the e-mail, the answer is DUPLICATE_ENTRY.',
         params: ProviderParams,
         querystring: CallbackQuery,
-        response: { 200: Envelope(SignedIn(User), 'Signed in.') },
+        response: {
+          200: Envelope(SignedIn(User), 'Signed in.'),
+          302: Type.Null({ description: 'Redirect to the console, if it started the sign-in.' }),
+        },
       },
     },
     async (request, reply) => {
       const provider = getIdentityProvider(context, request.params.provider);
-      const { isSecure } = publicAddress(request, context);
+      const { path, isSecure } = publicAddress(request, context);
+      const browserSecret = readSignInCookie(request, isSecure);
       const callback = {
         state: request.query.state,
-        browserSecret: parseCookie(request.headers.cookie ?? '')[cookieName(isSecure)],
+        browserSecret,
         query: new URL(request.url, 'http://localhost').search,
       };
-      const signedIn = await finishProviderSignIn(context, parts, provider, callback, request.id);
-      setSignInCookie(reply, '', 0, isSecure);
-      return ok(toSignedIn(signedIn), 'Signed in.');
+      const forConsole = isForConsole(browserSecret);
+      try {
+        const signedIn = await finishProviderSignIn(context, parts, provider, callback, request.id);
+        setSignInCookie(reply, '', { isSecure, maxAge: 0 });
+        if (!forConsole) return ok(toSignedIn(signedIn), 'Signed in.');
+        setSessionCookie(request, reply, context, signedIn.refreshToken);
+        return reply.redirect(`${path}/`);
+      } catch (error) {
+        return redirectAfterFailure(error, request, reply, { forConsole, home: `${path}/` });
+      }
     },
   );
 }
 
-/** The address of this service for browsers: PUBLIC_URL, which production requires, or the host of the request. */
-function publicAddress(request: FastifyRequest, { config }: Context): { href: string; isSecure: boolean } {
-  const href = config.publicUrl ?? `${request.protocol}://${request.host}`;
-  if (!URL.canParse(href)) throw invalidField('Host', 'must be the host name of this service');
-  return { href, isSecure: href.startsWith('https:') };
-}
-
 /**
- * Binds a sign-in through a provider to the browser that started it, so that an attacker cannot make somebody finish the
- * attacker's sign-in. SameSite is lax, because the provider redirects from another site.
+ * Shows the console why a sign-in failed.
+ * @throws the error of a sign-in that another client started.
  */
-function setSignInCookie(reply: FastifyReply, value: string, maxAge: number, isSecure: boolean): void {
-  const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure, maxAge } as const;
-  reply.header('set-cookie', stringifySetCookie(cookieName(isSecure), value, attributes));
-}
-
-/** Browsers accept the prefix only over TLS and for one host, so a neighbouring host cannot set the cookie. */
-function cookieName(isSecure: boolean): string {
-  return isSecure ? '__Host-ams_sign_in' : 'ams_sign_in';
+function redirectAfterFailure(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { forConsole, home }: { forConsole: boolean; home: string },
+): FastifyReply {
+  const known = knownError(error);
+  if (!forConsole || !known) throw error;
+  request.log.warn({ err: known.cause ?? known }, 'sign-in through a provider failed');
+  return reply.redirect(`${home}?signInError=${known.code}`);
 }
 
 function userOf(request: FastifyRequest): Actor & { userId: number } {

@@ -1,6 +1,11 @@
 import { type Static, type TSchema, Type } from 'typebox';
 import { examplesOf } from '../core/http/envelope.ts';
-import { Email, NewPassword, Text } from '../core/http/fields.ts';
+import { Choice, Email, NewPassword, Text } from '../core/http/fields.ts';
+import { PERMISSIONS, permissionsOf } from '../rights.ts';
+import { User } from '../users/schema.ts';
+
+/** The limit for bodies of routes that are public. */
+export const BODY_LIMIT_BYTES = 16 * 1024;
 
 export const LoginBody = Type.Object(
   {
@@ -71,6 +76,13 @@ export const SignInQuery = Type.Object({
         'The token of an invitation. A successful sign-in accepts the invitation. See `POST /api/users/invitations`.',
     }),
   ),
+  mode: Type.Optional(
+    Choice('SignInMode', ['browser'], {
+      description:
+        '`browser`: the sign-in ends with the session cookie of `POST /api/auth/session` and a redirect to `/`, or after a ' +
+        'failure to `/?signInError=` with the error code.',
+    }),
+  ),
 });
 
 /** Providers add further parameters (session_state, scope, authuser, …). */
@@ -103,3 +115,36 @@ export function SignedIn<U extends TSchema>(user: U) {
     { title: 'SignedIn', examples: examplesOf(user).map((example) => ({ ...tokens, user: example })) },
   );
 }
+
+const Permissions = Type.Array(Choice('Permission', PERMISSIONS), {
+  description: 'What the role of the user may do.',
+});
+
+/** The user with the permissions of the role. */
+export const SignedInUser = Type.Object(
+  { ...User.properties, permissions: Permissions },
+  {
+    title: 'SignedInUser',
+    examples: examplesOf(User).map((user) => ({ ...(user as object), permissions: permissionsOf('admin') })),
+  },
+);
+
+export const BrowserSession = Type.Object(
+  {
+    user: User,
+    permissions: Permissions,
+    accessToken: Type.String(),
+    expiresIn: Type.Integer({ description: 'Seconds until the access token expires.' }),
+  },
+  {
+    title: 'BrowserSession',
+    examples: examplesOf(User).map((user) => ({
+      user,
+      permissions: permissionsOf('admin'),
+      accessToken: 'eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature',
+      expiresIn: 3600,
+    })),
+  },
+);
+
+export const NobodySignedIn = Type.Object({ user: Type.Null() }, { title: 'NobodySignedIn' });

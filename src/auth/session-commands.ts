@@ -3,7 +3,7 @@ import { type Actor, type Context, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import type { Log } from '../core/log.ts';
-import { hashToken, newToken } from '../core/values/secret.ts';
+import { deriveToken, hashToken, newToken, type Token } from '../core/values/secret.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import * as users from '../users/store.ts';
@@ -14,11 +14,26 @@ interface TokenParts {
   tokens: AccessTokens;
 }
 
+interface Caller {
+  log: Pick<Log, 'warn'>;
+  requestId: string;
+}
+
+/** How long a browser may repeat an exchange whose answer was lost, or that several tabs sent. */
+const REPEAT_MS = 10_000;
+
 /** The last step of every way to sign in: creates a session and its first tokens. */
 export async function startSession(tx: Tx, context: Context, parts: TokenParts, user: users.UserRow) {
   const id = randomUUID();
   await store.insertSession(tx, { id, userId: user.id, expiresAt: refreshExpiry(context) });
-  return issueTokens(tx, context, parts, user, id);
+  const { token, hash } = newToken();
+  await addRefreshToken(tx, context, id, hash);
+  return signedIn(context, parts, user, id, token);
+}
+
+interface Caller {
+  log: Pick<Log, 'warn'>;
+  requestId: string;
 }
 
 /** Exchanges a refresh token for new tokens. If a token is used twice, it was copied, so its session ends. */
@@ -26,26 +41,62 @@ export async function refreshSession(
   context: Context,
   parts: TokenParts,
   refreshToken: string,
-  { log, requestId }: { log: Pick<Log, 'warn'>; requestId: string },
+  caller: Caller,
+) {
+  const result = await exchangeToken(context, parts, refreshToken, newToken(), caller);
+  if (!result) throw unauthorized('The refresh token is not valid any more. Sign in again.');
+  return result;
+}
+
+/**
+ * Like `refreshSession`, but the successor of a token is derived from it, so that a repeat within REPEAT_MS gets the same one. After
+ * the successor was used, a repeat ends the session: the browser had received the successor, so the token was copied.
+ *
+ * @returns undefined when nobody is signed in.
+ */
+export function refreshBrowserSession(
+  context: Context,
+  parts: TokenParts,
+  refreshToken: string,
+  caller: Caller,
+) {
+  const successor = deriveToken(context.secret, `session ${refreshToken}`);
+  return exchangeToken(context, parts, refreshToken, successor, caller);
+}
+
+/** @returns undefined when the session has ended. */
+function exchangeToken(
+  context: Context,
+  parts: TokenParts,
+  refreshToken: string,
+  successor: Token,
+  { log, requestId }: Caller,
 ) {
   const hash = hashToken(refreshToken);
-  const result = await inTransaction(context.db, async (tx) => {
+  return inTransaction(context.db, async (tx) => {
     const token = await store.lockRefreshToken(tx, hash);
     const now = new Date().toISOString();
     if (!token || token.revoked_at || token.expires_at <= now || token.session_expires_at <= now)
       return undefined;
     const user = await users.getUser(tx, token.user_id);
-    if (token.used_at || !user.active) {
-      const reason = token.used_at ? 'a refresh token was used twice' : 'the user is disabled';
-      const ended = await revoke(tx, { ...SYSTEM, requestId }, user.id, token.session_id, reason);
-      if (ended) log.warn({ userId: user.id, sessionId: token.session_id }, `Session ended: ${reason}.`);
+    const { session_id: sessionId, used_at: usedAt } = token;
+    // A random successor does not exist, so it cannot be repeated.
+    const isRepeat =
+      usedAt !== null &&
+      Date.now() - Date.parse(usedAt) < REPEAT_MS &&
+      (await store.isUnusedRefreshToken(tx, successor.hash));
+    if ((usedAt !== null && !isRepeat) || !user.active) {
+      const reason = user.active ? 'a refresh token was used twice' : 'the user is disabled';
+      const ended = await revoke(tx, { ...SYSTEM, requestId }, user.id, sessionId, reason);
+      if (ended) log.warn({ userId: user.id, sessionId }, `Session ended: ${reason}.`);
       return undefined;
     }
-    await store.markRefreshTokenUsed(tx, hash);
-    return issueTokens(tx, context, parts, user, token.session_id);
+    if (!isRepeat) {
+      await store.markRefreshTokenUsed(tx, hash);
+      await addRefreshToken(tx, context, sessionId, successor.hash);
+    }
+    return signedIn(context, parts, user, sessionId, successor.token);
   });
-  if (!result) throw unauthorized('The refresh token is not valid any more. Sign in again.');
-  return result;
 }
 
 export async function endSession(
@@ -56,19 +107,37 @@ export async function endSession(
   await inTransaction(context.db, (tx) => revoke(tx, actor, actor.userId, sessionId, 'signed out'));
 }
 
-async function issueTokens(
-  tx: Tx,
+/** @returns the id of the session, or undefined if the token is of none. */
+export function endBrowserSession(
   context: Context,
-  { tokens }: TokenParts,
-  user: users.UserRow,
-  sessionId: string,
-) {
-  const { token, hash } = newToken();
+  refreshToken: string,
+  requestId: string,
+): Promise<string | undefined> {
+  return inTransaction(context.db, async (tx) => {
+    const token = await store.lockRefreshToken(tx, hashToken(refreshToken));
+    if (!token) return undefined;
+    const { id: userId, email, role, employee_id: employeeId } = await users.getUser(tx, token.user_id);
+    const actor = { userId, name: email, role, employeeId, requestId };
+    await revoke(tx, actor, userId, token.session_id, 'signed out');
+    return token.session_id;
+  });
+}
+
+async function addRefreshToken(tx: Tx, context: Context, sessionId: string, hash: Buffer): Promise<void> {
   const expiresAt = refreshExpiry(context);
   await store.insertRefreshToken(tx, { hash, sessionId, expiresAt });
   await store.extendSession(tx, sessionId, expiresAt);
+}
+
+async function signedIn(
+  { config }: Context,
+  { tokens }: TokenParts,
+  user: users.UserRow,
+  sessionId: string,
+  refreshToken: string,
+) {
   const accessToken = await tokens.issue({ userId: user.id, sessionId });
-  return { accessToken, refreshToken: token, expiresIn: context.config.ACCESS_TOKEN_TTL, user };
+  return { accessToken, refreshToken, expiresIn: config.ACCESS_TOKEN_TTL, user };
 }
 
 function refreshExpiry({ config }: Context): Date {

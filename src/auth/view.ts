@@ -1,3 +1,4 @@
+import { permissionsOf } from '../rights.ts';
 import type { UserRow } from '../users/store.ts';
 import { toUser } from '../users/view.ts';
 
@@ -10,4 +11,12 @@ interface SignIn {
 
 export function toSignedIn({ user, ...tokens }: SignIn) {
   return { ...tokens, tokenType: 'Bearer' as const, user: toUser(user) };
+}
+
+export function toBrowserSession({ user, ...tokens }: Omit<SignIn, 'refreshToken'>) {
+  return { ...tokens, user: toUser(user), permissions: permissionsOf(user.role) };
+}
+
+export function toSignedInUser(user: UserRow) {
+  return { ...toUser(user), permissions: permissionsOf(user.role) };
 }

@@ -13,6 +13,8 @@ const PUBLIC_FORMATS = ['binary', 'date', 'date-time', 'email'];
 let service: TestService;
 let description: Description;
 let seen: Record<string, unknown>;
+/** The session cookie. */
+let cookie: string;
 
 /** A new service on which nothing of the story has happened yet. */
 function beginStory(day: string): void {
@@ -29,6 +31,7 @@ function beginStory(day: string): void {
     const answer = await createCaller(service.origin)('GET', '/api-docs/openapi.json');
     description = readDescription(answer.body as OpenAPIV3_1.Document);
     seen = {};
+    cookie = '';
     setToday(service, day);
   });
   afterAll(async () => {
@@ -256,6 +259,7 @@ async function replay(operation: Operation): Promise<void> {
     const headers: Record<string, string> = {
       ...(operation.bodyType !== undefined && { 'content-type': operation.bodyType }),
       ...(takesKey && { 'idempotency-key': `${name} ${index}` }),
+      ...(cookie && { cookie }),
     };
     if (name.startsWith('POST /api/reconciliations/statements/{id}/')) await untilStatementRests();
     const call = () =>
@@ -265,6 +269,7 @@ async function replay(operation: Operation): Promise<void> {
       });
     const answer = await call();
     expect(answer.status, `${name}: ${answer.text}`).toBe(successOf(operation));
+    for (const set of answer.headers.getSetCookie()) cookie = set.split(';', 1)[0] ?? '';
     if (answer.body) {
       seen[`${name} ${index}`] = answer.body;
       expectAsShown(operation, answer.body);

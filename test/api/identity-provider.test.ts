@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { deleteExpiredSignInStates } from '../../src/auth/store.ts';
-import { startTestService, type TestService, wrongFields } from '../harness.ts';
+import { startInstance, startTestService, type TestService, wrongFields } from '../harness.ts';
 import {
   type Browser,
   createBrowser,
@@ -194,7 +194,7 @@ describe('GET /auth/:provider/callback', () => {
     expect(browser.cookies.has('ams_sign_in')).toBe(false);
     const { accessToken, refreshToken, user } = answer.body.data;
     const me = await service.call('GET', '/auth/me', undefined, { token: accessToken });
-    expect(me.body.data).toEqual(user);
+    expect(me.body.data).toMatchObject(user);
     const refreshed = await service.call('POST', '/auth/refresh', { refreshToken }, { token: null });
     expect(refreshed.status).toBe(200);
 
@@ -608,5 +608,79 @@ describe('behind TLS', () => {
     expect(forged.state.lastTokenRequest.get('redirect_uri')).toBe(
       'https://ams.example.com/api/auth/forged/callback',
     );
+  });
+});
+
+describe('GET /auth/:provider?mode=browser', () => {
+  const startInConsole = async (browser: Browser) => {
+    const response = await browser.send(`${service.origin}/api/auth/real?mode=browser`);
+    expect(response.status).toBe(302);
+    return response.headers.get('location') ?? '';
+  };
+
+  it('ends with the session cookie and a redirect to the console, without tokens in the answer', async () => {
+    const browser = createBrowser();
+    const response = await browser.send(await passProvider(browser, await startInConsole(browser), 'amina'));
+    expect(response.status).toBe(302);
+    expect(response.headers.get('location')).toBe('/');
+    expect(await response.text()).toBe('');
+    const [signIn, session] = response.headers.getSetCookie();
+    expect(signIn).toMatch(/^ams_sign_in=; Max-Age=0;/);
+    expect(session).toMatch(
+      /^ams_session=[\w-]{43}; Max-Age=2592000; Path=\/api\/auth\/session; HttpOnly; SameSite=Strict$/,
+    );
+    const address = `${service.origin}/api/auth/session/refresh`;
+    const { body } = await answerOf(await browser.send(address, { method: 'POST' }));
+    expect(body.data.user.email).toBe('amina@example.org');
+  });
+
+  it('redirects to the path of PUBLIC_URL, whatever the Host header and the query', async () => {
+    const browser = createBrowser();
+    const callback = new URL(await passProvider(browser, await startInConsole(browser), 'amina'));
+    for (const name of ['returnTo', 'redirect', 'next'])
+      callback.searchParams.set(name, 'https://evil.example/');
+    const response = await browser.send(callback.href);
+    expect(response.headers.get('location')).toMatch(/^\/($|\?signInError=[A-Z_]+$)/);
+  });
+
+  it('refuses another mode and an address to return to', async () => {
+    for (const query of ['mode=other', 'mode=browser&returnTo=https://evil.example']) {
+      const answer = await service.call('GET', `/auth/real?${query}`, undefined, { token: null });
+      expect(wrongFields(answer)).toEqual([query.includes('returnTo') ? 'returnTo' : 'mode']);
+    }
+  });
+
+  it('redirects to the console with the error code when the provider sends no usable person', async () => {
+    const browser = createBrowser();
+    const callback = await passProvider(browser, await startInConsole(browser), 'unverified');
+    const response = await browser.send(callback);
+    expect(response.status).toBe(302);
+    expect(response.headers.get('location')).toBe('/?signInError=AUTH_FAILED');
+    expect(response.headers.getSetCookie()).toEqual([]);
+  });
+
+  it('redirects to the console with the error code when the provider is unreachable or the answer is late', async () => {
+    const lost = await startForgedProvider();
+    await lost.close();
+    const instance = await startInstance(service, providerSettings('LOST', lost.issuer));
+    const unreachable = await fetch(`${instance.origin}/api/auth/lost?mode=browser`, { redirect: 'manual' });
+    await instance.close();
+    expect(unreachable.headers.get('location')).toBe('/?signInError=INTERNAL_ERROR');
+
+    const browser = createBrowser();
+    await startInConsole(browser);
+    const late = await browser.send(
+      `${service.origin}/api/auth/real/callback?state=${'x'.repeat(43)}&code=1`,
+    );
+    expect(late.headers.get('location')).toBe('/?signInError=AUTH_FAILED');
+  });
+
+  it('sets no session cookie if the browser changes the kind of its sign-in', async () => {
+    const browser = createBrowser();
+    const callback = await passProvider(browser, await start(browser), 'amina');
+    browser.cookies.set('ams_sign_in', `console.${browser.cookies.get('ams_sign_in')}`);
+    const response = await browser.send(callback);
+    expect(response.headers.get('location')).toBe('/?signInError=AUTH_FAILED');
+    expect(response.headers.getSetCookie()).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /** Compares digests, so that the time taken reveals neither the length nor the position of the first difference. */
@@ -6,9 +6,24 @@ export function sameSecret(given: string, secret: string): boolean {
   return timingSafeEqual(hashToken(given), hashToken(secret));
 }
 
-/** An opaque token of 256 random bits; only its hash is stored. */
-export function newToken(): { token: string; hash: Buffer } {
+export interface Token {
+  token: string;
+  /** Only the hash is stored. */
+  hash: Buffer;
+}
+
+/** An opaque token of 256 random bits. */
+export function newToken(): Token {
   const token = randomBytes(32).toString('base64url');
+  return { token, hash: hashToken(token) };
+}
+
+/**
+ * A token that only the holder of the secret can calculate from the text.
+ * @param text - begins with a purpose that no other use of the secret has.
+ */
+export function deriveToken(secret: string, text: string): Token {
+  const token = createHmac('sha256', secret).update(text).digest('base64url');
   return { token, hash: hashToken(token) };
 }
 

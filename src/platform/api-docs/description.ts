@@ -38,6 +38,7 @@ export function describeApi(app: HttpServer, version: string, serverUrl: string)
 const TAGS = {
   Authentication:
     'Sign in with e-mail and password or through an identity provider, renew tokens, change your password.',
+  Settings: 'The company, its currency and its calendar, for pages that show them.',
   Customers: 'People who buy, and whether their identity is verified (KYC).',
   Accounts: 'A customer, a product and a pay plan, with the paid, due and late amounts.',
   Payments: 'Received money: recorded, matched to accounts, assigned and reversed, but never edited.',

@@ -158,7 +158,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the signed-in user
+         * Get the signed-in user and permissions
          * @description Needs a token of a user; any role. API keys are refused.
          */
         get: operations["getSignedInUser"];
@@ -228,6 +228,78 @@ export interface paths {
          *     Needs no token.
          */
         get: operations["finishProviderSignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign in with a session cookie
+         * @description The refresh token is in a cookie that scripts cannot read, and not in the answer. For pages of this service only: a request of another origin (`Sec-Fetch-Site`, `Origin`) is FORBIDDEN. Other clients use `POST /api/auth/login`.
+         *
+         *     Needs no token.
+         */
+        post: operations["startBrowserSession"];
+        /**
+         * End the session of the cookie
+         * @description Deletes the cookie. For pages of this service only: a request of another origin (`Sec-Fetch-Site`, `Origin`) is FORBIDDEN. Other clients use `POST /api/auth/logout`.
+         *
+         *     Needs no token.
+         */
+        delete: operations["endBrowserSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/session/refresh": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Renew the session of the cookie
+         * @description Answers the signed-in user with a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. For ten seconds, using it again answers the same new cookie; later, or after the new cookie was used, it ends the session. For pages of this service only: a request of another origin (`Sec-Fetch-Site`, `Origin`) is FORBIDDEN. Other clients use `POST /api/auth/refresh`.
+         *
+         *     Needs no token.
+         */
+        post: operations["refreshBrowserSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the public settings
+         * @description What a page needs to know before somebody signs in. Can be cached for a minute.
+         *
+         *     Needs no token.
+         */
+        get: operations["getSettings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2901,6 +2973,67 @@ export interface components {
             ne?: boolean;
             isnull?: boolean;
         };
+        /**
+         * @example {
+         *       "user": {
+         *         "id": 1,
+         *         "email": "amina@example.com",
+         *         "firstName": "Amina",
+         *         "lastName": "Otieno",
+         *         "role": "admin",
+         *         "active": true,
+         *         "employeeId": null,
+         *         "createdAt": "2026-11-02T08:15:30.000Z",
+         *         "updatedAt": "2026-11-02T08:15:30.000Z"
+         *       },
+         *       "permissions": [
+         *         "customers:read",
+         *         "customers:create",
+         *         "customers:change",
+         *         "kyc:read",
+         *         "kyc:submit",
+         *         "kyc:decide",
+         *         "accounts:read",
+         *         "accounts:create",
+         *         "accounts:change-status",
+         *         "payments:read",
+         *         "payments:record",
+         *         "payments:reverse",
+         *         "payers:read",
+         *         "payments:assign",
+         *         "credit:transfer",
+         *         "credit:refund",
+         *         "reconciliations:read",
+         *         "reconciliations:create",
+         *         "commissions:read",
+         *         "commissions:read-own",
+         *         "commissions:calculate",
+         *         "commissions:approve",
+         *         "commission-rules:write",
+         *         "reports:read",
+         *         "audit:read",
+         *         "events:read",
+         *         "users:administer",
+         *         "api-keys:administer",
+         *         "webhook-endpoints:administer",
+         *         "catalogue:write",
+         *         "invoices:read",
+         *         "invoices:create",
+         *         "invoices:void",
+         *         "catalogue:read"
+         *       ],
+         *       "accessToken": "eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature",
+         *       "expiresIn": 3600
+         *     }
+         */
+        BrowserSession: {
+            user: components["schemas"]["User"];
+            /** @description What the role of the user may do. */
+            permissions: components["schemas"]["Permission"][];
+            accessToken: string;
+            /** @description Seconds until the access token expires. */
+            expiresIn: number;
+        };
         /** @enum {string} */
         BulkStatus: "created" | "failed";
         /**
@@ -3485,6 +3618,10 @@ export interface components {
             database: "up" | "other version" | "down";
             /** @enum {string} */
             redis: "up" | "down" | "disabled";
+        };
+        IdentityProvider: {
+            /** @description For `GET /api/auth/{provider}`. */
+            name: string;
         };
         IntegerFilter: {
             eq?: number;
@@ -4084,6 +4221,9 @@ export interface components {
             /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
             inOrder?: boolean;
         };
+        NobodySignedIn: {
+            user: null;
+        };
         NotFoundProblem: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4496,6 +4636,8 @@ export interface components {
                 reconciliationDate: string | null;
             }[];
         };
+        /** @enum {string} */
+        Permission: "customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:read-own" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "users:administer" | "api-keys:administer" | "webhook-endpoints:administer" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read";
         Probe: {
             status: string;
         };
@@ -5335,6 +5477,46 @@ export interface components {
         };
         /**
          * @example {
+         *       "companyName": "Sunrise Pumps Ltd",
+         *       "currency": "KES",
+         *       "currencyDecimals": 2,
+         *       "timeZone": "Africa/Nairobi",
+         *       "today": "2026-11-02",
+         *       "phoneCountryCode": "+254",
+         *       "identityProviders": [
+         *         {
+         *           "name": "google"
+         *         }
+         *       ],
+         *       "registrationOpen": false,
+         *       "version": "0.1.0"
+         *     }
+         */
+        Settings: {
+            companyName: string;
+            /** @description ISO 4217. */
+            currency: string;
+            /** @description The number of decimals of an amount. */
+            currencyDecimals: number;
+            /** @description The time zone of business days, an IANA name. */
+            timeZone: string;
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            today: string;
+            /** @description Of phone numbers that are written without one: `+` and digits. */
+            phoneCountryCode: string;
+            identityProviders: components["schemas"]["IdentityProvider"][];
+            /** @description Whether anyone may register without an invitation. */
+            registrationOpen: boolean;
+            /** @description The version of the service. */
+            version: string;
+        };
+        /** @enum {string} */
+        SignInMode: "browser";
+        /**
+         * @example {
          *       "accessToken": "eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature",
          *       "refreshToken": "tbmf5ohPiwqfqg1tWk0urHCaiwYix3lrckwQfcL3G9M",
          *       "tokenType": "Bearer",
@@ -5360,6 +5542,71 @@ export interface components {
             /** @description Seconds until the access token expires. */
             expiresIn: number;
             user: components["schemas"]["User"];
+        };
+        /**
+         * @example {
+         *       "id": 1,
+         *       "email": "amina@example.com",
+         *       "firstName": "Amina",
+         *       "lastName": "Otieno",
+         *       "role": "admin",
+         *       "active": true,
+         *       "employeeId": null,
+         *       "createdAt": "2026-11-02T08:15:30.000Z",
+         *       "updatedAt": "2026-11-02T08:15:30.000Z",
+         *       "permissions": [
+         *         "customers:read",
+         *         "customers:create",
+         *         "customers:change",
+         *         "kyc:read",
+         *         "kyc:submit",
+         *         "kyc:decide",
+         *         "accounts:read",
+         *         "accounts:create",
+         *         "accounts:change-status",
+         *         "payments:read",
+         *         "payments:record",
+         *         "payments:reverse",
+         *         "payers:read",
+         *         "payments:assign",
+         *         "credit:transfer",
+         *         "credit:refund",
+         *         "reconciliations:read",
+         *         "reconciliations:create",
+         *         "commissions:read",
+         *         "commissions:read-own",
+         *         "commissions:calculate",
+         *         "commissions:approve",
+         *         "commission-rules:write",
+         *         "reports:read",
+         *         "audit:read",
+         *         "events:read",
+         *         "users:administer",
+         *         "api-keys:administer",
+         *         "webhook-endpoints:administer",
+         *         "catalogue:write",
+         *         "invoices:read",
+         *         "invoices:create",
+         *         "invoices:void",
+         *         "catalogue:read"
+         *       ]
+         *     }
+         */
+        SignedInUser: {
+            id: number;
+            email: string;
+            firstName: string;
+            /** @description Empty when an identity provider sent none. */
+            lastName: string;
+            role: components["schemas"]["Role"];
+            active: boolean;
+            employeeId: number | null;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            updatedAt: string;
+            /** @description What the role of the user may do. */
+            permissions: components["schemas"]["Permission"][];
         };
         StatementReconciliation: {
             /**
@@ -6401,7 +6648,43 @@ export interface operations {
                      *         "active": true,
                      *         "employeeId": null,
                      *         "createdAt": "2026-11-02T08:15:30.000Z",
-                     *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         "updatedAt": "2026-11-02T08:15:30.000Z",
+                     *         "permissions": [
+                     *           "customers:read",
+                     *           "customers:create",
+                     *           "customers:change",
+                     *           "kyc:read",
+                     *           "kyc:submit",
+                     *           "kyc:decide",
+                     *           "accounts:read",
+                     *           "accounts:create",
+                     *           "accounts:change-status",
+                     *           "payments:read",
+                     *           "payments:record",
+                     *           "payments:reverse",
+                     *           "payers:read",
+                     *           "payments:assign",
+                     *           "credit:transfer",
+                     *           "credit:refund",
+                     *           "reconciliations:read",
+                     *           "reconciliations:create",
+                     *           "commissions:read",
+                     *           "commissions:read-own",
+                     *           "commissions:calculate",
+                     *           "commissions:approve",
+                     *           "commission-rules:write",
+                     *           "reports:read",
+                     *           "audit:read",
+                     *           "events:read",
+                     *           "users:administer",
+                     *           "api-keys:administer",
+                     *           "webhook-endpoints:administer",
+                     *           "catalogue:write",
+                     *           "invoices:read",
+                     *           "invoices:create",
+                     *           "invoices:void",
+                     *           "catalogue:read"
+                     *         ]
                      *       },
                      *       "message": "User found."
                      *     }
@@ -6409,7 +6692,7 @@ export interface operations {
                     "application/json": {
                         /** @enum {boolean} */
                         success: true;
-                        data: components["schemas"]["User"];
+                        data: components["schemas"]["SignedInUser"];
                         message: string;
                     };
                 };
@@ -6482,6 +6765,8 @@ export interface operations {
             query?: {
                 /** @description The token of an invitation. A successful sign-in accepts the invitation. See `POST /api/users/invitations`. */
                 invitation?: string;
+                /** @description `browser`: the sign-in ends with the session cookie of `POST /api/auth/session` and a redirect to `/`, or after a failure to `/?signInError=` with the error code. */
+                mode?: components["schemas"]["SignInMode"];
             };
             header?: {
                 /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
@@ -6574,11 +6859,323 @@ export interface operations {
                     };
                 };
             };
+            /** @description Redirect to the console, if it started the sign-in. */
+            302: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             400: components["responses"]["ValidationError"];
             401: components["responses"]["AuthFailed"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["DuplicateEntry"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    startBrowserSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "amina@example.com",
+                 *       "password": "a long enough password"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Login"];
+            };
+        };
+        responses: {
+            /** @description Signed in. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "user": {
+                     *           "id": 1,
+                     *           "email": "amina@example.com",
+                     *           "firstName": "Amina",
+                     *           "lastName": "Otieno",
+                     *           "role": "admin",
+                     *           "active": true,
+                     *           "employeeId": null,
+                     *           "createdAt": "2026-11-02T08:15:30.000Z",
+                     *           "updatedAt": "2026-11-02T08:15:30.000Z"
+                     *         },
+                     *         "permissions": [
+                     *           "customers:read",
+                     *           "customers:create",
+                     *           "customers:change",
+                     *           "kyc:read",
+                     *           "kyc:submit",
+                     *           "kyc:decide",
+                     *           "accounts:read",
+                     *           "accounts:create",
+                     *           "accounts:change-status",
+                     *           "payments:read",
+                     *           "payments:record",
+                     *           "payments:reverse",
+                     *           "payers:read",
+                     *           "payments:assign",
+                     *           "credit:transfer",
+                     *           "credit:refund",
+                     *           "reconciliations:read",
+                     *           "reconciliations:create",
+                     *           "commissions:read",
+                     *           "commissions:read-own",
+                     *           "commissions:calculate",
+                     *           "commissions:approve",
+                     *           "commission-rules:write",
+                     *           "reports:read",
+                     *           "audit:read",
+                     *           "events:read",
+                     *           "users:administer",
+                     *           "api-keys:administer",
+                     *           "webhook-endpoints:administer",
+                     *           "catalogue:write",
+                     *           "invoices:read",
+                     *           "invoices:create",
+                     *           "invoices:void",
+                     *           "catalogue:read"
+                     *         ],
+                     *         "accessToken": "eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature",
+                     *         "expiresIn": 3600
+                     *       },
+                     *       "message": "Signed in."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["BrowserSession"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["AuthFailed"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    endBrowserSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Signed out. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {},
+                     *       "message": "Signed out."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        /** @example {} */
+                        data: Record<string, never>;
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    refreshBrowserSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Session renewed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        /**
+                         * @example {
+                         *       "user": {
+                         *         "id": 1,
+                         *         "email": "amina@example.com",
+                         *         "firstName": "Amina",
+                         *         "lastName": "Otieno",
+                         *         "role": "admin",
+                         *         "active": true,
+                         *         "employeeId": null,
+                         *         "createdAt": "2026-11-02T08:15:30.000Z",
+                         *         "updatedAt": "2026-11-02T08:15:30.000Z"
+                         *       },
+                         *       "permissions": [
+                         *         "customers:read",
+                         *         "customers:create",
+                         *         "customers:change",
+                         *         "kyc:read",
+                         *         "kyc:submit",
+                         *         "kyc:decide",
+                         *         "accounts:read",
+                         *         "accounts:create",
+                         *         "accounts:change-status",
+                         *         "payments:read",
+                         *         "payments:record",
+                         *         "payments:reverse",
+                         *         "payers:read",
+                         *         "payments:assign",
+                         *         "credit:transfer",
+                         *         "credit:refund",
+                         *         "reconciliations:read",
+                         *         "reconciliations:create",
+                         *         "commissions:read",
+                         *         "commissions:read-own",
+                         *         "commissions:calculate",
+                         *         "commissions:approve",
+                         *         "commission-rules:write",
+                         *         "reports:read",
+                         *         "audit:read",
+                         *         "events:read",
+                         *         "users:administer",
+                         *         "api-keys:administer",
+                         *         "webhook-endpoints:administer",
+                         *         "catalogue:write",
+                         *         "invoices:read",
+                         *         "invoices:create",
+                         *         "invoices:void",
+                         *         "catalogue:read"
+                         *       ],
+                         *       "accessToken": "eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIxIn0.signature",
+                         *       "expiresIn": 3600
+                         *     }
+                         * @example {
+                         *       "user": null
+                         *     }
+                         */
+                        data: components["schemas"]["BrowserSession"] | components["schemas"]["NobodySignedIn"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Settings found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "companyName": "Sunrise Pumps Ltd",
+                     *         "currency": "KES",
+                     *         "currencyDecimals": 2,
+                     *         "timeZone": "Africa/Nairobi",
+                     *         "today": "2026-11-02",
+                     *         "phoneCountryCode": "+254",
+                     *         "identityProviders": [
+                     *           {
+                     *             "name": "google"
+                     *           }
+                     *         ],
+                     *         "registrationOpen": false,
+                     *         "version": "0.1.0"
+                     *       },
+                     *       "message": "Settings found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["Settings"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -35,10 +35,21 @@ export interface AuthCalls {
   refreshTokens(body: BodyOf<'refreshTokens'>, options?: CallOptions): Promise<DataOf<'refreshTokens'>>;
   /** End this session */
   signOut(options?: CallOptions): Promise<DataOf<'signOut'>>;
-  /** Get the signed-in user */
+  /** Get the signed-in user and permissions */
   getSignedInUser(query?: NoQuery, options?: CallOptions): Promise<DataOf<'getSignedInUser'>>;
   /** Change your own password */
   changePassword(body: BodyOf<'changePassword'>, options?: CallOptions): Promise<DataOf<'changePassword'>>;
+  /** Sign in with a session cookie */
+  startBrowserSession(body: BodyOf<'startBrowserSession'>, options?: CallOptions): Promise<DataOf<'startBrowserSession'>>;
+  /** End the session of the cookie */
+  endBrowserSession(options?: CallOptions): Promise<DataOf<'endBrowserSession'>>;
+  /** Renew the session of the cookie */
+  refreshBrowserSession(options?: CallOptions): Promise<DataOf<'refreshBrowserSession'>>;
+}
+
+export interface SettingsCalls {
+  /** Get the public settings */
+  get(query?: NoQuery, options?: CallOptions): Promise<DataOf<'getSettings'>>;
 }
 
 export interface UsersCalls {
@@ -383,6 +394,7 @@ export interface ProviderWebhooksCalls {
 export interface Api {
   health: HealthCalls;
   auth: AuthCalls;
+  settings: SettingsCalls;
   users: UsersCalls;
   apiKeys: ApiKeysCalls;
   customers: CustomersCalls;
@@ -416,6 +428,12 @@ export const OPERATIONS = {
     signOut: { method: 'POST', path: '/api/auth/logout', secured: true, answers: 'data' },
     getSignedInUser: { method: 'GET', path: '/api/auth/me', hasQuery: true, secured: true, answers: 'data' },
     changePassword: { method: 'PUT', path: '/api/auth/password', hasBody: true, secured: true, answers: 'data' },
+    startBrowserSession: { method: 'POST', path: '/api/auth/session', hasBody: true, answers: 'data' },
+    endBrowserSession: { method: 'DELETE', path: '/api/auth/session', answers: 'data' },
+    refreshBrowserSession: { method: 'POST', path: '/api/auth/session/refresh', answers: 'data' },
+  },
+  settings: {
+    get: { method: 'GET', path: '/api/settings', hasQuery: true, answers: 'data' },
   },
   users: {
     list: { method: 'GET', path: '/api/users', hasQuery: true, secured: true, answers: 'page' },

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { parseCookie, stringifySetCookie } from 'cookie';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Context } from '../core/context.ts';
+import { AppError, invalidField } from '../core/http/errors.ts';
+
+/** The address of this service for browsers: PUBLIC_URL, which production requires, or the host of the request. */
+export function publicAddress(
+  request: FastifyRequest,
+  { config }: Pick<Context, 'config'>,
+): { href: string; path: string; isSecure: boolean } {
+  const href = config.publicUrl ?? `${request.protocol}://${request.host}`;
+  if (!URL.canParse(href)) throw invalidField('Host', 'must be the host name of this service');
+  const { pathname, protocol } = new URL(href);
+  return { href, path: pathname.replace(/\/$/, ''), isSecure: protocol === 'https:' };
+}
+
+/**
+ * Refuses a request that a page of another site or origin sent with the cookies of this service. Browsers send Sec-Fetch-Site
+ * only over TLS and to localhost; elsewhere, Origin must name this service. Programs send neither.
+ * @throws AppError FORBIDDEN
+ */
+export function requireSameOrigin(request: FastifyRequest, context: Pick<Context, 'config'>): void {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  if (site !== undefined) {
+    if (site !== 'same-origin') throw fromElsewhere();
+  } else if (origin !== undefined) {
+    const hosts = [request.host, new URL(publicAddress(request, context).href).host];
+    if (!URL.canParse(origin) || !hosts.includes(new URL(origin).host)) throw fromElsewhere();
+  }
+}
+
+function fromElsewhere(): AppError {
+  return new AppError(
+    'FORBIDDEN',
+    'Only pages of this service may use its session cookie. Other clients sign in with POST /api/auth/login.',
+  );
+}
+
+const SIGN_IN = 'ams_sign_in';
+const SESSION = 'ams_session';
+/** Starts the secret of a sign-in that ends with a session cookie. */
+const CONSOLE_PREFIX = 'console.';
+
+/** A secret for the cookie of one sign-in. Its prefix cannot be changed, because the hash of the whole text is stored. */
+export function newSignInSecret(isForConsole: boolean): string {
+  return `${isForConsole ? CONSOLE_PREFIX : ''}${randomBytes(32).toString('base64url')}`;
+}
+
+export function isForConsole(signInSecret: string | undefined): boolean {
+  return signInSecret?.startsWith(CONSOLE_PREFIX) === true;
+}
+
+/**
+ * Binds a sign-in through a provider to the browser that started it, so that an attacker cannot make somebody finish the
+ * attacker's sign-in. SameSite is lax, because the provider redirects from another site.
+ */
+export function setSignInCookie(
+  reply: FastifyReply,
+  value: string,
+  { maxAge, isSecure }: { maxAge: number; isSecure: boolean },
+): void {
+  const attributes = { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure, maxAge } as const;
+  reply.header('set-cookie', stringifySetCookie(signInCookieName(isSecure), value, attributes));
+}
+
+export function readSignInCookie(request: FastifyRequest, isSecure: boolean): string | undefined {
+  return readCookie(request, signInCookieName(isSecure));
+}
+
+/** Stores the refresh token of a session where only the session endpoints receive it. */
+export function setSessionCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: Pick<Context, 'config'>,
+  refreshToken: string,
+): void {
+  writeSessionCookie(request, reply, context, refreshToken, context.config.REFRESH_TOKEN_TTL_DAYS * 86_400);
+}
+
+export function deleteSessionCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: Pick<Context, 'config'>,
+): void {
+  writeSessionCookie(request, reply, context, '', 0);
+}
+
+function writeSessionCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: Pick<Context, 'config'>,
+  value: string,
+  maxAge: number,
+): void {
+  const { path, isSecure } = publicAddress(request, context);
+  const attributes = {
+    path: `${path}${request.server.prefix}/auth/session`,
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: isSecure,
+    maxAge,
+  } as const;
+  reply.header('set-cookie', stringifySetCookie(sessionCookieName(isSecure), value, attributes));
+}
+
+export function readSessionCookie(
+  request: FastifyRequest,
+  context: Pick<Context, 'config'>,
+): string | undefined {
+  return readCookie(request, sessionCookieName(publicAddress(request, context).isSecure)) || undefined;
+}
+
+function readCookie(request: FastifyRequest, name: string): string | undefined {
+  return parseCookie(request.headers.cookie ?? '')[name];
+}
+
+/** Browsers accept the prefix only over TLS and for one host, so a neighbouring host cannot set the cookie. */
+function signInCookieName(isSecure: boolean): string {
+  return isSecure ? `__Host-${SIGN_IN}` : SIGN_IN;
+}
+
+/** Its path excludes the prefix __Host-. */
+function sessionCookieName(isSecure: boolean): string {
+  return isSecure ? `__Secure-${SESSION}` : SESSION;
+}

@@ -1,0 +1,112 @@
+import { Type } from 'typebox';
+import type { Context } from '../core/context.ts';
+import type { Api } from '../core/http/api.ts';
+import { Envelope, examplesOf, Nothing, ok } from '../core/http/envelope.ts';
+import type { SessionReader } from './access.ts';
+import {
+  deleteSessionCookie,
+  readSessionCookie,
+  requireSameOrigin,
+  setSessionCookie,
+} from './browser-cookies.ts';
+import { type AuthParts, login } from './commands.ts';
+import { BODY_LIMIT_BYTES, BrowserSession, LoginBody, NobodySignedIn } from './schema.ts';
+import { endBrowserSession, refreshBrowserSession } from './session-commands.ts';
+import { toBrowserSession } from './view.ts';
+
+const FOR_PAGES =
+  'For pages of this service only: a request of another origin (`Sec-Fetch-Site`, `Origin`) is FORBIDDEN. Other clients use ';
+
+/** Sessions whose refresh token is in a cookie that scripts cannot read. */
+export function browserSessionRoutes(
+  api: Api,
+  context: Context,
+  { parts, sessions }: { parts: AuthParts; sessions: SessionReader },
+): void {
+  api.post(
+    '/auth/session',
+    {
+      bodyLimit: BODY_LIMIT_BYTES,
+      config: { access: 'public', rate: 'auth', budget: 'login', errors: ['AUTH_FAILED', 'FORBIDDEN'] },
+      schema: {
+        tags: ['Authentication'],
+        operationId: 'startBrowserSession',
+        summary: 'Sign in with a session cookie',
+        description:
+          `The refresh token is in a cookie that scripts cannot read, and not in the answer. ${FOR_PAGES}` +
+          '`POST /api/auth/login`.',
+        body: LoginBody,
+        response: { 200: Envelope(BrowserSession, 'Signed in.') },
+      },
+    },
+    async (request, reply) => {
+      requireSameOrigin(request, context);
+      const { refreshToken, ...signedIn } = await login(context, parts, request.body);
+      setSessionCookie(request, reply, context, refreshToken);
+      return ok(toBrowserSession(signedIn), 'Signed in.');
+    },
+  );
+
+  api.post(
+    '/auth/session/refresh',
+    {
+      bodyLimit: BODY_LIMIT_BYTES,
+      config: { access: 'public', errors: ['FORBIDDEN'] },
+      schema: {
+        tags: ['Authentication'],
+        operationId: 'refreshBrowserSession',
+        summary: 'Renew the session of the cookie',
+        description:
+          'Answers the signed-in user with a new access token, and replaces the cookie. If nobody is signed in, `user` is null. ' +
+          'A cookie works once. For ten seconds, using it again answers the same new cookie; later, or after the new cookie was ' +
+          `used, it ends the session. ${FOR_PAGES}\`POST /api/auth/refresh\`.`,
+        response: {
+          200: Envelope(
+            Type.Union([BrowserSession, NobodySignedIn], {
+              examples: [...examplesOf(BrowserSession), { user: null }],
+            }),
+            'Session renewed.',
+          ),
+        },
+      },
+    },
+    async (request, reply) => {
+      requireSameOrigin(request, context);
+      const token = readSessionCookie(request, context);
+      const from = { log: request.log, requestId: request.id };
+      const renewed =
+        token === undefined ? undefined : await refreshBrowserSession(context, parts, token, from);
+      if (!renewed) {
+        if (token !== undefined) deleteSessionCookie(request, reply, context);
+        return ok({ user: null }, 'Nobody is signed in.');
+      }
+      const { refreshToken, ...signedIn } = renewed;
+      setSessionCookie(request, reply, context, refreshToken);
+      return ok(toBrowserSession(signedIn), 'Session renewed.');
+    },
+  );
+
+  api.delete(
+    '/auth/session',
+    {
+      config: { access: 'public', errors: ['FORBIDDEN'] },
+      schema: {
+        tags: ['Authentication'],
+        operationId: 'endBrowserSession',
+        summary: 'End the session of the cookie',
+        description: `Deletes the cookie. ${FOR_PAGES}\`POST /api/auth/logout\`.`,
+        response: { 200: Envelope(Nothing, 'Signed out.') },
+      },
+    },
+    async (request, reply) => {
+      requireSameOrigin(request, context);
+      const token = readSessionCookie(request, context);
+      if (token !== undefined) {
+        const sessionId = await endBrowserSession(context, token, request.id);
+        if (sessionId !== undefined) sessions.forget(sessionId);
+      }
+      deleteSessionCookie(request, reply, context);
+      return ok({}, 'Signed out.');
+    },
+  );
+}

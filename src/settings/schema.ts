@@ -1,0 +1,39 @@
+import { Type } from 'typebox';
+import { DateText } from '../core/http/fields.ts';
+
+export const Settings = Type.Object(
+  {
+    companyName: Type.String(),
+    currency: Type.String({ description: 'ISO 4217.' }),
+    currencyDecimals: Type.Integer({ description: 'The number of decimals of an amount.' }),
+    timeZone: Type.String({ description: 'The time zone of business days, an IANA name.' }),
+    today: DateText,
+    phoneCountryCode: Type.String({
+      description: 'Of phone numbers that are written without one: `+` and digits.',
+    }),
+    identityProviders: Type.Array(
+      Type.Object(
+        { name: Type.String({ description: 'For `GET /api/auth/{provider}`.' }) },
+        { title: 'IdentityProvider' },
+      ),
+    ),
+    registrationOpen: Type.Boolean({ description: 'Whether anyone may register without an invitation.' }),
+    version: Type.String({ description: 'The version of the service.' }),
+  },
+  {
+    title: 'Settings',
+    examples: [
+      {
+        companyName: 'Sunrise Pumps Ltd',
+        currency: 'KES',
+        currencyDecimals: 2,
+        timeZone: 'Africa/Nairobi',
+        today: '2026-11-02',
+        phoneCountryCode: '+254',
+        identityProviders: [{ name: 'google' }],
+        registrationOpen: false,
+        version: '0.1.0',
+      },
+    ],
+  },
+);
