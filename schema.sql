@@ -854,6 +854,7 @@ create table webhook_endpoints (
   deleted_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone not null default business_now(),
   updated_at timestamp(3) with time zone not null default business_now(),
+  health_resets integer not null default 0,
   constraint webhook_endpoints_disabled CHECK (((active = (disabled_reason IS NULL)) AND (active = (disabled_at IS NULL)) AND (disabled_reason = ANY (ARRAY['user'::text, 'gone'::text, 'failing'::text])))),
   constraint webhook_endpoints_failing CHECK (((failures_in_a_row = 0) = (failing_since IS NULL))),
   constraint webhook_endpoints_secrets CHECK (((previous_secret IS NULL) = (previous_secret_expires_at IS NULL))),

@@ -53,10 +53,10 @@ describe('the cursor', () => {
     const [three, five] = backlog.start(2, false, NOW) as [Started, Started];
     five.state = 'delivered';
     expect(backlog.cursorAfter(new Set([five]))).toBe(2);
-    backlog.forget([five]);
+    backlog.saved([five], []);
     three.state = 'failed';
     expect(backlog.cursorAfter(new Set([three]))).toBe(6);
-    backlog.forget([three]);
+    backlog.saved([three], []);
     const [seven] = backlog.start(1, false, NOW) as [Started];
     expect(backlog.cursorAfter(new Set([seven]))).toBe(9);
   });
@@ -64,13 +64,25 @@ describe('the cursor', () => {
   it('passes an event that is being sent for a second, once it is stored as a retry', () => {
     const backlog = backlogOf([event(1), event(2)]);
     const [one] = backlog.start(1, false, NOW) as [Started];
-    expect(backlog.toPark(NOW, false)).toEqual([]);
-    expect(backlog.toPark(LATER, false)).toEqual([one]);
+    expect(backlog.runningToStore(NOW, false)).toEqual([]);
+    expect(backlog.runningToStore(LATER, false)).toEqual([one]);
     expect(backlog.cursorAfter(new Set([one]))).toBe(1);
-    backlog.forget([one]);
-    expect(backlog.toPark(LATER, false)).toEqual([]);
-    expect(backlog.toPark(LATER, true)).toEqual([one]);
+    backlog.saved([], [one]);
+    expect(backlog.runningToStore(LATER, false)).toEqual([]);
+    expect(backlog.runningToStore(LATER, true)).toEqual([one]);
     expect(backlog.count('running')).toBe(1);
+  });
+
+  it('does not wait for an event that ended while it was being stored as a retry, which is then deleted', () => {
+    const backlog = backlogOf([event(1), event(2)]);
+    const [one] = backlog.start(1, false, NOW) as [Started];
+    const running = backlog.runningToStore(LATER, false);
+    one.state = 'delivered';
+    backlog.saved([], running);
+    expect(one.isStored).toBe(true);
+    expect(backlog.ids()).toEqual([1, 2]);
+    backlog.saved([one], []);
+    expect(backlog.ids()).toEqual([2]);
   });
 
   it('can be moved back; events that are being sent stay', () => {
@@ -79,6 +91,14 @@ describe('the cursor', () => {
     backlog.moveTo(3);
     expect([backlog.position, backlog.ids()]).toEqual([3, [5]]);
   });
+});
+
+it('forgets retries that have not started, and no other events', () => {
+  const backlog = backlogOf([event(9)]);
+  backlog.addRetries([1, 2].map((id) => retry(id)));
+  backlog.start(1, false, NOW);
+  backlog.forgetRetries();
+  expect(backlog.ids().sort()).toEqual([1, 9]);
 });
 
 describe('in order', () => {
@@ -95,7 +115,7 @@ describe('in order', () => {
     const [one] = backlog.start(9, true, NOW) as [Started];
     one.state = 'failed';
     expect(backlog.start(9, true, NOW)).toEqual([]);
-    backlog.forget([one]);
+    backlog.saved([one], []);
     backlog.block(new Set(['a']));
     expect(backlog.start(9, true, NOW)).toEqual([]);
     expect(idsOf(backlog.all('deferred'))).toEqual([2]);

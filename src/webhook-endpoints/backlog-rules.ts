@@ -55,6 +55,11 @@ export class Backlog<E extends BacklogEvent> {
     this.position = position;
   }
 
+  /** Forgets the events of webhook_retries that have not started, because they changed in the table. */
+  forgetRetries(): void {
+    for (const { event, isStored } of this.all('ready')) if (isStored) this.#items.delete(event.id);
+  }
+
   /** @param keys of the events in webhook_retries, for an endpoint that wants events in order. */
   block(keys: ReadonlySet<string>): void {
     this.#blockedKeys = keys;
@@ -112,8 +117,11 @@ export class Backlog<E extends BacklogEvent> {
     return started;
   }
 
-  /** Events that are being sent and have held back the cursor for too long. @param all that are being sent. */
-  toPark(now: Date, all: boolean): Item<E>[] {
+  /**
+   * Events that are being sent and must be stored as retries, because they have held back the cursor for too long.
+   * @param all even if they have not.
+   */
+  runningToStore(now: Date, all: boolean): Item<E>[] {
     const isLate = ({ isStored, startedAt }: Item<E>) =>
       !isStored && now.getTime() - (startedAt?.getTime() ?? 0) > MAX_CURSOR_WAIT_MS;
     return this.all('running').filter((item) => all || isLate(item));
@@ -125,12 +133,13 @@ export class Backlog<E extends BacklogEvent> {
     return open.reduce((cursor, { event }) => Math.min(cursor, event.id - 1), this.position);
   }
 
-  /** After a save: forgets what is done. Parked events are still being sent. */
-  forget(saved: Iterable<Item<E>>): void {
-    for (const item of saved) {
-      if (item.state === 'running') item.isStored = true;
-      else this.#items.delete(item.event.id);
-    }
+  /**
+   * After a save.
+   * @param done are forgotten. @param stored are in webhook_retries now, although their requests may still be running.
+   */
+  saved(done: Iterable<Item<E>>, stored: Iterable<Item<E>>): void {
+    for (const { event } of done) this.#items.delete(event.id);
+    for (const item of stored) item.isStored = true;
   }
 }
 

@@ -82,7 +82,7 @@ export async function changeEndpoint(
       action: 'webhook_endpoint.change',
       resource: 'webhook_endpoint',
       resourceId: id,
-      before: { ...row, inOrder: row.in_order },
+      before: row,
       after: body,
       event: event('webhook_endpoint.updated', { changedFields: Object.keys(body) }),
     });
@@ -166,7 +166,8 @@ export async function testEndpoint(context: Context, id: number) {
       created_at: now.toISOString(),
     },
   ]);
-  return getDelivery(db, id, deliveryId ?? 0);
+  if (deliveryId === undefined) throw new Error('An insert of one delivery must return its id.');
+  return getDelivery(db, id, deliveryId);
 }
 
 /**
@@ -178,12 +179,14 @@ export async function testEndpoint(context: Context, id: number) {
 export async function resendEvents(context: Context, actor: Actor, id: number, body: Resend) {
   checkResend(body);
   return inTransaction(context.db, async (tx) => {
+    // Before the lock, because it scans the events and the deliveries must go on meanwhile.
+    const start =
+      body.since === undefined ? body.fromEventId : await findFirstEventSince(tx, new Date(body.since));
     const { types: filters } = await store.lockEndpoint(tx, id);
     const types = typesOf(filters, EVENT_TYPES);
     const isOpenEnded = body.eventIds === undefined && body.toEventId === undefined;
-    const eventCount = isOpenEnded
-      ? await resendFrom(tx, id, body)
-      : await resendSome(tx, id, { ...body, types }, context.clock.now());
+    if (isOpenEnded && start !== undefined) await moveCursorBefore(tx, id, start);
+    const eventCount = isOpenEnded ? null : await resendSome(tx, id, { ...body, types }, context.clock.now());
     await audit(tx, actor, {
       action: 'webhook_endpoint.resend',
       resource: 'webhook_endpoint',
@@ -208,12 +211,6 @@ function checkResend({ eventIds, fromEventId, toEventId, since }: Resend): void 
       'toEventId',
       `must be at most ${fromEventId + MAX_RESENT_EVENTS - 1}, because a range has at most ${MAX_RESENT_EVENTS} ids; omit toEventId to send without a limit`,
     );
-}
-
-async function resendFrom(tx: Tx, id: number, { fromEventId, since }: Resend): Promise<null> {
-  const eventId = fromEventId ?? (await findFirstEventSince(tx, new Date(since ?? '')));
-  if (eventId !== undefined) await moveCursorBefore(tx, id, eventId);
-  return null;
 }
 
 async function resendSome(

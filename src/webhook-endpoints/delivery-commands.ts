@@ -44,7 +44,7 @@ const SAVE_INTERVAL_MS = 100;
 /** How often the cursor is saved while no event matches. */
 const IDLE_SAVE_INTERVAL_MS = 5_000;
 /** A request that ends with its process is sent again by the next owner after this. */
-const PARKED_MS = SEND_TIMEOUT_MS + 5_000;
+const RESEND_AFTER_MS = SEND_TIMEOUT_MS + 5_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
 /** How long a stop waits for requests before it abandons them. */
 const STOP_MS = 3_000;
@@ -95,7 +95,7 @@ export function startDeliveryLoop(
   const backlog = new Backlog<FeedEvent>(first.cursor);
   const abandoned = new AbortController();
   setMaxListeners(0, abandoned.signal); // Each request listens.
-  const alarm = createAlarm();
+  const work = createNotifier();
   let endpoint = first;
   let version = 0;
   let leaseEndsMs = performance.now() + lease.seconds * 1000;
@@ -104,11 +104,14 @@ export function startDeliveryLoop(
   let saving: Finished[] = [];
   let isStopping = false;
   let mayHaveRetries = true;
+  /** The last deleted event that was reported as missed. */
+  let missedToId = 0;
   let savedAtMs = performance.now();
 
   function adopt(next: LeasedEndpoint, leasedAtMs: number): void {
     if (next.cursorMoves !== endpoint.cursorMoves) backlog.moveTo(next.cursor);
-    if (next.inOrder && !endpoint.inOrder) mayHaveRetries = true;
+    if (next.healthResets !== endpoint.healthResets) backlog.forgetRetries();
+    if (next.hasDueRetry || (next.inOrder && !endpoint.inOrder)) mayHaveRetries = true;
     endpoint = next;
     leaseEndsMs = leasedAtMs + lease.seconds * 1000;
   }
@@ -140,6 +143,21 @@ export function startDeliveryLoop(
         return known ? [{ event: known, attempts, firstAttemptAt }] : [];
       }),
     );
+    const deleted = due.map(({ eventId }) => eventId).filter((eventId) => !found.has(eventId));
+    if (deleted.length > 0) await giveUp(deleted);
+  }
+
+  /** Gives up events that were deleted from the feed. The retries of a disabled endpoint may be older than any event. */
+  async function giveUp(eventIds: readonly number[]): Promise<void> {
+    const { id } = endpoint;
+    await limited(() => saveRetries(db, id, eventIds, []));
+    for (const _ of eventIds) onOutcome('given_up');
+    log.warn(
+      { webhookEndpoint: id, eventIds },
+      'A webhook endpoint does not get these events: they were deleted before they could be sent',
+    );
+    mayHaveRetries = true;
+    work.notify();
   }
 
   async function readEvents(): Promise<void> {
@@ -147,10 +165,23 @@ export function startDeliveryLoop(
     const upTo = horizon();
     if (after >= upTo || backlog.count('ready') > READ_BATCH / 2) return;
     const types = typesOf(endpoint.types, EVENT_TYPES);
-    const { events, toId } = await limited(() => findEvents(db, { after, upTo, types, limit: READ_BATCH }));
+    const query = { after, upTo, types, limit: READ_BATCH };
+    const { events, toId, deletedToId } = await limited(() => findEvents(db, query));
     // A user may have moved the cursor while the events were read.
-    if (backlog.position === after) backlog.addEvents(events.map(toFeedEvent), toId);
-    if (backlog.position < upTo) alarm.ring();
+    if (backlog.position === after) {
+      warnOfMissed(after, deletedToId);
+      backlog.addEvents(events.map(toFeedEvent), toId);
+    }
+    if (backlog.position < upTo) work.notify();
+  }
+
+  function warnOfMissed(after: number, deletedToId: number): void {
+    if (after >= deletedToId || missedToId >= deletedToId) return;
+    missedToId = deletedToId;
+    log.warn(
+      { webhookEndpoint: endpoint.id, afterEventId: after, deletedToEventId: deletedToId },
+      'A webhook endpoint missed events that were deleted after 30 days. Its receiver must read the resources instead',
+    );
   }
 
   /** How many requests may run now, also by the attempts that are not saved yet. */
@@ -177,13 +208,13 @@ export function startDeliveryLoop(
     const sent = { message_id: message.id, signature, created_at: now.toISOString() };
     finished.push({ item, sent, result });
     startRequests(); // The loop may be waiting for the database.
-    alarm.ring();
+    work.notify();
   }
 
   function isSaveDue(): boolean {
     const sinceMs = performance.now() - savedAtMs;
     if (sinceMs < SAVE_INTERVAL_MS) return false;
-    const hasResults = finished.length + backlog.toPark(clock.now(), false).length > 0;
+    const hasResults = finished.length + backlog.runningToStore(clock.now(), false).length > 0;
     const isCursorOld = backlog.position > endpoint.cursor && sinceMs > IDLE_SAVE_INTERVAL_MS;
     return hasResults || backlog.count('deferred') > 0 || isCursorOld;
   }
@@ -191,33 +222,45 @@ export function startDeliveryLoop(
   /** Saves attempts and the cursor. @returns false if another instance has the lease. */
   async function save(isLast: boolean): Promise<boolean> {
     const now = clock.now();
-    const { id, cursorMoves, inOrder } = endpoint;
+    const { id, cursorMoves, healthResets, inOrder } = endpoint;
     const batch = finished;
     saving = batch;
     finished = [];
-    const parked = backlog.toPark(now, isLast);
+    const running = backlog.runningToStore(now, isLast);
     const deferred = backlog.all('deferred');
-    const saved = new Set([...batch.map(({ item }) => item), ...parked, ...deferred]);
+    const ended = [...batch.map(({ item }) => item), ...deferred];
     const results = batch.map(({ result }) => result);
     const health = healthAfter(endpoint, results, now);
     const reason = reasonToDisable(health, results, now);
     const attempts = batch.map((one) => toRows(id, one, now, reason !== undefined));
     const retries = [
       ...attempts.flatMap(({ retry }) => retry ?? []),
-      ...parked.map((item) => retryRow(id, item, isLast ? now : new Date(now.getTime() + PARKED_MS))),
+      ...running.map((item) => retryRow(id, item, isLast ? now : new Date(now.getTime() + RESEND_AFTER_MS))),
       ...deferred.map((item) => retryRow(id, item, now)),
     ];
     const done = batch.flatMap(({ item }, n) =>
       item.isStored && !attempts[n]?.retry ? [item.event.id] : [],
     );
-    const progress = { id, cursor: backlog.cursorAfter(saved), cursorMoves, ...health };
+    const progress = {
+      id,
+      cursor: backlog.cursorAfter(new Set([...ended, ...running])),
+      cursorMoves,
+      healthResets,
+      ...health,
+    };
     const leasedAtMs = performance.now();
     const next = await limited(() =>
       inTransaction(db, async (tx) => {
-        const row = await saveProgress(tx, lease, progress);
+        const row = await saveProgress(tx, lease, progress, now);
+        const wasReset = row?.healthResets !== healthResets;
         const rows = attempts.map(({ delivery }) => delivery);
-        await Promise.all([insertDeliveries(tx, rows), row && saveRetries(tx, id, done, retries)]);
-        if (!row?.active || !reason) return row;
+        await Promise.all([
+          insertDeliveries(tx, rows),
+          row &&
+            saveRetries(tx, id, done, wasReset ? retries.map((retry) => resetRetry(retry, now)) : retries),
+        ]);
+        // These attempts say nothing about an endpoint that a user has corrected meanwhile.
+        if (!row?.active || !reason || wasReset) return row;
         await disableEndpoint(tx, id, reason);
         await audit(tx, SYSTEM, {
           action: 'webhook_endpoint.disable',
@@ -235,12 +278,12 @@ export function startDeliveryLoop(
       throw error;
     });
     saving = [];
-    backlog.forget(saved);
+    backlog.saved(ended, running);
     savedAtMs = performance.now();
     version += 1;
     for (const { delivery } of attempts) onOutcome(delivery.outcome);
     if (!next) return false;
-    if (reason && endpoint.active)
+    if (reason && endpoint.active && next.healthResets === healthResets)
       log.warn(
         { webhookEndpoint: id, reason },
         'A webhook endpoint was disabled. Enable it when it works again',
@@ -265,7 +308,7 @@ export function startDeliveryLoop(
   async function run(): Promise<void> {
     let hasLease = true;
     while (hasLease && !isStopping && endpoint.active) {
-      const awake = alarm.next();
+      const awake = work.next();
       try {
         hasLease = await step();
         const hasUnsaved = finished.length + backlog.count('deferred') > 0;
@@ -283,7 +326,7 @@ export function startDeliveryLoop(
   async function finish(): Promise<void> {
     const endsMs = performance.now() + STOP_MS;
     while (backlog.count('running') > 0 && performance.now() < endsMs)
-      await Promise.race([alarm.next(), sleep(50)]);
+      await Promise.race([work.next(), sleep(50)]);
     abandoned.abort();
     try {
       if (await save(true)) await limited(() => releaseEndpoint(db, lease.owner, endpoint.id));
@@ -301,17 +344,16 @@ export function startDeliveryLoop(
   });
   const ended = run();
   return {
-    wake: alarm.ring,
+    wake: work.notify,
     version: () => version,
     update(next, leasedAtMs) {
       adopt(next, leasedAtMs);
-      mayHaveRetries = true;
-      alarm.ring();
+      work.notify();
     },
     async stop() {
       isStopping = true;
       stop();
-      alarm.ring();
+      work.notify();
       await ended;
     },
     ended,
@@ -323,7 +365,7 @@ function toRows(endpointId: number, { item, sent, result }: Finished, now: Date,
   const firstAttemptAt = item.firstAttemptAt ?? sent.created_at;
   const next = isDelivered(result)
     ? undefined
-    : nextAttemptAt(attempt, new Date(firstAttemptAt), now, Math.random());
+    : nextAttemptAt(attempt, new Date(firstAttemptAt), result, now, Math.random());
   // A disabled endpoint keeps all its events, for the time when it is enabled again.
   const retryAt = isDelivered(result) || !isDisabled ? next : now;
   const outcome: Outcome = isDelivered(result) ? 'delivered' : retryAt ? 'failed' : 'given_up';
@@ -363,22 +405,21 @@ function retryRow(
   };
 }
 
-/** Lets a loop wait until it has something to do. A ring while nobody waits counts for the next wait. */
-function createAlarm() {
-  let ring = () => {};
-  let rung: Promise<void>;
-  const arm = () => {
-    rung = new Promise((resolve) => {
-      ring = resolve;
-    });
-  };
-  arm();
+/** As a user's reset left the other retries: due now, with all attempts ahead. */
+function resetRetry(row: RetryRow, now: Date): RetryRow {
+  return { ...row, attempts: 0, first_attempt_at: null, next_attempt_at: now.toISOString() };
+}
+
+/** Lets a loop wait until it has something to do. */
+function createNotifier() {
+  let resolveNext = () => {};
   return {
-    ring: () => ring(),
-    /** Resolves at the next ring. */
+    notify: () => resolveNext(),
+    /** Resolves at the next notification. Call it before the work whose changes must not be missed. */
     next(): Promise<void> {
-      arm();
-      return rung;
+      return new Promise((resolve) => {
+        resolveNext = resolve;
+      });
     },
   };
 }

@@ -13,8 +13,8 @@ import {
 const START = new Date('2026-11-02T08:00:00Z');
 const secondsLater = (seconds: number) => new Date(START.getTime() + seconds * 1000);
 const healthy = { failuresInARow: 0, failingSince: null, pausedUntil: null };
-const failed = { status: 500 };
-const delivered = { status: 204 };
+const failed = { status: 500, retryAfterSeconds: null };
+const delivered = { status: 204, retryAfterSeconds: null };
 
 describe('an answer', () => {
   it.each([
@@ -36,7 +36,7 @@ describe('an event that fails', () => {
     let now = START;
     const delays: number[] = [];
     for (let attempts = 1; ; attempts++) {
-      const next = nextAttemptAt(attempts, START, now, 0.5);
+      const next = nextAttemptAt(attempts, START, failed, now, 0.5);
       if (!next) break;
       delays.push((next.getTime() - now.getTime()) / 1000);
       now = next;
@@ -48,8 +48,31 @@ describe('an event that fails', () => {
 
   it('waits up to a tenth shorter or longer', () => {
     const delay = (random: number) =>
-      (nextAttemptAt(2, START, START, random)?.getTime() ?? 0) - START.getTime();
+      (nextAttemptAt(2, START, failed, START, random)?.getTime() ?? 0) - START.getTime();
     expect([delay(0), delay(0.5), delay(1)]).toEqual([27_000, 30_000, 33_000]);
+  });
+});
+
+describe('an answer with Retry-After', () => {
+  const asked = (status: number, retryAfterSeconds: number) => ({ status, retryAfterSeconds });
+
+  it.each([
+    [asked(503, 60), 60],
+    [asked(429, 60), 60],
+    [asked(429, 1), 5],
+    [asked(429, 86_400), 3_600],
+    [asked(500, 60), 5],
+  ])('%j: the event is sent again after %i s', (answer, seconds) => {
+    expect(nextAttemptAt(1, START, answer, START, 0.5)).toEqual(secondsLater(seconds));
+  });
+
+  it('pauses the endpoint for that time, whatever the requests that were already running bring', () => {
+    const first = healthAfter(healthy, [asked(429, 60), delivered], START);
+    expect(first.pausedUntil).toBe(secondsLater(60).toISOString());
+    expect(slotsOf(first, secondsLater(59))).toBe(0);
+    const second = healthAfter(first, [delivered], secondsLater(1));
+    expect(second.pausedUntil).toBe(secondsLater(60).toISOString());
+    expect(healthAfter(second, [delivered], secondsLater(60))).toEqual(healthy);
   });
 });
 
@@ -87,7 +110,7 @@ describe('the health of an endpoint', () => {
     const failing = healthAfter(healthy, [failed], START);
     expect(reasonToDisable(failing, [failed], secondsLater(3 * 86_400 - 1))).toBeUndefined();
     expect(reasonToDisable(failing, [failed], secondsLater(3 * 86_400))).toBe('failing');
-    expect(reasonToDisable(failing, [failed, { status: 410 }], START)).toBe('gone');
+    expect(reasonToDisable(failing, [failed, { status: 410, retryAfterSeconds: null }], START)).toBe('gone');
     expect(reasonToDisable(healthy, [delivered], START)).toBeUndefined();
   });
 });

@@ -24,6 +24,23 @@ const MAX_PAUSE_MS = 10 * MINUTE;
 export const MAX_IN_FLIGHT = 32;
 
 const GONE = 410;
+const ASK_TO_WAIT = [429, 503];
+/** A longer Retry-After counts as this, so that a wrong one does not hold back events for long. */
+const MAX_RETRY_AFTER_MS = HOUR;
+
+/** What a receiver answered to an attempt. */
+export interface Answer {
+  /** Null without an answer. */
+  status: number | null;
+  /** Of the header Retry-After. */
+  retryAfterSeconds: number | null;
+}
+
+/** How long the receiver asks to send nothing. */
+function requestedPauseMs({ status, retryAfterSeconds }: Answer): number {
+  if (status === null || !ASK_TO_WAIT.includes(status)) return 0;
+  return Math.min(1000 * (retryAfterSeconds ?? 0), MAX_RETRY_AFTER_MS);
+}
 
 export function isDelivered({ status }: { status: number | null }): boolean {
   return status !== null && status >= 200 && status < 300;
@@ -36,6 +53,7 @@ export function isDelivered({ status }: { status: number | null }): boolean {
 export function nextAttemptAt(
   attempts: number,
   firstAttemptAt: Date,
+  answer: Answer,
   now: Date,
   random: number,
 ): Date | undefined {
@@ -43,10 +61,10 @@ export function nextAttemptAt(
   if (now.getTime() >= last) return undefined;
   const delay = RETRY_DELAYS_MS[attempts - 1] ?? LAST_RETRY_DELAY_MS;
   const jittered = delay * (1 + JITTER * (2 * random - 1));
-  return new Date(Math.min(now.getTime() + jittered, last));
+  return new Date(Math.min(now.getTime() + Math.max(jittered, requestedPauseMs(answer)), last));
 }
 
-/** How an endpoint has done lately. */
+/** What the latest deliveries to an endpoint say about it. */
 export interface Health {
   failuresInARow: number;
   /** The first failure since the latest success. */
@@ -56,20 +74,24 @@ export interface Health {
 }
 
 /** The health of an endpoint after further attempts, in the order in which they ended. */
-export function healthAfter(
-  health: Health,
-  attempts: readonly { status: number | null }[],
-  now: Date,
-): Health {
+export function healthAfter(health: Health, attempts: readonly Answer[], now: Date): Health {
   let { failuresInARow, failingSince } = health;
-  const { pausedUntil } = health;
+  if (attempts.length === 0) return { failuresInARow, failingSince, pausedUntil: health.pausedUntil };
   for (const attempt of attempts) {
     const hasFailed = !isDelivered(attempt);
     failuresInARow = hasFailed ? failuresInARow + 1 : 0;
     failingSince = hasFailed ? (failingSince ?? now.toISOString()) : null;
   }
-  if (attempts.length === 0) return { failuresInARow, failingSince, pausedUntil };
-  return { failuresInARow, failingSince, pausedUntil: pauseAfter(failuresInARow, failingSince, now) };
+  // A success ends a pause after failures, but not one that the receiver asked for.
+  const requestedBefore = health.failuresInARow < FAILURES_TO_PAUSE ? timeOf(health.pausedUntil) : 0;
+  const requested = Math.max(...attempts.map(requestedPauseMs)) + now.getTime();
+  const end = Math.max(requestedBefore, requested, timeOf(pauseAfter(failuresInARow, failingSince, now)));
+  const pausedUntil = end > now.getTime() ? new Date(end).toISOString() : null;
+  return { failuresInARow, failingSince, pausedUntil };
+}
+
+function timeOf(timestamp: string | null): number {
+  return timestamp === null ? 0 : new Date(timestamp).getTime();
 }
 
 /** A pause is half as long as the endpoint has been failing, so that pauses grow while it stays down. */

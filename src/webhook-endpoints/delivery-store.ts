@@ -18,13 +18,18 @@ export interface LeasedEndpoint extends Health, Secrets {
   active: boolean;
   cursor: number;
   cursorMoves: number;
+  healthResets: number;
+  /** Whether webhook_retries has an event that is due. */
+  hasDueRetry: boolean;
 }
 
-const LEASED = sql`
+const leasedColumns = (now: Date) => sql`
   id, url, types, in_order as "inOrder", active and deleted_at is null as active, secret,
   previous_secret as "previousSecret", previous_secret_expires_at as "previousSecretExpiresAt", cursor,
   cursor_moves as "cursorMoves", failures_in_a_row as "failuresInARow", failing_since as "failingSince",
-  paused_until as "pausedUntil"`;
+  paused_until as "pausedUntil", health_resets as "healthResets",
+  exists (select from webhook_retries r where r.endpoint_id = webhook_endpoints.id and r.next_attempt_at <= ${now})
+    as "hasDueRetry"`;
 
 /** The right of one instance to deliver. Leases end by the clock of PostgreSQL. */
 export interface Lease {
@@ -34,8 +39,11 @@ export interface Lease {
 
 const endOf = ({ seconds }: Lease) => sql`clock_timestamp() + ${seconds} * interval '1 second'`;
 
-/** Renews the leases of an owner and takes those that are free. @returns all active endpoints that the owner has. */
-export async function leaseEndpoints(db: Db, lease: Lease): Promise<LeasedEndpoint[]> {
+/**
+ * Renews the leases of an owner and takes those that are free.
+ * @returns active endpoints that the owner has. One that another transaction has locked is missing; see findOwnedEndpoints.
+ */
+export async function leaseEndpoints(db: Db, lease: Lease, now: Date): Promise<LeasedEndpoint[]> {
   const { owner } = lease;
   const { rows } = await sql<LeasedEndpoint>`
     update webhook_endpoints set lease_owner = ${owner}, lease_expires_at = ${endOf(lease)}
@@ -43,9 +51,20 @@ export async function leaseEndpoints(db: Db, lease: Lease): Promise<LeasedEndpoi
       select id from webhook_endpoints
       where active and deleted_at is null and (lease_owner = ${owner} or lease_expires_at is null
         or lease_expires_at < clock_timestamp())
-      order by id for update)
-    returning ${LEASED}`.execute(db);
+      order by id for update skip locked)
+    returning ${leasedColumns(now)}`.execute(db);
   return rows;
+}
+
+/** @returns those of the endpoints that are active and that the owner still has, also if its lease is over. */
+export async function findOwnedEndpoints(db: Db, owner: string, ids: readonly number[]): Promise<number[]> {
+  const rows = await run<{ id: number }>(
+    db,
+    `select id from webhook_endpoints
+     where id = any($1::bigint[]) and lease_owner = $2 and active and deleted_at is null`,
+    [ids, owner],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** Frees an endpoint for other instances. */
@@ -60,21 +79,26 @@ export interface Progress extends Health {
   cursor: number;
   /** As the cursor was read; if a user has moved it since, it stays. */
   cursorMoves: number;
+  /** As the health was read; if a user has reset it since, it stays. */
+  healthResets: number;
 }
 
 /** Renews the lease and stores progress. @returns undefined if another instance has the lease. */
 export async function saveProgress(
   tx: Tx,
   lease: Lease,
-  { id, cursor, cursorMoves, failuresInARow, failingSince, pausedUntil }: Progress,
+  { id, cursor, cursorMoves, healthResets, failuresInARow, failingSince, pausedUntil }: Progress,
+  now: Date,
 ): Promise<LeasedEndpoint | undefined> {
+  const isCurrent = sql`health_resets = ${healthResets}`;
   const { rows } = await sql<LeasedEndpoint>`
     update webhook_endpoints set lease_expires_at = ${endOf(lease)},
       cursor = case when cursor_moves = ${cursorMoves} then greatest(cursor, ${cursor}::bigint) else cursor end,
-      failures_in_a_row = ${failuresInARow}, failing_since = ${failingSince}::timestamptz,
-      paused_until = ${pausedUntil}::timestamptz
+      failures_in_a_row = case when ${isCurrent} then ${failuresInARow}::int else failures_in_a_row end,
+      failing_since = case when ${isCurrent} then ${failingSince}::timestamptz else failing_since end,
+      paused_until = case when ${isCurrent} then ${pausedUntil}::timestamptz else paused_until end
     where id = ${id} and lease_owner = ${lease.owner}
-    returning ${LEASED}`.execute(tx);
+    returning ${leasedColumns(now)}`.execute(tx);
   return rows[0];
 }
 
@@ -130,14 +154,14 @@ export interface RetryRow {
 
 /** @param done events that need no further attempt. */
 export async function saveRetries(
-  tx: Tx,
+  db: Db | Tx,
   endpointId: number,
   done: readonly number[],
   retries: readonly RetryRow[],
 ): Promise<void> {
   if (done.length + retries.length === 0) return;
   await run(
-    tx,
+    db,
     `with done as (delete from webhook_retries where endpoint_id = $1 and event_id = any($2::bigint[]))
      insert into webhook_retries
      select * from json_populate_recordset(null::webhook_retries, $3::json)
@@ -255,17 +279,18 @@ export async function findFirstEventSince(db: Db, since: Date): Promise<number |
   return rows[0]?.id ?? undefined;
 }
 
-/** Continues with this event, if it is before the cursor. */
+/** Continues with this event, or with the first that is kept, if it is before the cursor. */
 export async function moveCursorBefore(tx: Tx, endpointId: number, eventId: number): Promise<void> {
   await sql`
-    update webhook_endpoints set cursor = least(cursor, ${eventId - 1}::bigint), cursor_moves = cursor_moves + 1
+    update webhook_endpoints set cursor_moves = cursor_moves + 1,
+      cursor = least(cursor, greatest(${eventId - 1}::bigint, (select deleted_to_id from event_feed)))
     where id = ${endpointId}`.execute(tx);
   await sql`delete from webhook_retries where endpoint_id = ${endpointId} and event_id >= ${eventId}`.execute(
     tx,
   );
 }
 
-/** How endpoints do, for /metrics. */
+/** Figures of all endpoints for /metrics. */
 export interface DeliveryState {
   /** Active endpoints that fail, and endpoints that the service disabled. */
   failing: number;

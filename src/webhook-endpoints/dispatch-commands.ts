@@ -6,7 +6,7 @@ import type { Log } from '../core/log.ts';
 import { createHorizonReader } from '../events/horizon.ts';
 import { type DeliveryLoop, startDeliveryLoop } from './delivery-commands.ts';
 import type { Outcome } from './delivery-rules.ts';
-import { type Lease, leaseEndpoints } from './delivery-store.ts';
+import { findOwnedEndpoints, type Lease, leaseEndpoints } from './delivery-store.ts';
 
 /** If an instance dies, another one takes its endpoints over after this. */
 const LEASE_SECONDS = 6;
@@ -45,7 +45,7 @@ export function startDispatcher(context: Context, log: Log): Dispatcher {
   async function renewLeases(): Promise<void> {
     const leasedAtMs = performance.now();
     const versions = new Map([...loops].map(([id, loop]) => [id, loop.version()]));
-    const endpoints = await leaseEndpoints(db, lease);
+    const endpoints = await leaseEndpoints(db, lease, context.clock.now());
     for (const endpoint of endpoints) {
       const { id } = endpoint;
       const loop = loops.get(id);
@@ -53,8 +53,15 @@ export function startDispatcher(context: Context, log: Log): Dispatcher {
       if (loop && loop.version() === versions.get(id)) loop.update(endpoint, leasedAtMs);
       if (!loop && !signal.aborted) start(endpoint.id, startDeliveryLoop(endpoint, parts));
     }
-    const active = new Set(endpoints.map(({ id }) => id));
-    for (const [id, loop] of loops) if (!active.has(id)) void loop.stop();
+    await stopLost(new Set(endpoints.map(({ id }) => id)));
+  }
+
+  /** Stops the loops whose endpoint was disabled, deleted or taken over. A locked endpoint is not leased, and still ours. */
+  async function stopLost(leased: ReadonlySet<number>): Promise<void> {
+    const missing = [...loops.keys()].filter((id) => !leased.has(id));
+    if (missing.length === 0) return;
+    const owned = new Set(await findOwnedEndpoints(db, lease.owner, missing));
+    for (const id of missing) if (!owned.has(id)) void loops.get(id)?.stop();
   }
 
   function start(id: number, loop: DeliveryLoop): void {

@@ -188,9 +188,9 @@ export function webhookEndpointRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) =>
-      repeatable(context, request, reply, async (once) =>
+      repeatable(context, request, reply, async (txContext) =>
         ok(
-          await resendEvents(once, actorOf(request), request.params.id, request.body),
+          await resendEvents(txContext, actorOf(request), request.params.id, request.body),
           'Events will be delivered again.',
         ),
       ),

@@ -48,7 +48,10 @@ export const WebhookEndpointChanges = Type.Object(
     description: Type.Optional(Description),
     inOrder: Type.Optional(InOrder),
     active: Type.Optional(
-      Type.Boolean({ description: 'true delivers everything since the endpoint was disabled.' }),
+      Type.Boolean({
+        description:
+          'true delivers everything since the endpoint was disabled, but no event older than 30 days: those are deleted.',
+      }),
     ),
   },
   {
@@ -92,7 +95,8 @@ const endpointProperties = {
   pausedUntil: Nullable(
     Type.String({
       format: 'date-time',
-      description: 'After five failures in a row new events wait until then.',
+      description:
+        'New events wait until then: after five failures in a row, or as the receiver asked by Retry-After.',
     }),
   ),
   previousSecretExpiresAt: Nullable(

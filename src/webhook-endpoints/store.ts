@@ -1,6 +1,5 @@
-import { type Selectable, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Db, Tx } from '../core/database/db.ts';
-import type { WebhookEndpoints } from '../core/database/tables.ts';
 import { notFound } from '../core/http/errors.ts';
 import { columnList, fetchPage } from '../core/lists/page.ts';
 import type { ListPlan } from '../core/lists/query.ts';
@@ -22,8 +21,6 @@ const ENDPOINT = [
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const;
-
-type Row = Selectable<WebhookEndpoints>;
 
 export interface NewEndpoint {
   url: string;
@@ -78,11 +75,14 @@ export async function getSigningEndpoint(db: Db, id: number): Promise<Secrets & 
   return row;
 }
 
+/** The fields that a user can change. */
+export type EndpointSettings = Pick<WebhookEndpoint, 'url' | 'types' | 'description' | 'inOrder' | 'active'>;
+
 /** Locks an endpoint for a change. @throws AppError NOT_FOUND */
-export async function lockEndpoint(tx: Tx, id: number): Promise<Row> {
+export async function lockEndpoint(tx: Tx, id: number): Promise<EndpointSettings> {
   const row = await tx
     .selectFrom('webhook_endpoints')
-    .selectAll()
+    .select(['url', 'types', 'description', 'in_order as inOrder', 'active'])
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
     .forUpdate()
@@ -109,7 +109,8 @@ export async function updateEndpoint(tx: Tx, id: number, { inOrder, ...changes }
 /** Forgets failures, so that everything that waits is sent at once. */
 export async function resetFailures(tx: Tx, id: number, now: Date): Promise<void> {
   await sql`
-    update webhook_endpoints set failures_in_a_row = 0, failing_since = null, paused_until = null
+    update webhook_endpoints set failures_in_a_row = 0, failing_since = null, paused_until = null,
+      health_resets = health_resets + 1
     where id = ${id}`.execute(tx);
   await sql`
     update webhook_retries set attempts = 0, first_attempt_at = null, next_attempt_at = ${now}

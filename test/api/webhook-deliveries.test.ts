@@ -313,6 +313,66 @@ describe('a failed delivery', () => {
   });
 });
 
+describe('an endpoint that a user corrects', () => {
+  it('stays active and healthy although a request to the former address ends with 410', async () => {
+    const [former, corrected] = [await open(), await startReceiver()];
+    cleanUp.push(() => corrected.close());
+    let answerFormer = () => {};
+    former.answer = (_received, response) => {
+      answerFormer = () => response.writeHead(410).end();
+    };
+    dispatch();
+    const paymentId = await pay();
+    await untilReceived(former, 1);
+    expect((await change(former.id, { url: corrected.url })).status).toBe(200);
+    answerFormer();
+    await untilReceived(corrected, 1);
+    expect(paymentsOf(corrected)).toEqual([paymentId]);
+    await expect.poll(() => deliveriesOf(former.id), WITHIN).toHaveLength(2);
+    expect(await stateOf(former.id)).toMatchObject({ active: true, failingSince: null, pausedUntil: null });
+  });
+});
+
+describe('events that were deleted from the feed', () => {
+  it('are given up with a warning, so that other retries and later events of their account follow', async () => {
+    const warn = vi.spyOn(service.parts.log, 'warn');
+    const { db } = service.context;
+    const receiver = await open({ inOrder: true });
+    const orderKey = `account ${accounts[0]?.id}`;
+    const deleted = Array.from({ length: 250 }, (_, n) => -1 - n);
+    await db
+      .insertInto('webhook_retries')
+      .values(
+        deleted.map((id) => ({
+          ...{ endpoint_id: receiver.id, event_id: id, order_key: orderKey, attempts: 1 },
+          next_attempt_at: new Date(0),
+        })),
+      )
+      .execute();
+    const dispatcher = dispatch();
+    const paymentId = await pay();
+    await untilReceived(receiver, 1);
+    expect(paymentsOf(receiver)).toEqual([paymentId]);
+    expect(dispatcher.counts.given_up).toBe(250);
+    expect(JSON.stringify(warn.mock.calls)).toContain('they were deleted before they could be sent');
+    warn.mockRestore();
+  });
+
+  it('before an endpoint has got them are reported in the log', async () => {
+    const warn = vi.spyOn(service.parts.log, 'warn');
+    const { db } = service.context;
+    const { id } = await open({ types: ['customer.created'] });
+    await db.updateTable('webhook_endpoints').set({ cursor: 0 }).where('id', '=', id).execute();
+    await db.updateTable('event_feed').set({ deleted_to_id: 1 }).execute();
+    dispatch();
+    await expect
+      .poll(() => JSON.stringify(warn.mock.calls), WITHIN)
+      .toContain(`{"webhookEndpoint":${id},"afterEventId":0,"deletedToEventId":1}`);
+    await db.updateTable('event_feed').set({ deleted_to_id: 0 }).execute();
+    warn.mockRestore();
+  });
+});
+
 describe('an endpoint that is down', () => {
   it('delays no other endpoint', async () => {
     const dead = await open();
@@ -349,6 +409,57 @@ describe('an endpoint that is down', () => {
     await expect.poll(() => new Set(paymentsOf(receiver)).size, WITHIN).toBe(16);
     await expect.poll(() => deliveriesOf(receiver.id, 'filter[outcome]=delivered'), WITHIN).toHaveLength(16);
     expect(await stateOf(receiver.id)).toMatchObject({ failingSince: null, pausedUntil: null });
+  });
+});
+
+describe('a receiver that answers 429 with Retry-After', () => {
+  it('gets nothing until then', async () => {
+    const receiver = await open();
+    receiver.answer = (_received, response) => response.writeHead(429, { 'retry-after': '60' }).end();
+    dispatch();
+    await pay();
+    await untilReceived(receiver, 1);
+    await expect.poll(async () => (await stateOf(receiver.id)).pausedUntil, WITHIN).not.toBeNull();
+    receiver.answer = accept;
+    await pay();
+    await later(40 * SECOND);
+    expect(receiver.received).toHaveLength(1);
+    await later(25 * SECOND);
+    await untilReceived(receiver, 3);
+  });
+});
+
+describe('an endpoint that a transaction has locked', () => {
+  it('goes on with its lease, and delays no other endpoint beyond its own lease', async () => {
+    const [locked, other] = [await open(), await open()];
+    dispatch();
+    await sleep(500);
+    await service.context.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('webhook_endpoints').select('id').where('id', '=', locked.id).forUpdate().execute();
+      await sleep(2_500); // Leases are renewed in this time.
+      await pay();
+      await untilReceived(locked, 1);
+      await sleep(4_500); // Leases that are not renewed end in this time.
+      await pay();
+      await untilReceived(other, 2);
+    });
+    await untilReceived(locked, 2);
+  });
+});
+
+describe('retries', () => {
+  it('are not looked for while none is due', async () => {
+    const receiver = await open();
+    dispatch();
+    await pay();
+    await untilReceived(receiver, 1);
+    const statements = vi.spyOn(service.context.db, 'executeQuery');
+    await sleep(3_500);
+    const looked = statements.mock.calls.filter(([query]) =>
+      (query as { sql: string }).sql.includes('order by next_attempt_at, event_id'),
+    );
+    expect(looked).toEqual([]);
+    statements.mockRestore();
   });
 });
 

@@ -606,6 +606,7 @@ export interface WebhookEndpoints {
   disabled_reason: string | null;
   failing_since: Moment | null;
   failures_in_a_row: Generated<number>;
+  health_resets: Generated<number>;
   id: Generated<Int8>;
   in_order: boolean;
   lease_expires_at: Moment | null;

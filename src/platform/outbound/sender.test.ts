@@ -69,11 +69,27 @@ describe('a request', () => {
       status: 202,
       answer: 'thanks\u{fffd}',
       error: null,
+      retryAfterSeconds: null,
       durationMs: expect.any(Number),
     });
     expect(requests).toEqual([
       { url: '/hooks?a=b', body: message.body, headers: expect.objectContaining({ 'x-test': 'a' }) },
     ]);
+  });
+
+  it('reads Retry-After as seconds or as a date', async () => {
+    const dates = [60_000, -60_000].map((ms) => new Date(Date.now() + ms).toUTCString());
+    const values = ['90', ...dates, 'soon'];
+    const { port } = await receiver((request, response) =>
+      response.writeHead(429, { 'retry-after': values[Number(request.url?.slice(1))] }).end(),
+    );
+    const sender = open();
+    const seconds: (number | null)[] = [];
+    for (const n of values.keys())
+      seconds.push(
+        (await sender.post({ url: `http://127.0.0.1:${port}/${n}`, ...message })).retryAfterSeconds,
+      );
+    expect(seconds).toEqual([90, expect.closeTo(59, -1), 0, null]);
   });
 
   it('does not follow a redirect', async () => {

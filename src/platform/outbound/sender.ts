@@ -29,6 +29,8 @@ export interface OutboundResult {
   answer: string | null;
   /** The reason if there was no answer. */
   error: string | null;
+  /** The header Retry-After in seconds from now. Null without it. */
+  retryAfterSeconds: number | null;
   durationMs: number;
 }
 
@@ -76,7 +78,11 @@ export function createSender({
       const answer = await exchange(request, deadline.signal);
       return { ...answer, error: null, durationMs: since(start) };
     } catch (error) {
-      return { status: null, answer: null, error: messageOf(error), durationMs: since(start) };
+      return {
+        ...{ status: null, answer: null, retryAfterSeconds: null },
+        error: messageOf(error),
+        durationMs: since(start),
+      };
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', stopped);
@@ -107,6 +113,7 @@ export function createSender({
 interface Answer {
   status: number;
   answer: string;
+  retryAfterSeconds: number | null;
 }
 
 function send({ url, headers, body }: OutboundRequest, agent: http.Agent, deadline: AbortSignal) {
@@ -132,11 +139,19 @@ function send({ url, headers, body }: OutboundRequest, agent: http.Agent, deadli
     request.on('response', (response) => {
       hasAnswer = true;
       const status = response.statusCode ?? 0;
-      readStart(response, (text) => resolve({ status, answer: text }));
+      const retryAfterSeconds = readRetryAfter(response.headers['retry-after']);
+      readStart(response, (answer) => resolve({ status, answer, retryAfterSeconds }));
     });
     request.end(bytes);
   });
   return { answer, isOnReusedConnection: () => request.reusedSocket };
+}
+
+/** Retry-After is a number of seconds or a date. */
+function readRetryAfter(header: string | undefined): number | null {
+  if (header === undefined) return null;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  return Number.isNaN(seconds) ? null : Math.max(0, seconds);
 }
 
 /**

@@ -5990,7 +5990,7 @@ export interface components {
             description?: string | null;
             /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
             inOrder?: boolean;
-            /** @description true delivers everything since the endpoint was disabled. */
+            /** @description true delivers everything since the endpoint was disabled, but no event older than 30 days: those are deleted. */
             active?: boolean;
         };
         /**
