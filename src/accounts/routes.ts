@@ -108,9 +108,9 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
     async (request, reply) =>
       answerBulk(slots, context, request, reply, {
         item: NewAccount,
-        async create(once, items) {
+        async create(txContext, items) {
           const bodies = items.map(({ body }) => body);
-          const results = await openAccounts(once, actorOf(request), bodies);
+          const results = await openAccounts(txContext, actorOf(request), bodies);
           return results.map((one) => ('outcome' in one ? { outcome: answer(one.outcome) } : one));
         },
       }),

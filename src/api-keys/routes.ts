@@ -120,8 +120,8 @@ export function apiKeyRoutes(api: Api, context: Context): void {
       },
     },
     (request, reply) =>
-      repeatable(context, request, reply, async (once) =>
-        ok(await revokeApiKey(once, actorOf(request), request.params.id), 'API key revoked.'),
+      repeatable(context, request, reply, async (txContext) =>
+        ok(await revokeApiKey(txContext, actorOf(request), request.params.id), 'API key revoked.'),
       ),
   );
 }

@@ -84,9 +84,9 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
     async (request, reply) =>
       answerBulk(slots, context, request, reply, {
         item: NewCustomer,
-        create: (once, items) =>
+        create: (txContext, items) =>
           createCustomers(
-            once,
+            txContext,
             actorOf(request),
             items.map(({ body }) => body),
           ),

@@ -74,7 +74,7 @@ export async function findExpandedCustomers(
 }
 
 export function lockCustomer(tx: Tx, id: number) {
-  return tx.selectFrom('customers').select(COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst();
+  return tx.selectFrom('customers').select(COLUMNS).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
 export async function setKycStatus(

@@ -56,7 +56,7 @@ export function findEmployee(db: Db, id: number): Promise<Employee | undefined> 
 }
 
 export function lockEmployee(tx: Tx, id: number): Promise<Employee | undefined> {
-  return tx.selectFrom('employees').select(EMPLOYEE).where('id', '=', id).forUpdate().executeTakeFirst();
+  return tx.selectFrom('employees').select(EMPLOYEE).where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
 export function listEmployees(db: Db, plan: ListPlan) {

@@ -122,9 +122,9 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     async (request, reply) =>
       answerBulk(slots, context, request, reply, {
         item: NewPayment,
-        create: (once, items) =>
-          recordPayments(once, queue, actorOf(request), items, {
-            key: idempotencyKeyOf(context, request),
+        create: (txContext, items, key) =>
+          recordPayments(txContext, queue, actorOf(request), items, {
+            key,
             answerOf: (payment) => toPayment(payment, currency),
           }),
       }),

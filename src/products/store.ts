@@ -82,7 +82,7 @@ export async function hasProducts(db: Db): Promise<boolean> {
 }
 
 export function lockProduct(tx: Tx, id: number): Promise<ProductRow | undefined> {
-  return tx.selectFrom('products').selectAll().where('id', '=', id).forUpdate().executeTakeFirst();
+  return tx.selectFrom('products').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
 }
 
 interface ConfigurationFields {

@@ -1,6 +1,8 @@
 import { createHash, createHmac } from 'node:crypto';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { buildApp } from '../../src/app.ts';
+import { repeatable } from '../../src/core/http/idempotency.ts';
 import { runMinuteJobs } from '../../src/jobs.ts';
 import { newAccount, pay, useService } from '../harness.ts';
 import { send } from '../security/wire.ts';
@@ -153,6 +155,35 @@ describe('Idempotency-Key', () => {
       select (select count(*) from idempotency_keys where key like '% kept') as keys, last_value as answers
       from answers_refused`.execute(db);
     expect(rows).toEqual([{ keys: 1, answers: 2 }]);
+  });
+
+  it('keeps the answer of work that ended after its caller was answered 503', async () => {
+    const app = buildApp(service.parts);
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    app.post(
+      '/late',
+      { config: { access: 'signed-in', answerTimeoutMs: 500, repeatable: true }, schema: {} },
+      (request, reply) =>
+        repeatable(service.context, request, reply, async () => {
+          await ended;
+          return { done: true };
+        }),
+    );
+    const call = () =>
+      app.inject({
+        ...{ method: 'POST', url: '/late', payload: {} },
+        headers: { authorization: `Bearer ${service.adminToken}`, 'idempotency-key': 'late' },
+      });
+    expect((await call()).statusCode).toBe(503);
+    end();
+    const repeat = await call(); // Waits for the transaction of the first call.
+    expect(repeat.json()).toEqual({ done: true });
+    expect(repeat.statusCode).toBe(200);
+    expect(repeat.headers['idempotent-replayed']).toBe('true');
+    await app.close();
   });
 
   it('is remembered for 24 hours of the business clock', async () => {

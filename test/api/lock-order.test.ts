@@ -1,6 +1,9 @@
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { newAccount, notify, pay, setToday, useService } from '../harness.ts';
+import { lockCustomer } from '../../src/customers/store.ts';
+import { lockEmployee } from '../../src/employees/store.ts';
+import { lockProduct } from '../../src/products/store.ts';
+import { newAccount, newCustomer, notify, pay, setToday, useService } from '../harness.ts';
 
 /** Transactions that lock several rows lock them in one order: otherwise PostgreSQL ends some of them as deadlocks. */
 const service = useService();
@@ -78,4 +81,17 @@ describe('a transaction that locks two accounts', () => {
       expect(answer.status, answer.text).toBe(200);
     },
   );
+});
+
+describe('a change of a resource that accounts refer to', () => {
+  it('does not delay new accounts', async () => {
+    const { id: customerId } = await newCustomer(service);
+    const { id: employeeId } = (await service.call('POST', '/employees', { name: 'Agent' })).body.data;
+    await service.context.db.transaction().execute(async (tx) => {
+      expect(await lockCustomer(tx, customerId)).toBeDefined();
+      expect(await lockProduct(tx, 1)).toBeDefined();
+      expect(await lockEmployee(tx, employeeId)).toBeDefined();
+      await newAccount(service, { customerId, productId: 1, employeeId });
+    });
+  });
 });

@@ -7,7 +7,7 @@ import { callerOf } from './access.ts';
 import { examplesOf, ok, Problem } from './envelope.ts';
 import { AppError } from './errors.ts';
 import { Choice } from './fields.ts';
-import { repeatable } from './idempotency.ts';
+import { type IdempotencyKey, repeatable } from './idempotency.ts';
 import { knownError } from './server.ts';
 import { createSharedSlots, type SharedSlots } from './shared-slots.ts';
 import { type Checked, closed } from './validation.ts';
@@ -32,8 +32,8 @@ export const BULK_ROUTE = {
 } as const;
 
 /**
- * Limits the bulk calls of an instance: each may hold a database connection until it ends.
- * @param poolSize connections of the instance.
+ * Limits the concurrent bulk calls of an instance, because each may hold a database connection until it ends.
+ * @param poolSize - the number of connections of the instance.
  */
 export function openBulkSlots(poolSize: number): SharedSlots {
   return createSharedSlots({
@@ -97,8 +97,16 @@ export interface BulkItem<Body> {
 
 interface BulkWork<Item extends TSchema, Data> {
   item: Item;
-  /** Creates the items. @returns the result of each, in their order. */
-  create(context: Context, items: BulkItem<Static<Item>>[]): Promise<ItemResult<Data>[]>;
+  /**
+   * Creates the items.
+   * @param txContext - see `repeatable`. @param key - the key of the call.
+   * @returns the result of each item, in their order.
+   */
+  create(
+    txContext: Context,
+    items: BulkItem<Static<Item>>[],
+    key: IdempotencyKey | undefined,
+  ): Promise<ItemResult<Data>[]>;
 }
 
 type Outcome<Data> =
@@ -115,7 +123,7 @@ export async function answerBulk<Item extends TSchema, Data>(
 ) {
   const leave = await slots.enter(callerOf(request));
   try {
-    return await repeatable(context, request, reply, async (once) => {
+    return await repeatable(context, request, reply, async (txContext, key) => {
       // Fastify types every check as one that returns a boolean. Those of our compiler return `Checked`.
       const check = request.compileValidationSchema(item, 'body') as unknown as (body: unknown) => Checked;
       const { items: bodies } = request.body as { items: unknown[] };
@@ -123,7 +131,7 @@ export async function answerBulk<Item extends TSchema, Data>(
       const valid = checked.flatMap((one, index) =>
         'value' in one ? [{ index, body: one.value as Static<Item> }] : [],
       );
-      const results = (await create(once, valid)).values();
+      const results = (await create(txContext, valid, key)).values();
       const items = checked.map((one, index): Outcome<Data> => {
         const result = 'error' in one ? one : results.next().value;
         if (result && 'outcome' in result) return { index, status: 'created', data: result.outcome };

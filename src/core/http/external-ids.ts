@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { Type } from 'typebox';
 import type { Db, Tx } from '../database/db.ts';
+import { lockName, takeLock } from '../database/named-locks.ts';
 import { LostRace, violatedUnique } from '../database/postgres-errors.ts';
 import { lookUp, run } from '../database/statements.ts';
 import { inTransaction } from '../database/transactions.ts';
@@ -92,10 +93,10 @@ export async function upsertByExternalId<T>(
   { create, change }: { create(tx: Tx): Promise<T>; change(tx: Tx, id: number): Promise<T> },
 ): Promise<{ result: T; isNew: boolean }> {
   const id = externalId.trim();
-  const text = `select id from ${TABLES[resource]} where external_id = $1 for update`;
+  const text = `select id from ${TABLES[resource]} where external_id = $1 for no key update`;
   return inTransaction(db, async (tx) => {
     // Upserts of one external id run one after the other. Otherwise one could fail on another unique field with the same value.
-    await run(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${resource} external id ${id}`]);
+    await takeLock(tx, lockName(`${resource} external id`, id));
     const [row] = await run<{ id: number }>(tx, text, [id]);
     if (row) return { result: await change(tx, row.id), isNew: false };
     try {

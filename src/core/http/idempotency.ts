@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Context } from '../context.ts';
 import type { Db, Tx } from '../database/db.ts';
+import { lockName } from '../database/named-locks.ts';
 import { sqlState } from '../database/postgres-errors.ts';
 import { deleteInBatches } from '../database/statements.ts';
 import type { IdempotencyKeys } from '../database/tables.ts';
@@ -20,20 +21,22 @@ const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Does the work of a POST once for each key. `work` must use the context that it receives. If the request has a key, the `db` of
- * this context is the transaction. `work` must also set the status of the answer.
+ * this context is the transaction. `work` must also set the status of the answer, unless it is 200.
  */
 export async function repeatable<Answer>(
   context: Context,
   request: FastifyRequest,
   reply: FastifyReply,
-  work: (context: Context) => Promise<Answer>,
+  work: (context: Context, key?: IdempotencyKey) => Promise<Answer>,
 ): Promise<Answer> {
   const key = idempotencyKeyOf(context, request);
   if (key === undefined) return work(context);
   return inTransaction(context.db, async (tx) => {
     if (await insertKey(tx, key)) {
-      const answer = await work({ ...context, db: tx });
-      await keepAnswer(tx, key, reply.statusCode, answer);
+      const answer = await work({ ...context, db: tx }, key);
+      // The caller of slow work has been answered 503 meanwhile.
+      const status = reply.statusCode < 400 ? reply.statusCode : 200;
+      await keepAnswer(tx, key, status, answer);
       return answer;
     }
     const [stored] = await findAnswers(tx, [key]);
@@ -76,7 +79,7 @@ export function keyOfItem(key: IdempotencyKey, index: number): IdempotencyKey {
 }
 
 export function lockNameOf({ caller, path, key }: IdempotencyKey): string {
-  return `idempotency key ${caller} ${path} ${key}`;
+  return lockName('idempotency key', `${caller} ${path} ${key}`);
 }
 
 /** The row to insert for a key and its answer. */

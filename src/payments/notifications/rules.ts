@@ -1,4 +1,5 @@
 import { type Actor, SYSTEM } from '../../core/context.ts';
+import { lockName } from '../../core/database/named-locks.ts';
 import { businessDay } from '../../core/values/dates.ts';
 import type { Minor } from '../../core/values/money.ts';
 import { auditRow, type ChangeRow, event, eventRow } from '../../events/change-rules.ts';
@@ -23,7 +24,6 @@ import {
   REPEATED_AFTER_REVERSAL,
   type RefusalReason,
   recordedEvent,
-  referenceLockName,
   type StoredOutcome,
   UNREADABLE_TIME,
 } from '../posting/rules.ts';
@@ -64,7 +64,7 @@ export function asFlags(flags: string[]): NotificationFlag[] {
 export function incomingNotification(notification: Notification, region: string): Incoming {
   const { transId: reference, billRef, payer, flags } = notification;
   const interpretations = flags.includes(OTHER_SHORT_CODE) ? null : readReference(billRef, payer, region);
-  const locks = [referenceLockName(reference)];
+  const locks = [lockName('payment reference', reference)];
   return {
     notification,
     locks,

@@ -1,4 +1,5 @@
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
+import { lockName } from '../../core/database/named-locks.ts';
 import { AppError, duplicate, invalidField, notFound } from '../../core/http/errors.ts';
 import { answerRow, lockNameOf } from '../../core/http/idempotency.ts';
 import { referenceKey } from '../../core/values/reference.ts';
@@ -7,7 +8,6 @@ import { mayDo } from '../../rights.ts';
 import type { PaymentRow } from '../rules.ts';
 import {
   type Decision,
-  externalIdLockName,
   type Facts,
   type Incoming,
   type KeepAnswer,
@@ -21,7 +21,6 @@ import {
   type PlanSettings,
   paymentRow,
   recordedEvent,
-  referenceLockName,
   refuse,
 } from './rules.ts';
 
@@ -30,8 +29,8 @@ import {
 export function incomingManual(manual: ManualPayment, keep?: KeepAnswer): Incoming {
   const reference = manual.transactionRef === null ? null : referenceKey(manual.transactionRef);
   const locks = [
-    ...(reference === null ? [] : [referenceLockName(reference)]),
-    ...(manual.externalId === null ? [] : [externalIdLockName(manual.externalId)]),
+    ...(reference === null ? [] : [lockName('payment reference', reference)]),
+    ...(manual.externalId === null ? [] : [lockName('payment external id', manual.externalId)]),
     ...(keep ? [lockNameOf(keep.key)] : []),
   ];
   return { manual, keep, locks, reference, interpretations: null, namedAccountId: manual.accountId };

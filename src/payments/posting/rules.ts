@@ -74,15 +74,6 @@ export type Incoming = {
   namedAccountId: number | null;
 } & ({ manual: ManualPayment; keep: KeepAnswer | undefined } | { notification: Notification });
 
-/** @param key - a reference in the form of `referenceKey`. */
-export function referenceLockName(key: string): string {
-  return `payment reference ${key}`;
-}
-
-export function externalIdLockName(externalId: string): string {
-  return `payment external id ${externalId}`;
-}
-
 /** The result of an incoming payment: a payment, a replayed answer, a stored notification, or a refused one. */
 export type Recorded =
   | { payment: PaymentRow }

@@ -2,18 +2,17 @@ import { type Insertable, sql } from 'kysely';
 import { statusesIn } from '../../account-status/rules.ts';
 import type { Db, Tx } from '../../core/database/db.ts';
 import { literalList } from '../../core/database/literal-list.ts';
+import { lockId, lockName, takeLock } from '../../core/database/named-locks.ts';
 import { run } from '../../core/database/statements.ts';
 import type { Notifications, Row } from '../../core/database/tables.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import type { Candidate, Interpretations } from '../matching/rules.ts';
 import {
-  externalIdLockName,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
   type Notification,
   REPEATED_AFTER_REVERSAL,
-  referenceLockName,
   type StoredOutcome,
 } from './rules.ts';
 
@@ -30,7 +29,7 @@ export async function tryLockNames(tx: Tx, names: readonly (readonly string[])[]
     tx,
     `select set_config('plan_cache_mode', 'force_generic_plan', true), array(
         select name from json_array_elements_text(incoming.names) as name
-        where not pg_try_advisory_xact_lock(hashtextextended(name, 0))) as busy
+        where not pg_try_advisory_xact_lock(${lockId('name')})) as busy
     from json_array_elements($1::json) with ordinality as incoming (names, at)
     order by incoming.at`,
     [JSON.stringify(names)],
@@ -43,13 +42,12 @@ export async function tryLockNames(tx: Tx, names: readonly (readonly string[])[]
  * Waits while another transaction holds the lock. Call it before taking any other lock.
  */
 export async function lockReference(tx: Tx, reference: string): Promise<void> {
-  const name = referenceLockName(referenceKey(reference));
-  await run(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [name]);
+  await takeLock(tx, lockName('payment reference', referenceKey(reference)));
 }
 
 /** Like `lockReference`, for the external id of a payment. */
 export async function lockExternalId(tx: Tx, externalId: string): Promise<void> {
-  await run(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [externalIdLockName(externalId)]);
+  await takeLock(tx, lockName('payment external id', externalId));
 }
 
 /** Finds all payment methods, active and inactive. A company has only a few. */

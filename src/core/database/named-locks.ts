@@ -1,0 +1,21 @@
+import type { Resource } from '../http/errors.ts';
+import type { Tx } from './db.ts';
+import { run } from './statements.ts';
+
+// Advisory locks on values that may have no row yet. A transaction holds them until its end.
+
+type Locked = 'idempotency key' | 'payment reference' | `${Resource} external id`;
+
+export function lockName(locked: Locked, value: string): string {
+  return `${locked} ${value}`;
+}
+
+/** The id of the lock with a name, as SQL. */
+export function lockId(name: string): string {
+  return `hashtextextended(${name}, 0)`;
+}
+
+/** Takes a lock, and waits while another transaction holds it. Call it before taking any other lock. */
+export async function takeLock(tx: Tx, name: string): Promise<void> {
+  await run(tx, `select pg_advisory_xact_lock(${lockId('$1')})`, [name]);
+}
