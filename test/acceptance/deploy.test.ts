@@ -168,6 +168,43 @@ describe.runIf(has(NGINX, '-v') && has('openssl', 'version'))('deploy/nginx.conf
     expect(stranger).toMatchObject({ status: 401, text: expect.stringContaining('UNAUTHORIZED') });
   });
 
+  test('passes a bulk call of 2 MB on', async () => {
+    const keys = Array.from({ length: 10 }, (_, at) => `key${at}`);
+    const metadata = Object.fromEntries(keys.map((key) => [key, 'x'.repeat(200)]));
+    const items = Array.from({ length: 1_000 }, (_, n) => ({
+      ...{ firstName: 'Bulk', lastName: 'Customer', phone: `+2547${10_000_000 + n}`, metadata },
+    }));
+    const body = JSON.stringify({ items });
+    expect(body.length).toBeGreaterThan(1_900_000);
+    const headers = { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' };
+    const answer = await send('POST', '/api/customers/bulk', body, headers);
+    expect(answer.status, answer.text.slice(0, 1_000)).toBe(200);
+    expect(JSON.parse(answer.text).data.created).toBe(1_000);
+  });
+
+  test('keeps requests and streams that wait for events open, and passes each event on at once', async () => {
+    const headers = { authorization: `Bearer ${adminToken}` };
+    const { after } = JSON.parse((await send('GET', '/api/events?limit=1000', '', headers)).text).data;
+    const waiting = send('GET', `/api/v1/events?wait=25&types=invoice.voided&after=${after}`, '', headers);
+    const streaming = request({
+      ...{ host: '127.0.0.1', port: ports.https, servername: 'ams.example.com' },
+      ...{ path: `/api/events?after=${after}`, rejectUnauthorized: false, agent: false },
+      headers: { ...headers, host: 'ams.example.com', accept: 'text/event-stream' },
+    }).end();
+    const [stream] = (await once(streaming, 'response')) as [IncomingMessage];
+    let read = '';
+    stream.on('data', (bytes: Buffer) => {
+      read += bytes.toString();
+    });
+    for (const id of ['FIRST', 'SECOND']) {
+      const before = read.split('payment.received').length;
+      expect((await post(`STREAMED ${id}`)).status).toBe(200);
+      await expect.poll(() => read.split('payment.received').length, { timeout: 2_000 }).toBe(before + 1);
+      if (id === 'FIRST') expect(await waiting).toMatchObject({ status: 200 });
+    }
+    stream.destroy();
+  });
+
   test('does not publish the metrics, and redirects plain HTTP to TLS', async () => {
     expect((await send('GET', '/metrics', '', { authorization: `Bearer ${TOKEN}` })).status).toBe(404);
     const plain = await fetch(`http://127.0.0.1:${ports.http}/api-docs?x=1`, { redirect: 'manual' });
