@@ -1,5 +1,5 @@
--- One event for each change. An audited change and its event have the same id, which they take from the sequence of
--- audit_entries; the other events have ids of no audit entry.
+-- One event for each change. All ids come from the sequence of audit_entries. An audit entry has the id of its event. Derived
+-- events have no audit entry.
 create table events (
   id bigint primary key,
   type text not null,
@@ -16,7 +16,7 @@ create table events (
   constraint events_account_version check ((account_id is null) = (account_version is null))
 );
 
--- The events with this id and lower ones were deleted, or never existed.
+-- The feed starts after deleted_to_id: events up to this id were deleted or never existed.
 create table event_feed (
   deleted_to_id bigint not null,
   is_only_row boolean primary key default true check (is_only_row)

@@ -6,7 +6,7 @@ import { type EventPage, type EventRow, findEvents } from './store.ts';
 /** How often new events are looked for while a reader waits: soon after the last ones, and less often later. */
 const SHORTEST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 200;
-const EVENTS_AT_ONCE = 1_000;
+const MAX_EVENTS_PER_READ = 1_000;
 
 export interface FeedPage extends EventPage {
   /** Whether the page ends before the horizon. */
@@ -33,16 +33,23 @@ export interface Feed {
     limit: number;
   }): Promise<FeedPage>;
   /**
-   * Waits for events after the end of a page without more.
-   * @param signal ends it: without events, and with the id up to which there are none.
+   * Waits for events after the end of a page without more. If the time or the signal ends the wait, there are no events, and
+   * `toId` is the id up to which there are none.
    */
-  wait(after: number, types: readonly string[] | undefined, signal: AbortSignal): Promise<Arrival>;
+  wait(after: number, types: readonly string[] | undefined, limits: WaitLimits): Promise<Arrival>;
   isClosed(): boolean;
   /** Ends every wait. */
   close(): void;
 }
 
+interface WaitLimits {
+  timeoutMs: number;
+  /** Aborts when the connection of the reader has closed. */
+  signal: AbortSignal;
+}
+
 interface Waiter {
+  /** All events up to this id have been read. */
   after: number;
   types: ReadonlySet<string> | undefined;
   finish(arrival: Arrival): void;
@@ -50,12 +57,12 @@ interface Waiter {
 }
 
 export function createFeed(db: Db): Feed {
-  const closing = new AbortController();
   const horizon = createHorizonReader(db);
   const waiters = new Set<Waiter>();
-  /** The id up to which the loop has given all events to the readers that waited. */
-  let toldTo = 0;
-  let isLooking = false;
+  /** The id up to which the loop has given all events to the waiting readers. */
+  let readTo = 0;
+  let isPolling = false;
+  let isClosed = false;
 
   async function read({ after, types, limit }: Parameters<Feed['read']>[0]): Promise<FeedPage> {
     const { id: upTo, lastId } = await horizon.read();
@@ -63,8 +70,12 @@ export function createFeed(db: Db): Feed {
     return { ...page, hasMore: page.toId < upTo, lastId };
   }
 
-  function wait(after: number, types: readonly string[] | undefined, signal: AbortSignal): Promise<Arrival> {
-    const ends = AbortSignal.any([signal, closing.signal]);
+  function wait(
+    after: number,
+    types: readonly string[] | undefined,
+    { timeoutMs, signal }: WaitLimits,
+  ): Promise<Arrival> {
+    if (isClosed || signal.aborted) return Promise.resolve({ events: [], toId: after });
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         after,
@@ -78,55 +89,55 @@ export function createFeed(db: Db): Feed {
           reject(error);
         },
       };
-      const abort = () => waiter.finish({ events: [], toId: waiter.after });
+      const end = () => finishEmpty(waiter);
+      const timer = setTimeout(end, timeoutMs);
       const leave = () => {
         waiters.delete(waiter);
-        ends.removeEventListener('abort', abort);
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
       };
-      ends.addEventListener('abort', abort);
-      if (ends.aborted) return abort();
+      signal.addEventListener('abort', end);
       waiters.add(waiter);
-      if (isLooking) return;
-      toldTo = after;
-      void look();
+      if (isPolling) return;
+      readTo = after;
+      void poll();
     });
   }
 
-  /** Looks for new events as long as readers wait. */
-  async function look(): Promise<void> {
-    isLooking = true;
+  /** Reads new events as long as readers wait. */
+  async function poll(): Promise<void> {
+    isPolling = true;
     let pauseMs = SHORTEST_PAUSE_MS;
     while (waiters.size > 0) {
       await delay(pauseMs, undefined, { ref: false });
       try {
-        const found = await lookOnce();
-        pauseMs = found ? SHORTEST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+        pauseMs = (await readNew()) ? SHORTEST_PAUSE_MS : Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
       } catch (error) {
         for (const waiter of [...waiters]) waiter.fail(error);
       }
     }
-    isLooking = false;
+    isPolling = false;
   }
 
-  /** @returns whether ids were passed. */
-  async function lookOnce(): Promise<boolean> {
+  /** @returns whether the horizon has moved. */
+  async function readNew(): Promise<boolean> {
     // A reader may start behind the others, after a horizon that was read later than its page.
-    toldTo = Math.min(toldTo, ...[...waiters].map(({ after }) => after));
+    readTo = Math.min(readTo, ...[...waiters].map(({ after }) => after));
     const { id: upTo } = await horizon.read();
-    if (upTo <= toldTo) return false;
-    const from = toldTo;
+    if (upTo <= readTo) return false;
+    const from = readTo;
     const { events, toId } = await findEvents(db, {
       after: from,
       upTo,
       types: undefined,
-      limit: EVENTS_AT_ONCE,
+      limit: MAX_EVENTS_PER_READ,
     });
-    toldTo = toId;
-    for (const waiter of [...waiters]) tell(waiter, events, from, toId);
+    readTo = toId;
+    for (const waiter of [...waiters]) give(waiter, events, from, toId);
     return true;
   }
 
-  function tell(waiter: Waiter, events: EventRow[], from: number, toId: number): void {
+  function give(waiter: Waiter, events: EventRow[], from: number, toId: number): void {
     const { after, types } = waiter;
     if (after < from || after >= toId) return; // It began to wait during the query, or has read further.
     const own = events.filter(({ id, type }) => id > after && (!types || types.has(type)));
@@ -134,5 +145,14 @@ export function createFeed(db: Db): Feed {
     if (own.length > 0) waiter.finish({ events: own, toId });
   }
 
-  return { read, wait, isClosed: () => closing.signal.aborted, close: () => closing.abort() };
+  function finishEmpty(waiter: Waiter): void {
+    waiter.finish({ events: [], toId: waiter.after });
+  }
+
+  function close(): void {
+    isClosed = true;
+    for (const waiter of [...waiters]) finishEmpty(waiter);
+  }
+
+  return { read, wait, isClosed: () => isClosed, close };
 }

@@ -1,21 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Context } from '../core/context.ts';
-import { callerOf, type Identify } from '../core/http/access.ts';
+import type { Identify } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
-import { AppError, busy, busyByCaller, gone, invalidField } from '../core/http/errors.ts';
+import { AppError, gone, invalidField } from '../core/http/errors.ts';
 import { quality, varyBy } from '../core/http/negotiation.ts';
 import { mayDo } from '../rights.ts';
 import type { Feed, FeedPage } from './feed.ts';
 import { readTypes } from './rules.ts';
-import { EventPage, EventQuery, EventStream, LONGEST_WAIT_SECONDS } from './schema.ts';
+import { EventPage, EventQuery, EventStream, MAX_WAIT_SECONDS } from './schema.ts';
 import type { EventRow } from './store.ts';
 import { streamEvents } from './stream.ts';
 import { toEvent } from './view.ts';
-
-const MOST_WAITING = 200;
-const MOST_WAITING_OF_CALLER = 10;
-const RETRY_AFTER_SECONDS = 5;
 
 interface EventParts {
   feed: Feed;
@@ -23,7 +19,6 @@ interface EventParts {
 }
 
 export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }: EventParts): void {
-  const enter = limitWaiting();
   const show = (row: EventRow) => toEvent(row, currency);
 
   api.get(
@@ -33,14 +28,14 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
         access: 'events:read',
         expires: true,
         mayWait: true,
-        answerTimeoutMs: (LONGEST_WAIT_SECONDS + 6) * 1_000,
+        answerTimeoutMs: (MAX_WAIT_SECONDS + 6) * 1_000,
       },
       schema: {
         tags: ['Events'],
         operationId: 'listEvents',
         summary: 'Read the events after an id',
         description:
-          'Each change of the books is one event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days.\n\nWith `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may wait with 10 requests at a time.',
+          'Each change of the books is one event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days.\n\nWith `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have 10 requests and streams at a time.',
         querystring: EventQuery,
         response: {
           200: {
@@ -60,8 +55,7 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
       if (wantsStream(request)) {
         const position = readLastEventId(request) ?? after;
         const first = checked(position, await feed.read({ after: position, types, limit: 1 }));
-        const leave = enter(callerOf(request));
-        const signal = endOf(reply, leave);
+        const signal = endOf(reply);
         const from = position ?? first.deletedToId;
         const mayRead = () => isStillAllowed(request, sessions.identify);
         return reply
@@ -70,22 +64,13 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
           .send(streamEvents(feed, { after: from, types, show, mayRead, signal }));
       }
       const page = await readPage(feed, { after, types, limit });
-      const found =
-        page.events.length === 0 && wait > 0 ? { hasMore: false, ...(await waitFor(page.toId)) } : page;
+      const isWaiting = page.events.length === 0 && !page.hasMore && wait > 0;
+      const limits = { timeoutMs: wait * 1_000, signal: endOf(reply) };
+      const found = isWaiting ? { hasMore: false, ...(await feed.wait(page.toId, types, limits)) } : page;
       const shown = found.events.slice(0, limit);
       const last = found.events.length > limit ? shown.at(-1) : undefined;
       const hasMore = last !== undefined || found.hasMore;
       return ok({ events: shown.map(show), after: last?.id ?? found.toId, hasMore }, 'Events found.');
-
-      async function waitFor(position: number) {
-        const leave = enter(callerOf(request));
-        try {
-          const ends = AbortSignal.any([endOf(reply), AbortSignal.timeout(wait * 1_000)]);
-          return await feed.wait(position, types, ends);
-        } finally {
-          leave();
-        }
-      }
     },
   );
 }
@@ -99,14 +84,14 @@ interface PageQuery {
 /** The next page that has events, or the last one. Few events may have the types. */
 async function readPage(feed: Feed, { after, ...query }: PageQuery): Promise<FeedPage> {
   let page = checked(after, await feed.read({ ...query, after }));
-  for (let more = MOST_EMPTY_PAGES; page.events.length === 0 && page.hasMore && more > 0; more -= 1) {
+  for (let more = MAX_EMPTY_PAGES; page.events.length === 0 && page.hasMore && more > 0; more -= 1) {
     page = await feed.read({ ...query, after: page.toId });
   }
   return page;
 }
 
 /** Each passes 10,000 ids. The reader continues after the last. */
-const MOST_EMPTY_PAGES = 20;
+const MAX_EMPTY_PAGES = 20;
 
 /** @throws AppError for an id whose next events were deleted, or that no event has reached. */
 function checked(after: number | undefined, page: FeedPage): FeedPage {
@@ -116,7 +101,7 @@ function checked(after: number | undefined, page: FeedPage): FeedPage {
   }
   if (after < page.deletedToId) {
     const firstId = page.deletedToId + 1;
-    throw gone('after', `events before ${firstId} were deleted after 30 days`, { firstId });
+    throw gone('after', `events before ${firstId} were deleted after 30 days`, firstId);
   }
   return page;
 }
@@ -135,9 +120,8 @@ function readLastEventId({ headers }: FastifyRequest): number | undefined {
 }
 
 /** Aborts when the answer was sent, or its connection has closed. */
-function endOf(reply: FastifyReply, onEnd: () => void = () => {}): AbortSignal {
+function endOf(reply: FastifyReply): AbortSignal {
   const end = new AbortController();
-  end.signal.addEventListener('abort', onEnd);
   reply.raw.once('close', () => end.abort());
   if (reply.raw.closed || reply.raw.destroyed) end.abort();
   return end.signal;
@@ -150,29 +134,4 @@ async function isStillAllowed(request: FastifyRequest, identify: Identify): Prom
     if (error instanceof AppError && error.status === 401) return false;
     throw error;
   }
-}
-
-/** Limits how many requests wait at a time. @returns a function that counts one in, and returns one that counts it out. */
-function limitWaiting() {
-  const byCaller = new Map<string, number>();
-  let all = 0;
-
-  return function enter(caller: string): () => void {
-    const own = byCaller.get(caller) ?? 0;
-    if (own >= MOST_WAITING_OF_CALLER) {
-      throw busyByCaller(`You already wait for events with ${own} requests.`, RETRY_AFTER_SECONDS);
-    }
-    if (all >= MOST_WAITING) throw busy('Too many requests wait for events.', RETRY_AFTER_SECONDS);
-    byCaller.set(caller, own + 1);
-    all += 1;
-    let hasLeft = false;
-    return () => {
-      if (hasLeft) return;
-      hasLeft = true;
-      all -= 1;
-      const left = (byCaller.get(caller) ?? 1) - 1;
-      if (left === 0) byCaller.delete(caller);
-      else byCaller.set(caller, left);
-    };
-  };
 }

@@ -5,23 +5,23 @@ function horizonAfter(...samples: Sample[]): Horizon {
   return samples.reduce(advance, NO_HORIZON);
 }
 
-describe('the horizon', () => {
-  it('is the last id while nobody writes', () => {
+describe('advance', () => {
+  it('moves the horizon to the last id if no transaction writes', () => {
     expect(horizonAfter({ lastId: 7, writers: [] }).id).toBe(7);
   });
 
-  it('stays before an id whose transaction runs', () => {
+  it('keeps the horizon before an id whose transaction still runs', () => {
     expect(horizonAfter({ lastId: 5, writers: [] }, { lastId: 7, writers: ['a'] }).id).toBe(5);
   });
 
-  it('passes an id once all transactions of its sample have ended, while later ones run', () => {
+  it('moves the horizon to an id when all transactions of its sample have ended, even if later ones run', () => {
     const first = { lastId: 7, writers: ['a', 'b'] };
     expect(horizonAfter(first, { lastId: 9, writers: ['b', 'c'] }).id).toBe(0);
     expect(horizonAfter(first, { lastId: 9, writers: ['b', 'c'] }, { lastId: 9, writers: ['c'] }).id).toBe(7);
     expect(horizonAfter(first, { lastId: 9, writers: ['c'] }, { lastId: 12, writers: ['d'] }).id).toBe(9);
   });
 
-  it('keeps no mark that it has passed', () => {
+  it('drops the marks up to the horizon', () => {
     const { marks } = horizonAfter(
       { lastId: 7, writers: ['a'] },
       { lastId: 8, writers: ['a', 'b'] },
@@ -30,17 +30,17 @@ describe('the horizon', () => {
     expect(marks.map(({ id }) => id)).toEqual([8, 9]);
   });
 
-  it('never goes back', () => {
+  it('never moves the horizon back', () => {
     expect(horizonAfter({ lastId: 7, writers: [] }, { lastId: 7, writers: ['a'] }).id).toBe(7);
   });
 });
 
-describe('the types of a filter', () => {
-  it('are all types without a filter', () => {
+describe('readTypes', () => {
+  it('returns undefined without a filter', () => {
     expect(readTypes(undefined)).toBeUndefined();
   });
 
-  it('are those with the name or the first part, each once', () => {
+  it('returns the types with the name or the prefix, each once', () => {
     const types = readTypes('account.opened, account.*,customer.created');
     expect(types).toContain('account.completed');
     expect(types).toContain('customer.created');
@@ -48,7 +48,7 @@ describe('the types of a filter', () => {
     expect(types).not.toContain('customer.updated');
   });
 
-  it.each(['account', 'account.nothing', 'nothing.*', '*', ''])('refuse %o', (filter) => {
+  it.each(['account', 'account.nothing', 'nothing.*', '*', ''])('refuses %o', (filter) => {
     expect(() => readTypes(filter)).toThrow(/^types: must be event types/);
   });
 });

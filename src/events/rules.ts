@@ -6,22 +6,23 @@ import { EVENT_TYPES, type EventType } from './catalogue-schema.ts';
 
 /** The state of the event ids at one moment. */
 export interface Sample {
-  /** The last id that was taken. */
+  /** The last id that a transaction took. */
   lastId: number;
-  /** The transactions that may have taken ids up to it, and have not ended. Looked up after the last id. */
+  /** The running transactions that may have taken ids up to `lastId`. Read after `lastId`. */
   writers: readonly string[];
 }
 
-/** The ids up to one, and the transactions that may still commit events with them. */
+/** The transactions that may still commit events with ids up to this one. */
 interface Mark {
   id: number;
   writers: readonly string[];
 }
 
-/** The horizon: every event up to this id is visible, or never will be. And what is known of later ids. */
+/** Up to which id the feed is complete. */
 export interface Horizon {
+  /** Every event up to this id is visible, or was rolled back. */
   id: number;
-  /** In ascending order. */
+  /** Later ids that are not complete yet. */
   marks: readonly Mark[];
 }
 

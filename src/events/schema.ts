@@ -3,8 +3,8 @@ import { type Static, Type } from 'typebox';
 import { examplesOf } from '../core/http/envelope.ts';
 import { Id, Nullable, Timestamp } from '../core/http/fields.ts';
 
-export const MOST_EVENTS = 1_000;
-export const LONGEST_WAIT_SECONDS = 30;
+export const MAX_EVENTS = 1_000;
+export const MAX_WAIT_SECONDS = 30;
 
 export const EventQuery = Type.Object({
   after: Type.Optional(
@@ -17,7 +17,7 @@ export const EventQuery = Type.Object({
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
-      maximum: MOST_EVENTS,
+      maximum: MAX_EVENTS,
       default: 100,
       description: 'The most events in an answer.',
     }),
@@ -25,7 +25,7 @@ export const EventQuery = Type.Object({
   wait: Type.Optional(
     Type.Integer({
       minimum: 0,
-      maximum: LONGEST_WAIT_SECONDS,
+      maximum: MAX_WAIT_SECONDS,
       default: 0,
       description: 'How many seconds to wait if there is no event yet.',
     }),

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../core/database/db.ts';
-import { deleteInBatches, lookUp } from '../core/database/statements.ts';
+import { deleteInBatches, lookUp, run } from '../core/database/statements.ts';
 import type { Row } from '../core/database/tables.ts';
 import { PUBLISHING_LOCK } from './change-store.ts';
 import type { Sample } from './rules.ts';
@@ -62,11 +62,8 @@ interface PageQuery {
 /** The next events in the order of their ids. A page may be empty before the horizon. */
 export async function findEvents(db: Db, { after, upTo, types, limit }: PageQuery): Promise<EventPage> {
   const values = [after ?? null, upTo, types ?? null, limit];
-  const rows = await lookUp<{ deletedToId: number; toId: number } & (EventRow | { id: null })>(
-    db,
-    PAGE,
-    values,
-  );
+  // Not a look-up: a page may have 1,000 rows, or pass 10,000 ids.
+  const rows = await run<{ deletedToId: number; toId: number } & (EventRow | { id: null })>(db, PAGE, values);
   const [first] = rows;
   if (!first) throw new Error('The table event_feed must have its row.');
   const events = rows.flatMap((row) => (row.id === null ? [] : [row]));
@@ -84,10 +81,13 @@ export function findEventsById(db: Db, ids: readonly number[]): Promise<EventRow
  * @returns the number of deleted events.
  */
 export async function deleteEvents(db: Db, before: Date, signal: AbortSignal): Promise<number> {
-  const { rows } = await sql<{ id: number }>`
-    update event_feed set deleted_to_id = greatest(deleted_to_id, (
-      select max(id) from events where id < coalesce(
-        (select id from events where created_at >= ${before} order by id limit 1), ${Number.MAX_SAFE_INTEGER})))
-    returning deleted_to_id as id`.execute(db);
-  return deleteInBatches(db, signal, { table: 'events', where: sql`id <= ${rows[0]?.id ?? 0}` });
+  await sql`
+    update event_feed set deleted_to_id = old.id
+    from (select max(id) as id from events where id < coalesce(
+      (select id from events where created_at >= ${before} order by id limit 1), ${Number.MAX_SAFE_INTEGER})) old
+    where old.id > deleted_to_id`.execute(db);
+  return deleteInBatches(db, signal, {
+    table: 'events',
+    where: sql`id <= (select deleted_to_id from event_feed)`,
+  });
 }

@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 15_000;
 /** How soon the stream of a session that has ended is closed. */
 const CHECK_MS = 5_000;
 const RETRY_MS = 2_000;
-const EVENTS_AT_ONCE = 100;
+const PAGE_SIZE = 100;
 
 interface StreamOptions {
   after: number;
@@ -39,12 +39,12 @@ async function* messages(feed: Feed, { after, types, show, mayRead, signal }: St
     }
     let events: EventRow[];
     if (hasMore) {
-      const page = await feed.read({ after: sentTo, types, limit: EVENTS_AT_ONCE });
+      const page = await feed.read({ after: sentTo, types, limit: PAGE_SIZE });
       if (sentTo < page.deletedToId) return; // The client learns it when it connects again.
       ({ events, hasMore, toId: sentTo } = page);
     } else {
-      const ends = AbortSignal.any([signal, AbortSignal.timeout(CHECK_MS)]);
-      ({ events, toId: sentTo } = await feed.wait(sentTo, types, ends));
+      const limits = { timeoutMs: CHECK_MS, signal };
+      ({ events, toId: sentTo } = await feed.wait(sentTo, types, limits));
     }
     const text = events.map((event) => `id: ${event.id}\ndata: ${JSON.stringify(show(event))}\n\n`).join('');
     if (text === '' && performance.now() - sentAt < HEARTBEAT_MS) continue;

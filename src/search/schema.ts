@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { Choices, Id, Nullable } from '../core/http/fields.ts';
 import { MATCHED_FIELDS, MATCHES, SEARCHED_TYPES } from './rules.ts';
 
-export const MOST_RESULTS = 20;
+export const MAX_RESULTS = 20;
 
 export const SearchQuery = Type.Object({
   q: Type.String({
@@ -14,7 +14,7 @@ export const SearchQuery = Type.Object({
     examples: ['Wanjiru'],
   }),
   types: Type.Optional(Choices(SEARCHED_TYPES, 'Only these types. Default: all.')),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_RESULTS, default: MOST_RESULTS })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_RESULTS, default: MAX_RESULTS })),
 });
 export type SearchQuery = Static<typeof SearchQuery>;
 

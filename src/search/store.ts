@@ -9,8 +9,8 @@ import { likeLiteral } from '../core/lists/sql.ts';
 // Each statement reads a few rows of an index, whatever the number of rows of its table.
 
 /** More than a search returns, because some may match better than others. */
-export const MOST_CANDIDATES = 40;
-const LIMIT = `limit ${MOST_CANDIDATES}`;
+export const MAX_CANDIDATES = 40;
+const LIMIT = `limit ${MAX_CANDIDATES}`;
 
 export interface CustomerHit {
   id: number;
@@ -32,7 +32,7 @@ export function findCustomersByExternalId(db: Db, externalId: string): Promise<C
   return lookUp(db, `select ${CUSTOMER} from customers c ${beginningWith('c.external_id')}`, [externalId]);
 }
 
-/** PostgreSQL's trigrams find the beginning of a word from two characters on, and any part of it from three on. */
+/** The trigram index finds the beginning of a word from two characters on, and any part of it from three on. */
 export const SHORTEST_BEGINNING = 2;
 export const SHORTEST_PART = 3;
 
@@ -48,7 +48,7 @@ export function findCustomersByParts(db: Db, words: readonly string[]): Promise<
 
 function beginsWord(word: string): RawBuilder<unknown> {
   const text = likeLiteral(word);
-  // Only one scan of the index for all words: the second condition is no use to it.
+  // Only the first condition uses the trigram index. The second one filters the rows that it finds.
   if (word.length >= SHORTEST_PART) return sql`${isPart(word)} and ' ' || c.search_text like ${`% ${text}%`}`;
   return sql`(c.search_text like ${`${text}%`} or c.search_text like ${`% ${text}%`})`;
 }
@@ -57,7 +57,10 @@ function isPart(word: string): RawBuilder<unknown> {
   return sql`c.search_text like ${`%${likeLiteral(word)}%`}`;
 }
 
-/** Of a word that many customers have, PostgreSQL reads customers until it has found enough; others it finds in the index. */
+/**
+ * Plans each statement for its words: for a frequent word, PostgreSQL reads customers until it has found enough, and for a rare one
+ * it uses the index.
+ */
 async function findCustomersWhere(
   db: Db,
   conditions: readonly RawBuilder<unknown>[],

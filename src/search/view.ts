@@ -20,7 +20,7 @@ import {
   type SearchedType,
   withoutPhonePunctuation,
 } from './rules.ts';
-import { MOST_RESULTS, type SearchQuery } from './schema.ts';
+import { MAX_RESULTS, type SearchQuery } from './schema.ts';
 import {
   type AccountHit,
   type CustomerHit,
@@ -33,7 +33,7 @@ import {
   findInvoicesByNumber,
   findPaymentsByExternalId,
   findPaymentsByReference,
-  MOST_CANDIDATES,
+  MAX_CANDIDATES,
   type PaymentHit,
   SHORTEST_BEGINNING,
   SHORTEST_PART,
@@ -50,7 +50,7 @@ const NEEDED: Record<SearchedType, Permission> = {
 export async function search(
   { db, config }: Context,
   actor: Actor,
-  { q, types, limit = MOST_RESULTS }: SearchQuery,
+  { q, types, limit = MAX_RESULTS }: SearchQuery,
 ): Promise<Found[]> {
   const text = q.trim();
   const wanted = types === undefined ? new Set(SEARCHED_TYPES) : choicesOf(types);
@@ -96,7 +96,7 @@ async function searchCustomers(db: Db, text: string, region: string): Promise<Fo
 async function findCustomersByWords(db: Db, words: readonly string[]): Promise<CustomerHit[]> {
   const longest = Math.max(0, ...words.map((word) => word.length));
   const byBeginning = longest >= SHORTEST_BEGINNING ? await findCustomersByWordBeginnings(db, words) : [];
-  if (longest < SHORTEST_PART || byBeginning.length === MOST_CANDIDATES) return byBeginning;
+  if (longest < SHORTEST_PART || byBeginning.length === MAX_CANDIDATES) return byBeginning;
   return [...byBeginning, ...(await findCustomersByParts(db, words))];
 }
 

@@ -12,6 +12,7 @@ import {
   PASSWORD,
   pay,
   reverse,
+  startInstance,
   useService,
 } from '../harness.ts';
 
@@ -276,6 +277,28 @@ describe('waiting for events', () => {
     expect(answer.body.data.after).toBeGreaterThan(start);
   });
 
+  it('ends when its instance stops', async () => {
+    const start = (await eventsAfter()).at(-1).id;
+    const other = await startInstance(service);
+    const options = { token: service.adminToken };
+    const waiting = other.call('GET', `/events?after=${start}&wait=20`, undefined, options);
+    await delay(500);
+    const stoppedAt = performance.now();
+    await other.close();
+    expect((await waiting).body.data).toEqual({ events: [], after: start, hasMore: false });
+    expect(performance.now() - stoppedAt).toBeLessThan(3_000);
+  });
+
+  it('is skipped if more events may be there already', async () => {
+    const start = (await eventsAfter()).at(-1).id;
+    await sql`select setval('audit_entries_id_seq', ${start + 300_000})`.execute(service.context.db);
+    const startedAt = performance.now();
+    const answer = await service.call('GET', `/events?after=${start}&wait=10`);
+    expect(answer.body.data).toMatchObject({ events: [], hasMore: true });
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    await newAccount(service); // Its events follow the gap, so that later readers start after it.
+  });
+
   it('is limited for a caller, and holds no connection', async () => {
     const start = (await eventsAfter()).at(-1).id;
     const token = await service.signInAs('finance');
@@ -504,5 +527,9 @@ describe('old events', () => {
       details: { field: 'after', firstId: old + 1 },
     });
     await expectProven();
+    const version = sql<{ xmin: string }>`select xmin::text from event_feed`;
+    const before = await version.execute(service.context.db);
+    expect(await deleteOldEvents(service.context, new AbortController().signal)).toBe(0);
+    expect((await version.execute(service.context.db)).rows).toEqual(before.rows); // Not written again.
   });
 });

@@ -20,7 +20,7 @@ declare module 'fastify' {
     bodyTimeoutMs?: number;
     /** The time limit for the first byte of the answer, see server.ts. */
     answerTimeoutMs?: number;
-    /** The route may wait for long without work. It is not counted as load, see load-shedding.ts. */
+    /** Requests may wait for long without work. They have their own limits, see load-shedding.ts. */
     mayWait?: true;
     /** The route accepts an `Idempotency-Key`, see idempotency.ts. */
     repeatable?: true;

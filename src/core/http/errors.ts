@@ -67,6 +67,7 @@ export const ERROR_DETAILS = {
     id: Type.Optional(
       Type.Union([Type.Integer(), Type.String()], { description: 'The id for which there is no resource.' }),
     ),
+    firstId: Type.Optional(Type.Integer({ description: 'For deleted events: the first id that is kept.' })),
     missing: Type.Optional(
       Type.Array(Type.String(), { description: 'The settings that would add the identity provider.' }),
     ),
@@ -179,12 +180,9 @@ export function duplicate(resource: Resource, field: string, existing?: number |
   });
 }
 
-/** For a deleted resource. @param path - the field that refers to the resource. */
-export function gone(path: string, message: string, details: Record<string, unknown>): AppError {
-  return new AppError('NOT_FOUND', `${path}: ${message}`, {
-    status: 410,
-    details: { field: path, ...details },
-  });
+/** For a position in the event feed whose next events were deleted. @param field - the field with the position. */
+export function gone(field: string, message: string, firstId: number): AppError {
+  return new AppError('NOT_FOUND', `${field}: ${message}`, { status: 410, details: { field, firstId } });
 }
 
 /** A dependency of the service is down or slow. The caller should retry later. */

@@ -11,8 +11,9 @@ import { isSharedContent } from './static-content.ts';
  */
 const MAX_IN_FLIGHT = 128;
 const MAX_NOTIFICATIONS_IN_FLIGHT = 512;
-/** Requests that wait for events. */
-const MAX_WAITING = 256;
+/** Requests that may wait for long, on this instance and of one caller. They do not count as load. */
+const MAX_WAITING = 200;
+const MAX_WAITING_OF_CALLER = 10;
 const RETRY_AFTER_SECONDS = 1;
 
 /** The kernel accepts an answer of this size at once, even if its client does not read. */
@@ -51,7 +52,9 @@ function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   const calls = { inFlight: 0, most: MAX_IN_FLIGHT };
   const notifications = { inFlight: 0, most: MAX_NOTIFICATIONS_IN_FLIGHT };
   const waiting = { inFlight: 0, most: MAX_WAITING };
-  const releases = new WeakMap<FastifyReply, () => void>();
+  const waitingOfCaller = new Map<string, number>();
+  /** What to count down when a request is done. */
+  const releases = new WeakMap<FastifyReply, (() => void)[]>();
   let closing = false;
 
   app.addHook('preClose', async () => {
@@ -68,13 +71,34 @@ function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
     const room = rate === 'webhook' ? notifications : mayWait ? waiting : calls;
     if (room.inFlight >= room.most) throw busy('The service is busy.', RETRY_AFTER_SECONDS);
     room.inFlight += 1;
-    const release = () => {
-      if (releases.delete(reply)) room.inFlight -= 1;
-    };
-    releases.set(reply, release);
-    reply.raw.once('close', release);
+    releases.set(reply, [() => (room.inFlight -= 1)]);
+    reply.raw.once('close', () => release(reply));
   });
-  return (reply) => releases.get(reply)?.();
+  // The caller is known now.
+  app.addHook('preHandler', async (request, reply) => {
+    const isConnected = releases.has(reply);
+    if (!request.routeOptions.config.mayWait || !isConnected) return;
+    const caller = callerOf(request);
+    const own = waitingOfCaller.get(caller) ?? 0;
+    if (own >= MAX_WAITING_OF_CALLER) {
+      throw busyByCaller(`${own} of your requests for events have not ended.`, RETRY_AFTER_SECONDS);
+    }
+    addWaiting(caller, 1);
+    releases.get(reply)?.push(() => addWaiting(caller, -1));
+  });
+
+  function addWaiting(caller: string, change: 1 | -1): void {
+    const own = (waitingOfCaller.get(caller) ?? 0) + change;
+    if (own === 0) waitingOfCaller.delete(caller);
+    else waitingOfCaller.set(caller, own);
+  }
+
+  function release(reply: FastifyReply): void {
+    for (const countDown of releases.get(reply) ?? []) countDown();
+    releases.delete(reply);
+  }
+
+  return release;
 }
 
 /** Counts the bytes of large answers until their clients have read them. */

@@ -34,7 +34,7 @@ const ERRORS = {
     'The path or the body refers to something that does not exist; details {resource, field, id}.',
   ],
   Gone: [
-    gone('after', 'events before 4711 were deleted after 30 days', { firstId: 4711 }),
+    gone('after', 'events before 4711 were deleted after 30 days', 4711),
     'The events after this id were deleted; details.firstId is the first event that still exists.',
   ],
   DuplicateEntry: [
@@ -50,7 +50,7 @@ const ERRORS = {
   ],
   BodyTooLarge: [
     new AppError('VALIDATION_ERROR', 'Request body is too large', { status: 413 }),
-    'The body is larger than 1 MiB (provider statement: 64 MiB).',
+    'The body is larger than 1 MiB (bulk call: 4 MiB, provider statement: 64 MiB).',
   ],
   UnsupportedType: [
     new AppError('VALIDATION_ERROR', 'Send the body with Content-Type: application/json.', { status: 415 }),

@@ -1961,7 +1961,7 @@ export interface paths {
          * Read the events after an id
          * @description Each change of the books is one event. Read from the start, then send the `after` of each answer with the next request: no event is skipped, and none comes twice. The events of an account come in the order of their versions. Events are kept for 30 days.
          *
-         *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may wait with 10 requests at a time.
+         *     With `Accept: text/event-stream` the answer is a stream of Server-Sent Events; `Last-Event-ID` replaces `after`. A caller may have 10 requests and streams at a time.
          *
          *     Needs the permission `events:read`: admin, manager, finance.
          */
@@ -4237,6 +4237,8 @@ export interface components {
                 field?: string;
                 /** @description The id for which there is no resource. */
                 id?: number | string;
+                /** @description For deleted events: the first id that is kept. */
+                firstId?: number;
                 /** @description The settings that would add the identity provider. */
                 missing?: string[];
             };
@@ -6057,7 +6059,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description VALIDATION_ERROR: The body is larger than 1 MiB (provider statement: 64 MiB). */
+        /** @description VALIDATION_ERROR: The body is larger than 1 MiB (bulk call: 4 MiB, provider statement: 64 MiB). */
         BodyTooLarge: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
