@@ -49,7 +49,7 @@ describe('an empty environment', () => {
 });
 
 describe('a value', () => {
-  it('is read as what it stands for', () => {
+  it('is read as its value', () => {
     const config = readConfig({
       PORT: '0',
       PAYBILL_NUMBERS: '600638, 600639,',

@@ -39,7 +39,7 @@ describe('the import rules', () => {
     expect(patterns.filter((pattern) => !applies(pattern))).toEqual([]);
   });
 
-  it('allow a feature no other feature that it does not import', () => {
+  it('allow a feature only the features that it imports', () => {
     const featureOf = (path: string) => /^src\/([^/]+)\//.exec(path)?.[1];
     const unused = Object.entries(FEATURES_MAY_IMPORT).flatMap(([feature, others]) => {
       const imported = result.modules
@@ -50,7 +50,7 @@ describe('the import rules', () => {
     expect(unused).toEqual([]);
   });
 
-  it('order the features, so that none imports itself through others', () => {
+  it('have no cycle of features', () => {
     const reached = (feature: string, seen = new Set<string>()): Set<string> => {
       for (const other of FEATURES_MAY_IMPORT[feature] ?? []) {
         if (!seen.has(other)) reached(other, seen.add(other));
@@ -61,7 +61,7 @@ describe('the import rules', () => {
     expect(features.filter((feature) => reached(feature).has(feature))).toEqual([]);
   });
 
-  it('know the role of every file of a feature', () => {
+  it('give every file of a feature a role', () => {
     expect(sources.map(({ path }) => path).filter(hasNoRole)).toEqual([]);
   });
 });
@@ -75,7 +75,7 @@ describe('the environment', () => {
 });
 
 describe('the time of a row', () => {
-  it('comes from business_now(), which tests can move, unless real time is meant', () => {
+  it('comes from business_now(), which tests can move, except for real time', () => {
     const realTime =
       /(?<![.\w])now\(\)(?!:)|clock_timestamp|statement_timestamp|current_timestamp|current_date/;
     // Sign-in, locks of jobs and leases of webhook endpoints.

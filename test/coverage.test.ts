@@ -157,7 +157,7 @@ describe('each line of the API specification', () => {
     expect(rows.filter(({ line, shownBy }) => line === '' || shownBy.length === 0)).toEqual([]);
   });
 
-  it('names tests and decisions that are there', () => {
+  it('names existing tests and decisions', () => {
     const missing = rows.flatMap(({ section, line, shownBy }) =>
       shownBy
         .filter((part) => {
@@ -191,7 +191,7 @@ describe('each endpoint of the API specification', () => {
 });
 
 describe('the reader of tests', () => {
-  it('knows titles in every spelling, and nothing that never runs', () => {
+  it('finds titles in every spelling, and ignores tests that never run', () => {
     const source = `
       it('plain', () => {});
       describe('group', () => { test(\`in quotes of another kind\`, () => {}); });

@@ -363,14 +363,14 @@ describe('the routes of the running application', () => {
     expect(below('/api/v1')).toEqual(Object.keys(WHO_MAY).sort());
   });
 
-  it('are, beside the API, the start page, health and documentation alone', () => {
+  it('outside the API are only the start page, health and documentation', () => {
     const others = runningRoutes().filter(({ path }) => !path.startsWith('/api/'));
     const root = others.filter(({ path }) => !path.startsWith(DOCUMENTATION));
     expect(root.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([START_PAGE, ...ROOT]);
     expect(others.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('stand in the API description, each once', () => {
+  it('are each in the API description once', () => {
     const paths = Object.entries<object | undefined>(service.app.swagger().paths ?? {});
     const described = paths.flatMap(([path, methods]) =>
       Object.keys(methods ?? {}).map(
@@ -381,7 +381,7 @@ describe('the routes of the running application', () => {
     expect(described.sort()).toEqual(expected.sort());
   });
 
-  it('ask for one row the permission that they ask for its list', () => {
+  it('require the same permission for one row as for its list', () => {
     const paths = service.app.swagger().paths ?? {};
     const permissionOf = (path: string) =>
       /permission `([^`]+)`/.exec(paths[path]?.get?.description ?? '')?.[1] ?? 'none';
@@ -391,7 +391,7 @@ describe('the routes of the running application', () => {
     expect(permissions).toEqual(rows.map((path) => [path, permissionOf(path.slice(0, -'/{id}'.length))]));
   });
 
-  it('take an Idempotency-Key on every POST but those of sign-in, invitations, API keys, webhooks and uploads', () => {
+  it('accept an Idempotency-Key on every POST except for sign-in, invitations, API keys, webhooks and uploads', () => {
     const paths = Object.entries(service.app.swagger().paths ?? {});
     const posts = paths.flatMap(([path, methods]) => (methods?.post ? [{ path, post: methods.post }] : []));
     const withoutKey = posts
@@ -420,7 +420,7 @@ describe('the routes of the running application', () => {
 });
 
 describe('a POST that takes an Idempotency-Key', () => {
-  it('has no query, which the key would have to be compared with', () => {
+  it('has no query, because the key is not compared with it', () => {
     const posts = Object.values(service.app.swagger().paths ?? {}).flatMap((methods) => methods?.post ?? []);
     const parameters = posts.map((post) => JSON.stringify(post.parameters ?? []));
     const withKey = parameters.filter((text) => text.includes('"Idempotency-Key"'));
@@ -454,7 +454,7 @@ describe('without a token', () => {
     for (const prefix of PREFIXES) expectError(await ask(prefix, method, path), 401, 'UNAUTHORIZED');
   });
 
-  it.each(closedRoutes)('$route answers 401 to a token that is none', async ({ method, path }) => {
+  it.each(closedRoutes)('$route answers 401 to an invalid token', async ({ method, path }) => {
     for (const prefix of PREFIXES) {
       expectError(await ask(prefix, method, path, undefined, 'no.token.here'), 401, 'UNAUTHORIZED');
     }
@@ -553,7 +553,7 @@ describe('an API key', () => {
 });
 
 describe('an answer with a payer’s number or name, or with what the provider sent', () => {
-  it('is for admin, manager and finance, on whichever route', () => {
+  it('is for admin, manager and finance on every route', () => {
     const paths = Object.entries<object | undefined>(service.app.swagger().paths ?? {});
     const operations = paths.flatMap(([path, methods]) =>
       Object.entries<{ responses?: object }>({ ...methods }).map(([method, { responses }]) => ({

@@ -34,7 +34,7 @@ describe('a grant', () => {
     ).toBe('permissions: must not hold permissions that you do not have: payments:reverse');
   });
 
-  it('cannot be given by an API key, whatever it may do', () => {
+  it('cannot be made by an API key, with any permissions', () => {
     const key = { id: 1, name: 'A', role: 'admin' as const, permissions: null };
     expect(mayDo(apiKeyActor(key, null), 'api-keys:administer')).toBe(false);
   });
@@ -59,7 +59,7 @@ describe('the rights of an API key', () => {
     ]);
   });
 
-  it('do not include what a stored list should not hold', () => {
+  it('do not include permissions that no key may have, even if they are stored', () => {
     const permissions = ['users:administer', 'api-keys:administer', 'commissions:read-own', 'signed-in'];
     const actor = apiKeyActor({ id: 1, name: 'A', role: null, permissions }, null);
     for (const access of [

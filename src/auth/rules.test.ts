@@ -18,7 +18,7 @@ describe('the profile of a person', () => {
     expect(profileOf({ email, ...claims })).toEqual({ email, firstName, lastName });
   });
 
-  it('keeps names within what a user may have', () => {
+  it('shortens names to the limits of a user', () => {
     const profile = profileOf({ email, given_name: '𝔸'.repeat(300) });
     expect(profile?.firstName).toBe('𝔸'.repeat(100));
     expect(profileOf({ email: `${'x'.repeat(250)}@b.c` })?.firstName).toBe('x'.repeat(100));

@@ -142,7 +142,7 @@ describe('a statement', () => {
       }),
       RUNS,
     );
-    expect(reached.size).toBe(ROW_TYPES.length); // else the test looks at too little
+    expect(reached.size).toBe(ROW_TYPES.length); // Otherwise the test covers too little.
   });
 
   it('is the same in two halves as in one period', () => {

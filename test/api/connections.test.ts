@@ -58,7 +58,7 @@ describe('requests that are sent before earlier ones are answered', () => {
     },
   );
 
-  it('give their places back when the connection ends before they were answered', async () => {
+  it('release their places when the connection ends before they are answered', async () => {
     const blocker = new pg.Client(service.connection);
     await blocker.connect();
     try {
@@ -78,7 +78,7 @@ describe('requests that are sent before earlier ones are answered', () => {
 });
 
 describe('exports on a connection that is closed while they begin', () => {
-  it('give their slots back', async () => {
+  it('release their slots', async () => {
     // More than the connections in between hold.
     await service.parts.pool.query(
       `insert into payments (amount_minor, payment_method_id, payment_date, status, source)
@@ -112,7 +112,7 @@ async function newLargeInvoice(): Promise<string> {
 }
 
 describe('static files that nobody has read yet', () => {
-  it('keep no caller from a large answer, since they are in memory once', async () => {
+  it('do not count as unread, because all connections share one buffer', async () => {
     const path = await newLargeInvoice();
     const file = '/api-docs/openapi.json';
     const { byteLength } = await (await fetch(`${service.origin}${file}`)).arrayBuffer();

@@ -77,7 +77,7 @@ describe('a transfer of credit', () => {
     });
   });
 
-  it('completes the other account, and what is beyond is its credit', async () => {
+  it('completes the other account, and records the rest as its credit', async () => {
     const [giver, receiver] = [await accountWithCredit(1000), await newAccount(service)];
     await pay(service, receiver.id, TOTAL - 600);
     expect((await transfer(giver.id, receiver.id, 1000)).status).toBe(201);
@@ -86,7 +86,7 @@ describe('a transfer of credit', () => {
     expect(history.body.data[0]).toMatchObject({ from: 'active', to: 'completed', actor: 'system' });
   });
 
-  it('is taken by an account of any status: credit where it was cancelled, a recovery where written off', async () => {
+  it('is accepted by an account of any status: as credit if cancelled, as a recovery if written off', async () => {
     const giver = await accountWithCredit(1000);
     const cancelled = await newAccount(service);
     await move(service, cancelled.id, 'cancelled');
@@ -125,7 +125,7 @@ describe('a transfer of credit', () => {
     expect(await movesOf(giver.id)).toEqual([]);
   });
 
-  it('is refused where the other account would hold more than an amount can express', async () => {
+  it('is refused if the other account would hold more than the largest amount', async () => {
     const [giver, full] = [await accountWithCredit(100), await newAccount(service)];
     const most = 999_999_999_999.99;
     for (let i = 0; i < 10; i += 1) await pay(service, full.id, most);
@@ -134,7 +134,7 @@ describe('a transfer of credit', () => {
     expect((await transfer(giver.id, full.id, 0.09)).status).toBe(201);
   });
 
-  it('sent again with its key, is done once', async () => {
+  it('is done once when it is repeated with its key', async () => {
     const [giver, receiver] = [await accountWithCredit(100), await newAccount(service)];
     const send = () =>
       service.call(
@@ -150,7 +150,7 @@ describe('a transfer of credit', () => {
 });
 
 describe('a refund of credit', () => {
-  it('leaves by mobile money, or by the method that it names', async () => {
+  it('uses mobile money, or the payment method in the body', async () => {
     const account = await accountWithCredit(1000);
     const first = await refund(account.id, 400, { transactionRef: ' SKC1AB22CD ' });
     expect(first.status, first.text).toBe(201);
@@ -176,7 +176,7 @@ describe('a refund of credit', () => {
     expect(wrongFields(await refund(account.id, 0.01))).toEqual(['amount']);
   });
 
-  it('gives back everything that was paid on a cancelled account', async () => {
+  it('can return everything that was paid on a cancelled account', async () => {
     const account = await newAccount(service);
     await pay(service, account.id, 2000);
     expect(wrongFields(await refund(account.id, 1))).toEqual(['amount']);
@@ -185,7 +185,7 @@ describe('a refund of credit', () => {
     expect(await accountNow(service, account.id)).toMatchObject({ paid: 0, credit: 0, balance: 0 });
   });
 
-  it('names one transaction of the method once', async () => {
+  it('has a transaction reference that is unique for its method', async () => {
     const account = await accountWithCredit(1000);
     const named = { transactionRef: 'SKC7ONCE', paymentMethodId: MOBILE_MONEY };
     const first = await refund(account.id, 10, named);
@@ -200,7 +200,7 @@ describe('a refund of credit', () => {
     expect(await accountNow(service, account.id)).toMatchObject({ credit: 970 });
   });
 
-  it('leaves by no method that is unknown or no longer used', async () => {
+  it('is refused for an unknown or inactive method', async () => {
     const account = await accountWithCredit(100);
     const unknown = await refund(account.id, 1, { paymentMethodId: 4711 });
     expect(unknown.body.error.details).toEqual({
@@ -215,7 +215,7 @@ describe('a refund of credit', () => {
 });
 
 describe('the moves of an account', () => {
-  it('are those off it and onto it, newest first, and can be filtered', async () => {
+  it('include both directions, newest first, and can be filtered', async () => {
     const [one, other] = [await accountWithCredit(500), await accountWithCredit(500)];
     await transfer(one.id, other.id, 100);
     await transfer(other.id, one.id, 50);
@@ -232,7 +232,7 @@ describe('the moves of an account', () => {
     expect((await service.call('GET', '/accounts/999999/credit/moves')).status).toBe(404);
   });
 
-  it('are in one list over all accounts, which filters the refunds of a day by method', async () => {
+  it('are in one list of all accounts, which can filter the refunds of a day by method', async () => {
     await setToday(service, '2026-11-05');
     const [one, other] = [await accountWithCredit(500), await accountWithCredit(500)];
     await refund(one.id, 25, { paymentMethodId: CASH });
@@ -259,7 +259,7 @@ describe('the moves of an account', () => {
     expect(cash).toMatchObject({ refunded: { count: 2, amount: 55 }, ledger: { refunded: 55 }, holds: true });
   });
 
-  it('between two accounts is in the audit list of both', async () => {
+  it('between two accounts appear in the audit list of both', async () => {
     const [giver, receiver] = [await accountWithCredit(10), await newAccount(service)];
     const { id: creditMoveId } = (await transfer(giver.id, receiver.id, 4)).body.data;
     const entryOf = async (action: string, id: number) =>
@@ -293,7 +293,7 @@ describe('the moves of an account', () => {
 });
 
 describe('a payment whose credit has left', () => {
-  it('can be reversed: the customer owes what was given away, and can pay it', async () => {
+  it('can be reversed: the customer owes the outgoing credit, and can pay it', async () => {
     const [account, receiver] = [await accountWithCredit(1000), await newAccount(service)];
     await transfer(account.id, receiver.id, 600);
     await refund(account.id, 400);
@@ -318,7 +318,7 @@ describe('a payment whose credit has left', () => {
     });
   });
 
-  it('can be reversed on a cancelled account too: what was refunded is owed', async () => {
+  it('can be reversed on a cancelled account, which then owes the refund', async () => {
     const account = await newAccount(service);
     const payment = await pay(service, account.id, 2000);
     await move(service, account.id, 'cancelled');
@@ -330,7 +330,7 @@ describe('a payment whose credit has left', () => {
     expect(await accountNow(service, account.id)).toMatchObject({ paid: 100, balance: 0, credit: 100 });
   });
 
-  it('stays an owed sum when the account is written off, and the loss is all of it', async () => {
+  it('is part of the loss when the account is written off', async () => {
     const account = await accountWithCredit(1000);
     await refund(account.id, 1000);
     await reverse(service, account.payment.id);
@@ -343,7 +343,7 @@ describe('a payment whose credit has left', () => {
 });
 
 describe('at the same time', () => {
-  it('no more credit leaves than there is', async () => {
+  it('concurrent transfers and refunds never exceed the credit', async () => {
     const [giver, receiver] = [await accountWithCredit(1000), await newAccount(service)];
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, i) =>
@@ -354,7 +354,7 @@ describe('at the same time', () => {
     expect(await accountNow(service, giver.id)).toMatchObject({ credit: 100 });
   });
 
-  it('transfers both ways do not stop each other', async () => {
+  it('transfers in opposite directions do not deadlock', async () => {
     const [one, other] = [await accountWithCredit(1000), await accountWithCredit(1000)];
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
@@ -366,7 +366,7 @@ describe('at the same time', () => {
     expect(await accountNow(service, other.id)).toMatchObject({ credit: 1000 });
   });
 
-  it('a reversal and a refund of the same money leave one truth', async () => {
+  it('a reversal and a refund of the same money leave consistent books', async () => {
     const account = await accountWithCredit(500);
     const [, refunded] = await Promise.all([reverse(service, account.payment.id), refund(account.id, 500)]);
     const paid = refunded.status === 201 ? -500 : 0;
@@ -375,7 +375,7 @@ describe('at the same time', () => {
 });
 
 describe('the reports', () => {
-  it('take a refund off what was collected on its day, and a transfer from one account to another', async () => {
+  it('subtract a refund on its day, and move a transfer from one account to another', async () => {
     const collected = async (month: string) => {
       const days = `startDate=${month}-01&endDate=${month}-28`;
       const answer = await service.call('GET', `/reports/accounts/summary?${days}`);

@@ -66,7 +66,7 @@ function schemasIn(part: unknown): Record<string, unknown>[] {
 }
 
 describe('every operation', () => {
-  it('has a summary, one tag that is described, and says what it needs', () => {
+  it('has a summary, one described tag, and its required permission', () => {
     const tags = new Map(description.document.tags?.map((tag) => [tag.name, tag.description]));
     for (const operation of description.operations) {
       expect(operation.summary, operation.name).toMatch(/^[A-Z].*\S$/);
@@ -95,7 +95,7 @@ describe('every operation', () => {
     }
   });
 
-  it('says in a sentence what success is, and shows it', () => {
+  it('describes its success in a sentence, with an example', () => {
     for (const operation of description.operations) {
       const response = operation.responses[successOf(operation)];
       expect(response?.description, operation.name).toMatch(/^[A-Z].*\.$/);
@@ -117,7 +117,7 @@ describe('every operation', () => {
     }
   });
 
-  it('names the errors of what it takes: a body, a key, a budget', () => {
+  it('documents the errors of its body, its idempotency key and its rate limit', () => {
     for (const { name, body, parameters, responses } of description.operations) {
       const statuses = Object.keys(responses);
       const takesKey = parameters.some((parameter) => parameter.name === 'Idempotency-Key');
@@ -128,7 +128,7 @@ describe('every operation', () => {
     }
   });
 
-  it('refuses unknown fields in words too, but for the provider’s', () => {
+  it('documents that it refuses unknown fields, except for the provider’s', () => {
     const open = description.operations.filter(({ body }) => {
       const reference = (body?.schema as { $ref?: string } | undefined)?.$ref?.split('/').at(-1) ?? '';
       const schema = (description.document.components?.schemas?.[reference] ?? body?.schema) as
@@ -147,7 +147,7 @@ describe('every operation', () => {
 });
 
 describe('the examples', () => {
-  it('are what their schemas ask for', () => {
+  it('match their schemas', () => {
     const problems = description.operations.flatMap(({ name, body, parameters, responses }) => [
       ...parameters
         .filter(({ example }) => example !== undefined)
@@ -163,7 +163,7 @@ describe('the examples', () => {
     expect(problems.filter(([, problem]) => problem !== undefined)).toEqual([]);
   });
 
-  it('of every schema, at any depth, are what it asks for', () => {
+  it('of every schema, at any depth, match it', () => {
     const shown = schemasIn([description.document.paths, description.document.components])
       .filter((part) => !('schema' in part))
       .flatMap(({ example, examples = [], ...schema }) =>
@@ -177,7 +177,7 @@ describe('the examples', () => {
 });
 
 describe('the schemas', () => {
-  it('use words that every tool knows', () => {
+  it('use only standard keywords', () => {
     const schemas = schemasIn([description.document.paths, description.document.components]);
     const formats = new Set(
       schemas.map(({ format }) => format).filter((format) => typeof format === 'string'),
@@ -201,7 +201,7 @@ describe('as a measure of answers, the description', () => {
       ...fields,
     });
 
-  it('finds what it does not promise', () => {
+  it('fails for an answer that it does not describe', () => {
     expect(answer({})).toBeUndefined();
     expect(answer({ status: 409 })).toMatch(/names no answer 409/);
     expect(answer({ contentType: 'text/html' })).toMatch(/names no text\/html/);

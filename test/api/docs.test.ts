@@ -16,7 +16,7 @@ const FILES = ['', '/page.js', '/page.css', '/swagger-ui.js', '/swagger-ui.css',
 );
 
 describe('GET /api-docs', () => {
-  it('is a page that works with no network but this service', async () => {
+  it('is a page that loads everything from this service', async () => {
     const page = await get('/api-docs');
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toContain('text/html');
@@ -36,7 +36,7 @@ describe('GET /api-docs', () => {
     expect(text).not.toMatch(/fastify|swagger ui/i);
   });
 
-  it('is found by an address with parameters of somebody else', async () => {
+  it('is found at an address with unknown parameters', async () => {
     expect((await get('/api-docs?utm_source=mail')).status).toBe(200);
   });
 });
@@ -44,7 +44,7 @@ describe('GET /api-docs', () => {
 describe('every file of the documentation', () => {
   const ask = (path: string, headers: Record<string, string> = {}) => send(service.origin, { path, headers });
 
-  it.each(FILES)('%s is sent as brotli, gzip or as it is, by what the caller takes', async (path) => {
+  it.each(FILES)('%s is sent as brotli, as gzip or uncompressed, as the caller accepts', async (path) => {
     const plain = await ask(path);
     expect(plain.headers['content-encoding']).toBeUndefined();
     for (const [accepted, encoding] of [
@@ -65,7 +65,7 @@ describe('every file of the documentation', () => {
     }
   });
 
-  it.each(FILES)('%s has a tag, by which a caller who has it is answered 304', async (path) => {
+  it.each(FILES)('%s has an ETag, and is answered by 304 if the caller has it', async (path) => {
     const { headers } = await ask(path, { 'accept-encoding': 'br' });
     expect(headers['cache-control']).toBe('no-cache');
     const tag = String(headers.etag);
@@ -87,7 +87,7 @@ describe('every file of the documentation', () => {
     expect(String(headers.vary).toLowerCase().split(', ').sort()).toEqual(['accept-encoding', 'origin']);
   });
 
-  it('is refused while the service is busy, unlike its health', async () => {
+  it('is refused while the service is overloaded; the health check is not', async () => {
     const clients = await Promise.all(Array.from({ length: 130 }, () => holdRequest(service.origin)));
     try {
       for (const path of FILES)
@@ -201,7 +201,7 @@ describe('GET /api-docs/openapi.json', () => {
     );
   });
 
-  it('refers to nothing that it does not hold', () => {
+  it('has no reference to a missing component', () => {
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(
       ([, path = '']) => path,
     );
@@ -214,7 +214,7 @@ describe('GET /api-docs/openapi.json', () => {
     }
   });
 
-  it('has no component that holds itself, on which the page relies', () => {
+  it('has no recursive component, because the page does not support one', () => {
     const components = document.components as Record<string, Record<string, unknown>>;
     function visit(part: unknown, within: string[]): void {
       if (typeof part !== 'object' || part === null) return;
@@ -238,7 +238,7 @@ describe('GET /api-docs/openapi.json', () => {
     await instance.close();
   });
 
-  it('names what answers share, so that generated clients have one type for it', () => {
+  it('names the schemas that answers share, so that generated clients have one type for each', () => {
     const names = Object.keys(document.components?.schemas ?? {});
     expect(names).toEqual(
       expect.arrayContaining(['Pagination', 'Error', 'FieldProblem', 'AccountStatus', 'PaymentStatus']),

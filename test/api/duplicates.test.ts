@@ -78,7 +78,7 @@ describe('DUPLICATE_ENTRY', () => {
     expect(detailsOf(changed)).toMatchObject({ id: first.id });
   });
 
-  it('of a payment names the one with the reference, recorded by hand or by the provider', async () => {
+  it('of a payment names the one with the reference, recorded by staff or by the provider', async () => {
     const { id: accountId } = await newAccount(service);
     const byHand = await pay(service, accountId, 5, { transactionRef: 'hand 77' });
     const again = { accountId, amount: 5, paymentMethodId: 2, transactionRef: 'HAND77' };
@@ -94,7 +94,7 @@ describe('DUPLICATE_ENTRY', () => {
     });
   });
 
-  it('of a refund names the move of credit with the reference', async () => {
+  it('of a refund names the credit move with the reference', async () => {
     const { id, total } = await newAccount(service);
     await pay(service, id, total + 100);
     const refund = { amount: 10, reason: 'asked for it', paymentMethodId: 2, transactionRef: 'R1' };

@@ -49,7 +49,7 @@ function expectError(answer: Answer, status: number, code: string): void {
 }
 
 describe('an answer', () => {
-  it('that succeeds has data and a message, and of a list the pagination', async () => {
+  it('that succeeds has data and a message, and for a list the pagination', async () => {
     const { id } = await newCustomer(service);
     const one = await service.call('GET', `/customers/${id}`);
     expect(one.body).toEqual({ success: true, data: expect.any(Object), message: 'Customer found.' });
@@ -82,15 +82,12 @@ describe('the request id', () => {
     expect(answer.headers.get('x-request-id')).toBe(id);
   });
 
-  it.each(['', 'x'.repeat(65), 'a b', '<script>', 'a/b', 'ü'])(
-    '"%s" is replaced by an own one',
-    async (id) => {
-      const answer = await service.call('GET', '/customers', undefined, { headers: { 'x-request-id': id } });
-      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-    },
-  );
+  it.each(['', 'x'.repeat(65), 'a b', '<script>', 'a/b', 'ü'])('"%s" is replaced by a new id', async (id) => {
+    const answer = await service.call('GET', '/customers', undefined, { headers: { 'x-request-id': id } });
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  });
 
-  it('is another one for each request', async () => {
+  it('is different for each request', async () => {
     const ids = await Promise.all(
       Array.from({ length: 5 }, async () =>
         (await service.call('GET', '/customers')).headers.get('x-request-id'),
@@ -112,7 +109,7 @@ describe('what the service does not have', () => {
     expectError(await service.call(method, path), 404, 'NOT_FOUND');
   });
 
-  it('in another version says which is the current one', async () => {
+  it('in another version names the current version', async () => {
     for (const path of ['/api/v2/accounts', '/api/v0/accounts', '/api/v2']) {
       const answer = await createCaller(service.origin)('GET', path);
       expectError(answer, 404, 'NOT_FOUND');
@@ -120,7 +117,7 @@ describe('what the service does not have', () => {
     }
   });
 
-  it('at the root is 404, too', async () => {
+  it('at the root is 404', async () => {
     for (const path of ['/api', '/favicon.ico', '/.env']) {
       expectError(await createCaller(service.origin)('GET', path), 404, 'NOT_FOUND');
     }
@@ -132,13 +129,13 @@ describe('a request that HTTP itself refuses', () => {
     createCaller(`${service.origin}/api`)('POST', '/auth/login', body, { headers });
 
   it.each(['{', '{"email":', 'text', "{'a':1}", '{"a":1,}', '\ufeff{}', '{"a":"\u0001"}'])(
-    'because %j is no JSON is 400 in the envelope',
+    'because %j is not JSON is 400 in the envelope',
     async (body) => {
       expectError(await post(body, {}), 400, 'VALIDATION_ERROR');
     },
   );
 
-  it('because its bytes are no UTF-8 is 400 in the envelope', async () => {
+  it('because its bytes are not UTF-8 is 400 in the envelope', async () => {
     const response = await fetch(`${service.origin}/api/auth/login`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -153,7 +150,7 @@ describe('a request that HTTP itself refuses', () => {
   });
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml'])(
-    'because it comes as %s is 415 in the envelope',
+    'because its type is %s is 415 in the envelope',
     async (type) => {
       expectError(await post('a=b', { 'content-type': type }), 415, 'VALIDATION_ERROR');
     },
@@ -202,7 +199,7 @@ describe('a request that HTTP itself refuses', () => {
     });
   });
 
-  it('is not one without a Host that comes as HTTP/1.0', async () => {
+  it('may be sent as HTTP/1.0 without a Host', async () => {
     expect(await send('GET /livez HTTP/1.0\r\n\r\n')).toMatch(/^HTTP\/1.1 200 /);
   });
 
@@ -292,7 +289,7 @@ describe('bytes that are no HTTP, behind a request that is still being answered'
 });
 
 describe('a request that is wrong in several parts', () => {
-  it('hears all of it at once: address, body and query', async () => {
+  it('gets all errors at once: path, body and query', async () => {
     const body = { firstName: 5, unknown: 1 };
     const answer = await service.call('PUT', '/customers/abc?one=1&two=2', body);
     expect(wrongFields(answer)).toEqual(['firstName', 'id', 'one', 'two', 'unknown']);
@@ -306,7 +303,7 @@ describe('a request that is wrong in several parts', () => {
     ['/customers/1?one=1', { firstName: 5 }, ['firstName', 'one']],
     ['/customers/1?one=1', { firstName: 'A' }, ['one']],
     ['/customers/1', {}, ['body']],
-  ])('hears what is wrong alone: PUT %s %j', async (path, body, paths) => {
+  ])('gets only the errors that apply: PUT %s %j', async (path, body, paths) => {
     expect(wrongFields(await service.call('PUT', path, body))).toEqual(paths);
   });
 });
@@ -342,12 +339,12 @@ describe('work that ends after its caller was answered 503', () => {
   ];
   const msg = 'request failed after its answer';
 
-  it('well, is nothing more to the log', async () => {
+  it('successfully, adds nothing to the log', async () => {
     expect(await linesOf(() => ({ done: true }))).toMatchObject(answered);
     expect(await linesOf((reply) => reply.status(201).send({ done: true }))).toMatchObject(answered);
   });
 
-  it('in a refusal or for want of the database, is one quiet line', async () => {
+  it('with a refusal or without the database, logs one line at the level info', async () => {
     for (const error of [notFound('customer', 1), unavailable(new Error('a statement took too long'))]) {
       const lines = await linesOf(() => Promise.reject(error));
       expect(lines).toMatchObject([
@@ -357,7 +354,7 @@ describe('work that ends after its caller was answered 503', () => {
     }
   });
 
-  it('by a defect, is one line that is worth a look', async () => {
+  it('with a defect, logs one line at the level error', async () => {
     const lines = await linesOf(() => Promise.reject(new TypeError('a defect')));
     expect(lines).toMatchObject([...answered, { level: 50, msg, err: { message: 'a defect' } }]);
   });
@@ -382,7 +379,7 @@ describe('a browser of an origin that may call', () => {
     expect(headers.get('access-control-allow-headers')).toContain('authorization');
   });
 
-  it('may read the headers that say what to do next', async () => {
+  it('may read the headers for retries and limits', async () => {
     const answer = await service.call('GET', '/customers', undefined, {
       headers: { origin: 'https://shop.example' },
     });

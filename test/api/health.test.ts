@@ -56,7 +56,7 @@ describe('GET /health', () => {
     }
   });
 
-  it('is down with 503, and so is readiness, while the database cannot be reached; the process lives', async () => {
+  it('is down with 503 while the database cannot be reached, readiness too; liveness is not', async () => {
     const nowhere = { host: '127.0.0.1', port: 1, user: 'nobody', database: 'nothing' };
     const lost = openDatabase({
       connection: nowhere,
@@ -85,7 +85,7 @@ describe('GET /health', () => {
     }
   });
 
-  it('is well again after every connection to the database was cut', async () => {
+  it('is up again after every connection to the database was cut', async () => {
     await service.call('GET', '/products');
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`.execute(service.context.db);
@@ -96,7 +96,7 @@ describe('GET /health', () => {
 });
 
 describe('under overload', () => {
-  it('refuses what it cannot answer soon at once, goes on with the rest, and lives', async () => {
+  it('refuses at once what it cannot answer soon, and answers the other requests', async () => {
     const blocker = new pg.Client(service.connection);
     await blocker.connect();
     try {
@@ -120,7 +120,7 @@ describe('under overload', () => {
     }
   });
 
-  it('ends every request within six seconds, whatever holds it up', async () => {
+  it('ends every request within six seconds, for any cause of the delay', async () => {
     const blocker = new pg.Client(service.connection);
     await blocker.connect();
     try {
@@ -136,7 +136,7 @@ describe('under overload', () => {
 });
 
 describe('GET /readyz', () => {
-  it('says no once the process has begun to stop', async () => {
+  it('is not ready once the process has begun to stop', async () => {
     expect((await createCaller(service.origin)('GET', '/readyz')).body).toEqual({ status: 'ready' });
     const stopping = buildApp({ ...service.parts, accepting: () => false });
     try {
@@ -158,7 +158,7 @@ describe('GET /readyz', () => {
     const READY = { code: 200, status: 'ready' };
     const OTHER_VERSION = { code: 503, status: 'the database has other migrations than this version' };
 
-    it('says no while it has a migration more or less than this version, and yes again afterwards', async () => {
+    it('is not ready while the database has a migration more or less than this version', async () => {
       expect(await readiness()).toEqual(READY);
       await run(`insert into kysely_migration values ('9999_newer', now()::text)`);
       expect(await readiness()).toEqual(OTHER_VERSION);
@@ -168,7 +168,7 @@ describe('GET /readyz', () => {
       expect(await readiness()).toEqual(OTHER_VERSION);
     });
 
-    it('says no when it was never migrated, and so does health', async () => {
+    it('is not ready if the database was never migrated, and health is down', async () => {
       await run('drop schema public cascade; create schema public');
       expect(await readiness()).toEqual(OTHER_VERSION);
       const health = await createCaller(other.origin)('GET', '/health');
@@ -176,7 +176,7 @@ describe('GET /readyz', () => {
       expect(health.body).toMatchObject({ status: 'down', database: 'other version' });
     });
 
-    it('says no when it was dropped', async () => {
+    it('is not ready if the database was dropped', async () => {
       const server = new pg.Client(inject('server'));
       await server.connect();
       const { database } = new pg.Client(other.connection);

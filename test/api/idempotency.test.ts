@@ -130,7 +130,7 @@ describe('Idempotency-Key', () => {
     expect((await service.call('POST', '/payments', right, withKey('retry'))).status).toBe(201);
   });
 
-  it('undoes the work whose answer cannot be kept, and does work again that lost a race', async () => {
+  it('rolls back work whose answer cannot be stored, and runs again after a lost race', async () => {
     const { db } = service.context;
     const { id: accountId } = await newAccount(service);
     const pay = (key: string) =>

@@ -326,7 +326,7 @@ describe('GET /invoices/:id/pdf', () => {
     for (const page of pages) expect(page).toContain('Description');
   });
 
-  it.skipIf(!reader)('names a due date where it has one, and tells of no payment', async () => {
+  it.skipIf(!reader)('shows its due date if it has one, and no payment', async () => {
     setToday(service, '2026-11-02');
     const dueDate = '2026-11-30';
     const body = { accountId, items: [item], dueDate };
@@ -342,7 +342,7 @@ describe('GET /invoices/:id/pdf', () => {
     expect(await plain(without.id)).not.toContain('DUE DATE');
   });
 
-  it.skipIf(!reader)('prints what looks like an instruction as it stands', async () => {
+  it.skipIf(!reader)('prints text that looks like markup unchanged', async () => {
     const hostile = '#panic() $x$ \\ *b* _e_ @ref <script>x</script> `r` [c] // /* %PDF endobj';
     const customer = await newCustomer(service, { firstName: '#set page(width: 1pt)', lastName: '</b>' });
     const account = await newAccount(service, { customerId: customer.id });
@@ -353,7 +353,7 @@ describe('GET /invoices/:id/pdf', () => {
     expect(unpacked(bytes)).not.toMatch(/\/(JavaScript|JS|OpenAction|AA|Launch|URI|EmbeddedFile)\b/);
   });
 
-  it.skipIf(!reader)('prints a box for a glyph that no font has, and marks what is void', async () => {
+  it.skipIf(!reader)('prints a box for a missing glyph, and marks void invoices', async () => {
     const { id } = await issue([{ ...item, description: '漢字 😀' }]);
     expect((await getPdf(id)).status).toBe(200);
     await service.call('POST', `/invoices/${id}/void`, { reason: 'Wrong customer' });
@@ -364,7 +364,7 @@ describe('GET /invoices/:id/pdf', () => {
 });
 
 describe('COMPANY_LOGO', () => {
-  it('is read at the start, or refused by its name', () => {
+  it('is read at the start, or refused by the name of the setting', () => {
     const read = (path: string) => () => readConfig({ NODE_ENV: 'test', COMPANY_LOGO: path });
     expect(read('/nowhere/logo.png')).toThrow('COMPANY_LOGO cannot be read (ENOENT)');
     expect(read(import.meta.filename)).toThrow('COMPANY_LOGO must be a PNG, JPEG or SVG file');

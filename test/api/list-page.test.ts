@@ -26,7 +26,7 @@ describe('rows that come as JSON', () => {
         'null', '[]', '{}', 0, '2026-11-22 01:02:03.1+00', '')
     ) as t(n, int8, int4, int2, bool, text, varchar, date, moment, status, jsonb, json, texts, nothing, later, bytes)`;
 
-  it.each(['UTC', 'Asia/Kolkata'])('are what their columns would give, in a session of %s', async (zone) => {
+  it.each(['UTC', 'Asia/Kolkata'])('equal the values of their columns, in a session of %s', async (zone) => {
     await inTransaction(service.context.db, async (tx) => {
       await sql.raw(`set local timezone = '${zone}'`).execute(tx);
       const columns = await SELECT.execute(tx);
@@ -46,13 +46,13 @@ describe('rows that come as JSON', () => {
     expect(page.rows).toEqual((await SELECT.execute(db)).rows);
   });
 
-  it('are refused where a number is not exact', async () => {
+  it('are refused if a number is not exact', async () => {
     const select = sql`select * from (values (1, 9007199254740993::bigint)) as t(n, beyond)`;
     await expect(fetchPage(service.context.db, planOf(1, 20), rowsOf(select))).rejects.toThrow('beyond 2^53');
   });
 
   it.each(['1.5::numeric', '1.5::float8', "'{1}'::bigint[]", "'2026-11-22 01:02:03'::timestamp"])(
-    'leave out %s, which JSON would show as something else',
+    'omit %s, which JSON would show differently',
     async (value) => {
       const select = sql`select * from (values (1, ${sql.raw(value)})) as t(n, amount)`;
       const { rows } = await fetchPage(service.context.db, planOf(1, 20), rowsOf(select));
@@ -60,7 +60,7 @@ describe('rows that come as JSON', () => {
     },
   );
 
-  it('do without a column that a newer version has dropped, and with one that it has added', async () => {
+  it('work after a newer version has dropped or added a column', async () => {
     const { db } = service.context;
     await sql`create table changing as select 1 as n, 2::bigint as gone, 3::bigint as kept`.execute(db);
     try {
@@ -76,7 +76,7 @@ describe('rows that come as JSON', () => {
     }
   });
 
-  it('come once what they are read from is there again', async () => {
+  it('are read again once a dropped table exists again', async () => {
     const select = sql<{ n: number }>`select t.* from came_later t`;
     const source = { select, from: sql`from came_later` };
     const { db } = service.context;
@@ -132,7 +132,7 @@ describe('the number of all rows', () => {
     [650, 510, 6, 600],
     [650, 510, 7, 650],
   ])(
-    'agrees with the page where rows come or go between the two: %i, then %i, page %i',
+    'agrees with the page if rows are added or deleted between the two reads: %i, then %i, page %i',
     async (page, count, number, total) => {
       for (const way of [{}, { inOrderOfIndex: true }]) {
         const source = { select: numbers(page).select, from: numbers(count).from, ...way };

@@ -37,7 +37,7 @@ describe('pages', () => {
   });
   const PAGED = '/customers?filter[firstName]=Paged';
 
-  it('hold twenty rows, the newest first, with the true totals', async () => {
+  it('have twenty rows, the newest first, with the exact totals', async () => {
     const page = await list(PAGED);
     expect(page.pagination).toEqual({ page: 1, limit: 20, total: 25, totalPages: 2 });
     expect(page.data).toHaveLength(20);
@@ -45,7 +45,7 @@ describe('pages', () => {
     expect(Object.keys(page).sort()).toEqual(['data', 'message', 'pagination', 'success']);
   });
 
-  it('together hold every row once, whatever the limit', async () => {
+  it('together have every row once, for any limit', async () => {
     const everyone = Array.from({ length: 25 }, (_, i) => String(24 - i).padStart(2, '0'));
     for (const limit of [1, 7, 25, 100]) {
       const seen: unknown[] = [];
@@ -58,7 +58,7 @@ describe('pages', () => {
     }
   });
 
-  it('past the end are empty, with the true totals', async () => {
+  it('past the end are empty, with the exact totals', async () => {
     for (const page of [3, 1_000_000_000]) {
       expect(await list(`${PAGED}&page=${page}`)).toMatchObject({
         data: [],
@@ -67,7 +67,7 @@ describe('pages', () => {
     }
   });
 
-  it('of nothing are none', async () => {
+  it('of an empty list have no rows', async () => {
     expect(await list('/customers?filter[firstName]=Nobody')).toMatchObject({
       data: [],
       pagination: { page: 1, total: 0, totalPages: 0 },
@@ -83,7 +83,7 @@ describe('pages', () => {
 });
 
 describe('sorting', () => {
-  it('of text follows the bytes, so that every server sorts alike', async () => {
+  it('of text uses byte order, so that every server sorts in the same way', async () => {
     for (const lastName of ['b', 'B', 'a', 'Z', 'é', 'ወ', '_', '10', '9']) {
       await newCustomer(service, { firstName: 'Sorted', lastName });
     }
@@ -93,7 +93,7 @@ describe('sorting', () => {
     expect(reversed).toEqual(names.toReversed());
   });
 
-  it('by equal values goes by id, in the direction of the last key', async () => {
+  it('of equal values is by id, in the direction of the last key', async () => {
     for (let i = 0; i < 5; i++) await newCustomer(service, { firstName: 'Equal', lastName: 'Same' });
     const up: number[] = await column('id', '/customers?filter[firstName]=Equal&sort=lastName:asc');
     expect(up).toEqual(up.toSorted((a, b) => a - b));
@@ -102,7 +102,7 @@ describe('sorting', () => {
     );
   });
 
-  it('takes several keys', async () => {
+  it('accepts several keys', async () => {
     for (const [firstName, lastName] of [
       ['Keys1', 'b'],
       ['Keys2', 'a'],
@@ -117,7 +117,7 @@ describe('sorting', () => {
     ).toEqual(['bKeys1', 'bKeys2', 'aKeys1', 'aKeys2']);
   });
 
-  it('puts what has no value last, in both directions', async () => {
+  it('puts rows without a value last, in both directions', async () => {
     for (const email of ['a@null.example', null, 'b@null.example']) {
       await newCustomer(service, { firstName: 'Nulls', ...(email && { email }) });
     }
@@ -169,14 +169,14 @@ describe('filters of text', () => {
     expect(await find(operator, value)).toEqual(found);
   });
 
-  it('that compare follow the bytes, as sorting does', async () => {
+  it('that compare use byte order, like sorting', async () => {
     for (const lastName of ['B', 'a', 'Z', 'b']) await newCustomer(service, { firstName: 'Bytes', lastName });
     const path = '/customers?filter[firstName]=Bytes&sort=lastName:asc';
     expect(await column('lastName', `${path}&filter[lastName][lt]=a`)).toEqual(['B', 'Z']);
     expect(await column('lastName', `${path}&filter[lastName][gte]=a`)).toEqual(['a', 'b']);
   });
 
-  it('without operator mean eq, and several hold together', async () => {
+  it('without an operator mean eq, and several must all match', async () => {
     expect(await column('lastName', '/customers?filter[firstName]=Odd&filter[lastName]=axb')).toEqual([
       'axb',
     ]);
@@ -188,7 +188,7 @@ describe('filters of text', () => {
     ).toEqual(['a,b', 'a_b']);
   });
 
-  it('take a date among timestamps as that whole day, and blanks of a text as part of it', async () => {
+  it('treat a date as the whole day of a timestamp, and blanks as part of a text', async () => {
     const { id } = await newCustomer(service, { firstName: '  Spaced ' });
     const total = async (filter: string) => (await list(`/customers?limit=1&${filter}`)).pagination.total;
     const created = String((await list(`/customers/${id}`)).data.createdAt);
@@ -213,7 +213,7 @@ describe('filters of text', () => {
     }
   });
 
-  it('see what has no value in ne, nin and isnull alone', async () => {
+  it('find rows without a value only by ne, nin and isnull', async () => {
     await newCustomer(service, { firstName: 'None', email: 'x@none.example' });
     await newCustomer(service, { firstName: 'None' });
     const emails = (test: string) =>
@@ -226,7 +226,7 @@ describe('filters of text', () => {
     expect(await emails('[lt]=y')).toEqual(['x@none.example']);
   });
 
-  it('are no way into the database', async () => {
+  it('cannot inject SQL', async () => {
     for (const value of ["'; drop table customers; --", '$1', '\\', '%00', "' or ''='"]) {
       const answer = await service.call(
         'GET',
@@ -276,7 +276,7 @@ describe('filters of numbers, amounts, dates, values and flags', () => {
     expect(await find(tests)).toEqual(found);
   });
 
-  it('find what is active or not', async () => {
+  it('find active and inactive rows', async () => {
     await service.context.db.updateTable('products').set({ active: false }).where('id', '=', 2).execute();
     expect(await column('id', '/products?filter[active]=false')).toEqual([2]);
     expect(await column('id', '/products?active=false')).toEqual([2]);
@@ -306,11 +306,11 @@ describe('a query that is wrong in several ways', () => {
     ['limit=0&sort=id&sort=nonsense', ['limit', 'sort']],
     ['limit=0&filter[status]=matched&filter[status]=lost', ['filter[status][eq]', 'limit']],
     ['filter[amount]=1%00', ['filter[amount][eq]']],
-  ])('hears all of it at once, each once: %s', async (query, paths) => {
+  ])('gets all errors at once, each once: %s', async (query, paths) => {
     expect(wrongFields(await service.call('GET', `/payments?${query}`))).toEqual(paths);
   });
 
-  it('hears it beside a wrong address', async () => {
+  it('gets them together with the errors of the path', async () => {
     const answer = await service.call('GET', '/accounts/abc/payments?limit=1&sort=nonsense&filter[id]=x');
     expect(wrongFields(answer)).toEqual(['accountId', 'filter[id][eq]', 'sort']);
   });
@@ -328,7 +328,7 @@ describe('a filter of text that must be unique', () => {
   it.each([
     ['email', 'sAME.oNE@uNIQUE.EXAMPLE'],
     ['nationalId', 'u77A'],
-  ] as const)('finds %s however it is spelt, as a second of it is refused', async (field, spelt) => {
+  ] as const)('finds %s in every spelling that counts as a duplicate', async (field, spelt) => {
     const found = async (operator: string, value: string) =>
       (await list(`/customers?limit=1&filter[${field}][${operator}]=${encoded(value)}`)).pagination.total;
     const taken = { firstName: 'A', lastName: 'B', phone: '+254711555001', [field]: spelt };
@@ -340,7 +340,7 @@ describe('a filter of text that must be unique', () => {
     expect(await found('nin', `nobody,${spelt}`)).toBe(total - 1);
   });
 
-  it('says in the description of the API what is one', async () => {
+  it('is described in the API description', async () => {
     const operation = committedDescription().operations.find(({ name }) => name === 'GET /api/customers');
     const said = (name: string) => JSON.stringify(operation?.parameters.find((one) => one.name === name));
     expect(said('filter[email]')).toContain('match every spelling of a value');
@@ -471,7 +471,7 @@ describe('every list', () => {
     return name.replace(/{\w+}/, String(id));
   };
 
-  it('that the description has is tried below', () => {
+  it('of the description is tested below', () => {
     const { paths } = service.app.swagger() as OpenAPIV3_1.Document;
     const sorted = Object.entries(paths ?? {}).filter(([, path]) =>
       path?.get?.parameters?.some((parameter) => 'name' in parameter && parameter.name === 'sort'),
@@ -479,7 +479,7 @@ describe('every list', () => {
     expect(sorted.map(([path]) => path.replace('/api', '')).sort()).toEqual(LISTS);
   });
 
-  it.each(LISTS)('takes page, limit, sort and a filter with gte: %s', async (name) => {
+  it.each(LISTS)('accepts page, limit, sort and a filter with gte: %s', async (name) => {
     const path = pathOf(name);
     const read = (query: string) => list(`${path}?limit=1&${query}`);
     const first = await read('sort=id:asc&filter[createdAt][gte]=2020-01-01');

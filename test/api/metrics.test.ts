@@ -48,7 +48,7 @@ describe('the figures of the business', () => {
       service.context.db,
     );
 
-  it('begin at 0, beside what runs', async () => {
+  it('start at 0, beside the figures of the process', async () => {
     const text = await scrape();
     expect(text).toContain(
       `ams_build_info{version="test",node="${process.version}",database="PostgreSQL"} 1`,
@@ -61,7 +61,7 @@ describe('the figures of the business', () => {
     );
   });
 
-  it('count what waits for staff and for the service, and how long', async () => {
+  it('count the rows that wait for staff and for the service, with their age', async () => {
     await service.call('POST', '/webhooks/payments/mobilemoney', notification({ BillRefNumber: 'nobody' }));
     await insertPending(2);
     const text = await scrape();
@@ -76,7 +76,7 @@ describe('the figures of the business', () => {
     expect(await scrape()).toContain('ams_waiting{what="pending_notifications"} 10000\n');
   });
 
-  it('are left out while the database is slow, and do not hold up the others', async () => {
+  it('are omitted while the database is slow, without delaying the others', async () => {
     const blocker = new pg.Client(service.connection);
     await blocker.connect();
     try {
@@ -91,7 +91,7 @@ describe('the figures of the business', () => {
     }
   });
 
-  it('are read once for all who ask within ten seconds', async () => {
+  it('are read once for all requests within ten seconds', async () => {
     const pending = async () => {
       const { text } = await createCaller(service.origin)('GET', '/metrics', undefined, { token });
       return /^ams_waiting\{what="pending_notifications"\} \d+$/m.exec(text)?.[0];

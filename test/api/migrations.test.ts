@@ -29,7 +29,7 @@ afterAll(async () => {
 const rowsOf = async (query: string) => (await earlier.query(query)).rows;
 
 describe('0013_sales_and_imports', () => {
-  it('leaves each account in one commission, keeps what is paid, dates late activations, and knows where imports came from', async () => {
+  it('leaves each account in one commission, keeps paid ones, dates late activations, and links imports to statements', async () => {
     const before = Object.keys(await readMigrations()).filter((name) => name < '0013');
     await migrate(opened.db, before.sort().at(-1));
     await earlier.query(`

@@ -65,7 +65,7 @@ it.each<[string, (service: TestService) => Promise<void>]>([
     'is dropped',
     (service) => onDatabase(inject('server'), [`drop database ${databaseNameOf(service)} with (force)`]),
   ],
-])('every call asks to be repeated while the database %s', async (_what, lose) => {
+])('every call is answered by 503 with Retry-After while the database %s', async (_what, lose) => {
   const { service, close } = await startTestService();
   try {
     await service.call('GET', '/products');

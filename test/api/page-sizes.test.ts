@@ -216,7 +216,7 @@ describe('the largest page of a list', () => {
 });
 
 describe('what a list leaves out', () => {
-  it('is the end of a long notification, which its own answer has', async () => {
+  it('is the end of a long notification, which its own route shows', async () => {
     const body = JSON.stringify(notification({ BillRefNumber: 'nobody', Extra: wide(10_000) }));
     const sent = await service.call('POST', '/webhooks/payments/mobilemoney', body, { token: null });
     const filter = `filter[paymentId]=${sent.body.data.paymentId}`;

@@ -53,7 +53,7 @@ describe('before the money moves, a payment', () => {
     });
   });
 
-  it('is accepted by the very code that acknowledges its notification', async () => {
+  it('is accepted with the same ResultCode as its notification', async () => {
     const { accountNumber: BillRefNumber } = await newAccount(service);
     const [asked, reported] = [await ask({ BillRefNumber }), await notify(service, { BillRefNumber })];
     const codeOf = ({ body }: Answer) => ({ ResultCode: body.ResultCode, ResultDesc: body.ResultDesc });
@@ -61,7 +61,7 @@ describe('before the money moves, a payment', () => {
     expect(codeOf(reported)).toEqual(codeOf(asked));
   });
 
-  it('is accepted for whatever the notification would be matched by', async () => {
+  it('is accepted for every reference that would match the notification', async () => {
     const customer = await newCustomer(service, { phone: '+254733110001', nationalId: 'VAL-0001' });
     const account = await newAccount(service, { customerId: customer.id });
     const digest = createHash('sha256').update('254733110001').digest('hex');
@@ -71,7 +71,7 @@ describe('before the money moves, a payment', () => {
     expect(await resultOf({ BillRefNumber: '', MSISDN: '254733110001' })).toEqual(ACCEPTED);
   });
 
-  it('is accepted for what staff have taught', async () => {
+  it('is accepted for a reference that was learned from staff', async () => {
     const { id: accountId } = await newAccount(service);
     const sent = { BillRefNumber: 'validated shop', MSISDN: '254733110009' };
     expect(await resultOf(sent)).toEqual(WRONG_ACCOUNT);
@@ -81,7 +81,7 @@ describe('before the money moves, a payment', () => {
     expect(await resultOf({ ...sent, MSISDN: '254733110008' })).toEqual(WRONG_ACCOUNT);
   });
 
-  it('is refused where its money would wait for a person', async () => {
+  it('is refused if the payment would wait in the worklist', async () => {
     const customer = await newCustomer(service, { phone: '+254733110002' });
     const account = await newAccount(service, { customerId: customer.id });
     await newAccount(service, { customerId: customer.id });
@@ -98,7 +98,7 @@ describe('before the money moves, a payment', () => {
     }
   });
 
-  it('is accepted for a number that exists, even where a person must still decide', async () => {
+  it('is accepted for an existing account number, even if staff must decide later', async () => {
     const { accountNumber } = await newAccount(service);
     const other = await newCustomer(service, { nationalId: accountNumber });
     await newAccount(service, { customerId: other.id });
@@ -130,7 +130,7 @@ describe('before the money moves, a payment', () => {
     }
   });
 
-  it('is accepted on a cancelled account that owes, because what was refunded was reversed later', async () => {
+  it('is accepted on a cancelled account that owes an outgoing credit', async () => {
     const { id, accountNumber } = await newAccount(service);
     const payment = await pay(service, id, 2_000);
     await move(service, id, 'cancelled');
@@ -149,19 +149,19 @@ describe('before the money moves, a payment', () => {
     },
   );
 
-  it('needs no transaction yet, and may have numbers where texts are promised', async () => {
+  it('needs no transaction id, and may have numbers instead of texts', async () => {
     const { accountNumber } = await newAccount(service);
     const sent = { TransID: '', TransTime: undefined, TransAmount: 5 };
     expect(await resultOf({ ...sent, BillRefNumber: Number(accountNumber.slice(3)) })).toEqual(ACCEPTED);
   });
 
-  it('that cannot be read is a wrong request', async () => {
+  it('that cannot be read is answered by 400', async () => {
     for (const body of ['no json', '[]', '"text"', '5']) {
       expect(wrongFields(await service.call('POST', ADDRESS, body, { token: null }))).toEqual(['body']);
     }
   });
 
-  it('leaves nothing behind', async () => {
+  it('stores nothing', async () => {
     const count = async () =>
       (
         await sql`select (select count(*) from notifications), (select count(*) from payments),
@@ -179,7 +179,7 @@ describe('before the money moves, a payment', () => {
 });
 
 describe('the validation', () => {
-  it('asks for the secret as the notification does, and knows the own short codes', async () => {
+  it('requires the secret like the notification, and checks the short code', async () => {
     const { accountNumber } = await newAccount(service);
     const guarded = await startInstance(service, {
       WEBHOOK_SECRET: 'sesame',

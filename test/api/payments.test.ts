@@ -54,19 +54,19 @@ describe('POST /payments', () => {
     expect(list.body.data).toEqual([answer.body.data]);
   });
 
-  it('counts for today where no date is given', async () => {
+  it('is dated today if no date is given', async () => {
     service.clock.set(new Date('2026-03-02T21:00:00Z')); // midnight in Nairobi
     const { id } = await newAccount(service);
     expect((await pay(service, id, 1)).paymentDate).toBe('2026-03-03');
   });
 
-  it('adds up to the cent, whatever the parts', async () => {
+  it('adds up exactly to the cent, for any parts', async () => {
     const { id } = await newAccount(service);
     for (const amount of [0.1, 0.2, 1.15, 33.33, 0.29, 1000.07]) await pay(service, id, amount);
     expect(await accountNow(service, id)).toMatchObject({ paid: 1035.14, balance: 21_764.86 });
   });
 
-  it('takes the largest amount as it stands, and gives it back as it came', async () => {
+  it('accepts the largest amount and returns it unchanged', async () => {
     const { id } = await newAccount(service);
     expect((await pay(service, id, 999_999_999_999.99)).amount).toBe(999_999_999_999.99);
     expect((await accountNow(service, id)).credit).toBe(999_999_977_199.99);
@@ -88,7 +88,7 @@ describe('POST /payments', () => {
     },
   );
 
-  it('names all that is missing', async () => {
+  it('names all missing fields', async () => {
     expect(wrongFields(await service.call('POST', '/payments', {}))).toEqual([
       'accountId',
       'amount',
@@ -96,7 +96,7 @@ describe('POST /payments', () => {
     ]);
   });
 
-  it('answers 404 for an account or a method that is not there', async () => {
+  it('answers 404 for an unknown account or method', async () => {
     const { id } = await newAccount(service);
     const noAccount = await post({ accountId: 999_999, amount: 1 });
     expect(noAccount.status).toBe(404);
@@ -106,7 +106,7 @@ describe('POST /payments', () => {
     expect(noMethod.body.error.details).toMatchObject({ field: 'paymentMethodId', id: 99 });
   });
 
-  it('refuses a method that is not used any more', async () => {
+  it('refuses an inactive method', async () => {
     const { id } = await newAccount(service);
     const { db } = service.context;
     await db.updateTable('payment_methods').set({ active: false }).where('id', '=', 4).execute();
@@ -115,7 +115,7 @@ describe('POST /payments', () => {
     ]);
   });
 
-  it('of a currency without decimals refuses any', async () => {
+  it('refuses decimals in a currency without decimals', async () => {
     const { service: shillings, close } = await startTestService({ CURRENCY: 'UGX' });
     try {
       const { id } = await newAccount(shillings);
@@ -137,7 +137,7 @@ describe('the transaction reference', () => {
     });
   };
 
-  it('is one payment’s of a method, in whatever letter case and on whatever account', async () => {
+  it('is unique for a method, in any letter case and on any account', async () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     await pay(service, one.id, 10, { transactionRef: 'Qx-7' });
     taken(await post({ accountId: one.id, amount: 10, transactionRef: 'Qx-7' }));
@@ -148,7 +148,7 @@ describe('the transaction reference', () => {
     expect((await accountNow(service, other.id)).paid).toBe(0);
   });
 
-  it('may come again under another method', async () => {
+  it('may be used again with another method', async () => {
     const { id } = await newAccount(service);
     await pay(service, id, 10, { transactionRef: 'Qx-8' });
     expect((await pay(service, id, 10, { transactionRef: 'qx-8', paymentMethodId: BANK })).status).toBe(
@@ -156,7 +156,7 @@ describe('the transaction reference', () => {
     );
   });
 
-  it('may come again once its payment is reversed', async () => {
+  it('may be used again after its payment was reversed', async () => {
     const { id } = await newAccount(service);
     const first = await pay(service, id, 10, { transactionRef: 'Qx-9' });
     await reverse(service, first.id);
@@ -165,7 +165,7 @@ describe('the transaction reference', () => {
     expect((await accountNow(service, id)).paid).toBe(12);
   });
 
-  it('that is missing or null is no duplicate of another', async () => {
+  it('that is missing or null is not a duplicate', async () => {
     const { id } = await newAccount(service);
     await pay(service, id, 5);
     await pay(service, id, 5);
@@ -174,12 +174,12 @@ describe('the transaction reference', () => {
     expect((await accountNow(service, id)).paid).toBe(20);
   });
 
-  it('is kept as given, without the spaces around it', async () => {
+  it('is stored as sent, without surrounding spaces', async () => {
     const { id } = await newAccount(service);
     expect((await pay(service, id, 5, { transactionRef: '  Ab c ' })).transactionRef).toBe('Ab c');
   });
 
-  it('of ten equal payments at once lets one through', async () => {
+  it('accepts one of ten concurrent duplicates', async () => {
     const { id } = await newAccount(service);
     const body = { accountId: id, amount: 10, transactionRef: 'at once' };
     const answers = await Promise.all(Array.from({ length: 10 }, () => post(body)));
@@ -203,14 +203,14 @@ describe('money', () => {
     });
   });
 
-  it('is taken on a completed account, as credit', async () => {
+  it('is accepted on a completed account, as credit', async () => {
     const { id } = await newAccount(service);
     await pay(service, id, TOTAL);
     await pay(service, id, 40);
     expect(await accountNow(service, id)).toMatchObject({ status: 'completed', balance: 0, credit: 40 });
   });
 
-  it('is taken on a cancelled account, as credit', async () => {
+  it('is accepted on a cancelled account, as credit', async () => {
     const { id } = await newAccount(service);
     await pay(service, id, 2000);
     await move(service, id, 'cancelled');
@@ -230,7 +230,7 @@ describe('money', () => {
     });
   });
 
-  it('on a written-off account is recovered, and what is beyond the total is credit', async () => {
+  it('on a written-off account is a recovery, and credit beyond the total', async () => {
     const { id } = await newAccount(service);
     await pay(service, id, 2000);
     await move(service, id, 'defaulted');
@@ -260,7 +260,7 @@ describe('money', () => {
     expect(await accountNow(service, id)).toMatchObject({ status: 'written_off', balance: TOTAL, paid: 0 });
   });
 
-  it('of many payments at once on one account all arrives', async () => {
+  it('of many concurrent payments on one account is complete', async () => {
     const { id } = await newAccount(service);
     await Promise.all(Array.from({ length: 30 }, () => pay(service, id, 100.01)));
     expect((await accountNow(service, id)).paid).toBe(3000.3);
@@ -268,7 +268,7 @@ describe('money', () => {
 });
 
 describe('POST /payments/:id/reverse', () => {
-  it('keeps the payment on record as reversed, with the reason', async () => {
+  it('keeps the payment as reversed, with the reason', async () => {
     const { id } = await newAccount(service);
     const payment = await pay(service, id, 500, { transactionRef: 'r-1' });
     const answer = await service.call('POST', `/payments/${payment.id}/reverse`, { reason: 'bounced' });
@@ -283,7 +283,7 @@ describe('POST /payments/:id/reverse', () => {
     expect(await accountNow(service, id)).toMatchObject({ paid: 0, balance: TOTAL, nextDueAmount: 2000 });
   });
 
-  it('takes credit first, then what had been paid', async () => {
+  it('reduces credit first, then the paid amount', async () => {
     const { id } = await newAccount(service);
     const first = await pay(service, id, TOTAL - 100);
     await pay(service, id, 300);
@@ -307,7 +307,7 @@ describe('POST /payments/:id/reverse', () => {
     ]);
   });
 
-  it('is done once: a second one is an illegal move', async () => {
+  it('is done once: a second reversal is refused', async () => {
     const { id } = await newAccount(service);
     const payment = await pay(service, id, 500);
     await reverse(service, payment.id);
@@ -316,7 +316,7 @@ describe('POST /payments/:id/reverse', () => {
     expect(again.body.error.details).toEqual({ from: 'reversed', to: 'reversed', allowed: [] });
   });
 
-  it('asked for five times at once is done once', async () => {
+  it('is done once for five concurrent requests', async () => {
     const { id } = await newAccount(service);
     const payment = await pay(service, id, 500);
     const ask = () => service.call('POST', `/payments/${payment.id}/reverse`, { reason: 'at once' });
@@ -324,7 +324,7 @@ describe('POST /payments/:id/reverse', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400]);
   });
 
-  it('wants a reason, and a payment that is there', async () => {
+  it('requires a reason and an existing payment', async () => {
     const { id } = await newAccount(service);
     const payment = await pay(service, id, 500);
     expect(wrongFields(await service.call('POST', `/payments/${payment.id}/reverse`, {}))).toEqual([
@@ -334,7 +334,7 @@ describe('POST /payments/:id/reverse', () => {
     expect(nothing.body.error).toMatchObject({ code: 'NOT_FOUND', details: { resource: 'payment' } });
   });
 
-  it('brings back the lateness that the payment had ended', async () => {
+  it('restores the lateness that the payment had ended', async () => {
     const { id } = await newAccount(service, { activationDate: '2026-02-02' });
     const payment = await pay(service, id, 4000);
     expect(await accountNow(service, id)).toMatchObject({ paymentState: 'paid_ahead', daysPastDue: 0 });
@@ -346,7 +346,7 @@ describe('POST /payments/:id/reverse', () => {
     });
   });
 
-  it('of unmatched money leaves nothing behind', async () => {
+  it('of an unmatched payment leaves no amount in the books', async () => {
     const { paymentId } = (await notify(service, { BillRefNumber: 'nobody' })).body.data;
     expect(await reverse(service, paymentId)).toMatchObject({ status: 'reversed', accountId: null });
   });
@@ -364,7 +364,7 @@ describe('POST /payments/:id/assign', () => {
   const assign = (paymentId: number, accountId: unknown) =>
     service.call('POST', `/payments/${paymentId}/assign`, { accountId });
 
-  it('gives unmatched money to an account', async () => {
+  it('assigns an unmatched payment to an account', async () => {
     const account = await newAccount(service);
     const paymentId = await unmatched();
     const answer = await assign(paymentId, account.id);
@@ -379,7 +379,7 @@ describe('POST /payments/:id/assign', () => {
     expect((await accountNow(service, account.id)).paid).toBe(400);
   });
 
-  it('twice to the same account changes nothing more; to another it is an illegal move', async () => {
+  it('changes nothing for the same account, and is refused for another one', async () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     const paymentId = await unmatched();
     await assign(paymentId, one.id);
@@ -395,13 +395,13 @@ describe('POST /payments/:id/assign', () => {
     expect((await accountNow(service, other.id)).paid).toBe(0);
   });
 
-  it('completes the account that it pays in full, beyond the total as credit', async () => {
+  it('completes an account that is then paid in full, with the rest as credit', async () => {
     const { id } = await newAccount(service);
     await assign(await unmatched(String(TOTAL + 1)), id);
     expect(await accountNow(service, id)).toMatchObject({ status: 'completed', credit: 1 });
   });
 
-  it('to two accounts at once goes to one', async () => {
+  it('to two accounts concurrently succeeds for one', async () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     const paymentId = await unmatched();
     const answers = await Promise.all([assign(paymentId, one.id), assign(paymentId, other.id)]);
@@ -410,7 +410,7 @@ describe('POST /payments/:id/assign', () => {
     expect(paid.sort()).toEqual([0, 400]);
   });
 
-  it('of what was assigned can be reversed like any payment', async () => {
+  it('can be followed by a reversal', async () => {
     const { id } = await newAccount(service);
     const paymentId = await unmatched();
     await assign(paymentId, id);
@@ -420,7 +420,7 @@ describe('POST /payments/:id/assign', () => {
     expect(again.body.error.details).toEqual({ from: 'reversed', to: 'matched', allowed: [] });
   });
 
-  it('answers 404 for a payment or an account that is not there', async () => {
+  it('answers 404 for an unknown payment or account', async () => {
     const { id } = await newAccount(service);
     expect((await assign(999_999, id)).body.error.details).toEqual({
       resource: 'payment',
@@ -440,7 +440,7 @@ describe('POST /payments/:id/unassign', () => {
     service.call('POST', `/payments/${paymentId}/unassign`, { reason });
   const CREDITED = { paid: 0, balance: TOTAL, credit: 0 };
 
-  it('puts a matched payment back among the unmatched, from where it goes to another account', async () => {
+  it('makes a matched payment unmatched, so that it can be assigned to another account', async () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     const { paymentId } = (await notify(service, { BillRefNumber: one.accountNumber })).body.data;
     const before = (await service.call('GET', `/payments/${paymentId}`)).body.data;
@@ -464,7 +464,7 @@ describe('POST /payments/:id/unassign', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('brings back status, lateness and credit as they were, also for a back-dated payment', async () => {
+  it('restores status, lateness and credit, also for a back-dated payment', async () => {
     const account = await newAccount(service, { activationDate: '2026-02-02' });
     await move(service, account.id, 'suspended');
     const [first] = [await pay(service, account.id, 2000, { paymentDate: '2026-02-02' })];
@@ -493,7 +493,7 @@ describe('POST /payments/:id/unassign', () => {
     expect(await accountNow(service, id)).toMatchObject({ status: 'completed', credit: 0, paid: TOTAL });
   });
 
-  it('adds to the loss of a written-off account, and takes from the credit of a cancelled one', async () => {
+  it('increases the loss of a written-off account, and reduces the credit of a cancelled one', async () => {
     const lost = await newAccount(service);
     const paid = await pay(service, lost.id, 2000);
     await move(service, lost.id, 'defaulted');
@@ -510,7 +510,7 @@ describe('POST /payments/:id/unassign', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('leaves the reconciliation of the payment as it is: the money did arrive', async () => {
+  it('does not change the reconciliation of the payment, because the money arrived', async () => {
     const { id } = await newAccount(service);
     const payment = await pay(service, id, 500);
     await service.call('POST', '/payments/reconcile', { paymentIds: [payment.id] });
@@ -524,7 +524,7 @@ describe('POST /payments/:id/unassign', () => {
     expect(data.reconciliationId).toBeGreaterThan(0);
   });
 
-  it('wants a reason, a payment that is there and one that is matched', async () => {
+  it('requires a reason and an existing matched payment', async () => {
     const { id } = await newAccount(service);
     const payment = await pay(service, id, 500);
     expect(wrongFields(await service.call('POST', `/payments/${payment.id}/unassign`, {}))).toEqual([
@@ -563,7 +563,7 @@ describe('POST /payments/:id/unassign', () => {
     ]);
   });
 
-  it('asked for twice at once is done once', async () => {
+  it('is done once for two concurrent requests', async () => {
     for (let round = 0; round < 5; round++) {
       const { id } = await newAccount(service);
       const payment = await pay(service, id, 500);
@@ -574,7 +574,7 @@ describe('POST /payments/:id/unassign', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('while the payment is reversed or assigned elsewhere leaves the books right, in either order', async () => {
+  it('concurrent with a reversal or another assignment keeps the books consistent', async () => {
     for (let round = 0; round < 8; round++) {
       const [one, other] = [await newAccount(service), await newAccount(service)];
       const payment = await pay(service, one.id, 500);

@@ -84,7 +84,7 @@ describe('without Redis', () => {
   it('five credential calls, ten bulk operations and a hundred others a minute are the defaults', () =>
     expectDefaults());
 
-  it('each credential endpoint takes five calls a minute of an address', async () => {
+  it('each credential endpoint allows an address five calls a minute', async () => {
     const { call } = await limited();
     expect(await times(5, () => login(call))).toEqual([401, 401, 401, 401, 401]);
     expectRefused(await login(call));
@@ -96,7 +96,7 @@ describe('without Redis', () => {
     expectRefused(await call('POST', '/auth/register', {}, from('203.0.113.1')));
   });
 
-  it('all else takes a hundred a minute of a user, from wherever, and says how many are left', async () => {
+  it('other calls allow a user a hundred a minute from any address, with the remaining number', async () => {
     const { call } = await limited();
     const token = service.adminToken;
     const first = await call('GET', '/customers', undefined, { token });
@@ -119,7 +119,7 @@ describe('without Redis', () => {
     expectRefused(await guess());
   });
 
-  it('so do calls whose address cannot be read, whatever token they show', async () => {
+  it('calls with an unreadable URL count for their address, even with a token', async () => {
     const { call, origin } = await limited({ RATE_LIMIT_GENERAL: '3' });
     const token = service.adminToken;
     const ask = (path: string) => call('GET', path, undefined, { token, ...from('203.0.113.4') });
@@ -132,7 +132,7 @@ describe('without Redis', () => {
     expect((await ask('/customers')).status).toBe(200);
   });
 
-  it('an address of IPv6 counts with its whole /64', async () => {
+  it('IPv6 addresses are counted by their /64', async () => {
     const { call } = await limited();
     const neighbours = ['2001:db8:1:2::1', '2001:db8:1:2::2', '2001:db8:1:2:3:4:5:6'];
     const statuses = [];
@@ -142,7 +142,7 @@ describe('without Redis', () => {
     expect((await login(call, '2001:db8:1:3::1')).status).toBe(401);
   });
 
-  it('bulk operations take ten a minute, and count in no other class', async () => {
+  it('bulk operations allow ten a minute, and count in no other class', async () => {
     const { call } = await limited({ RATE_LIMIT_GENERAL: '2' });
     const bulk = () =>
       call('POST', '/payments/reconcile', { paymentIds: [1] }, { token: service.adminToken });
@@ -164,7 +164,7 @@ describe('without Redis', () => {
     expect((await notify({ call })).headers.get('ratelimit-policy')).toBe('"webhook";q=6000;w=60');
   });
 
-  it('the start page and the documentation have a budget of their own for each address', async () => {
+  it('the start page and the documentation have a separate limit for each address', async () => {
     const { origin, call } = await limited({ RATE_LIMIT_PAGES: '6' });
     const read = (path: string, address = '203.0.113.4') =>
       createCaller(origin)('GET', path, undefined, from(address));
@@ -195,7 +195,7 @@ describe('without Redis', () => {
     expect((await call('GET', '/customers', undefined, { token: service.adminToken })).status).toBe(200);
   });
 
-  it('believes X-Forwarded-For from a trusted proxy alone', async () => {
+  it('trusts X-Forwarded-For only from a trusted proxy', async () => {
     const { call } = await limited({ TRUST_PROXY: '10.0.0.0/8', RATE_LIMIT_AUTH: '2' });
     expect(await times(2, () => login(call, `198.51.100.${Math.floor(Math.random() * 255)}`))).toEqual([
       401, 401,
@@ -203,7 +203,7 @@ describe('without Redis', () => {
     expectRefused(await login(call, '198.51.100.77'));
   });
 
-  it('counts an address once, whatever ports a trusted proxy writes behind it', async () => {
+  it('counts an address once, with any port that a trusted proxy appends', async () => {
     const { call } = await limited({ TRUST_PROXY: '127.0.0.1', RATE_LIMIT_AUTH: '2' });
     expect((await login(call, '198.51.100.7:40001')).status).toBe(401);
     expect((await login(call, '198.51.100.7:40002')).status).toBe(401);
@@ -215,7 +215,7 @@ describe('without Redis', () => {
     expectRefused(await login(call, '2001:db8::3'));
   });
 
-  it('nothing is limited where a limit is 0', async () => {
+  it('a limit of 0 means no limit', async () => {
     const { call } = await limited({ RATE_LIMIT_AUTH: '0' });
     const statuses = await times(8, () => login(call));
     expect(statuses).toEqual(statuses.map(() => 401));
@@ -285,7 +285,7 @@ describe.skipIf(redisUrl === '')('with Redis', () => {
     for (const { call } of [one, other]) expect((await login(call, '203.0.113.1', email)).status).toBe(429);
   });
 
-  it('health says that it is up', async () => {
+  it('health reports Redis as up', async () => {
     const one = await limited({ REDIS_URL: redisUrl });
     await ready(one);
     const health: unknown = await (await fetch(`${one.origin}/health`)).json();

@@ -14,7 +14,7 @@ async function pay(to: TestService, amount: number, paymentDate?: string): Promi
 }
 
 describe('POST /payments/reconcile', () => {
-  it('makes a batch of what is new and answers for each id', async () => {
+  it('reconciles the new payments in a batch, with an outcome for each id', async () => {
     const first = await pay(service, 10.55);
     const second = await pay(service, 20);
     const reversed = await pay(service, 30);
@@ -62,7 +62,7 @@ describe('POST /payments/reconcile', () => {
     }
   });
 
-  it('leaves out payments that are dated after the batch, and says so of each', async () => {
+  it('excludes payments that are dated after the batch, with a reason for each', async () => {
     const earlier = await pay(service, 1, '2026-10-30');
     const sameDay = await pay(service, 2, '2026-10-31');
     const later = await pay(service, 4, '2026-11-01');
@@ -91,7 +91,7 @@ describe('POST /payments/reconcile', () => {
     ).rejects.toThrow('cannot be reconciled as of 2026-10-31');
   });
 
-  it('keeps its figures when a payment is reversed, and says so', async () => {
+  it('keeps its figures when a payment is reversed, and shows the reversal', async () => {
     const [kept, reversed] = [await pay(service, 10), await pay(service, 20.5)];
     const { body } = await service.call('POST', '/payments/reconcile', { paymentIds: [kept, reversed] });
     const path = `/reconciliations/${body.data.reconciliationId}`;
@@ -104,7 +104,7 @@ describe('POST /payments/reconcile', () => {
     expect(list.body.data).toEqual([after]);
   });
 
-  it('changes nothing when it is said again', async () => {
+  it('changes nothing when it is repeated', async () => {
     const id = await pay(service, 5);
     await service.call('POST', '/payments/reconcile', { paymentIds: [id] });
     const batches = (await service.call('GET', '/reconciliations')).body.pagination.total;
@@ -119,7 +119,7 @@ describe('POST /payments/reconcile', () => {
     expect((await service.call('GET', '/reconciliations')).body.pagination.total).toBe(batches);
   });
 
-  it('reconciles a payment once when many ask at the same time, in any order of the ids', async () => {
+  it('reconciles a payment once for concurrent calls with the ids in any order', async () => {
     const ids: number[] = [];
     for (let i = 0; i < 10; i++) ids.push(await pay(service, 1));
     const orders = Array.from({ length: 12 }, (_, i) => (i % 2 ? ids : ids.toReversed()));
@@ -142,7 +142,7 @@ describe('POST /payments/reconcile', () => {
     }
   });
 
-  it('changes when its payments were last updated, which lists filter and sort by', async () => {
+  it('sets updatedAt of its payments, by which lists filter and sort', async () => {
     const [first, second, third] = [await pay(service, 1), await pay(service, 2), await pay(service, 3)];
     const before = (await service.call('GET', `/payments/${third}`)).body.data.updatedAt;
     await delay(5);
@@ -161,7 +161,7 @@ describe('POST /payments/reconcile', () => {
     expect((await service.call('GET', `/payments/${first}`)).body.data).toEqual(reversed.body.data);
   });
 
-  it('is kept: no payment leaves its batch or goes to another', async () => {
+  it('never loses a payment to another batch', async () => {
     const id = await pay(service, 1);
     const { body } = await service.call('POST', '/payments/reconcile', { paymentIds: [id] });
     for (const batch of [null, body.data.reconciliationId + 1]) {
@@ -170,7 +170,7 @@ describe('POST /payments/reconcile', () => {
     }
   });
 
-  it('writes its payments where they are, so that no index is written, and finds their batch by its key', async () => {
+  it('updates its payments without writing to an index, and finds the batch by its key', async () => {
     const { db } = service.context;
     const indexed = await sql`
       select indexdef from pg_indexes where tablename = 'payments' and indexdef ~ 'reconciliation|updated_at'`.execute(
@@ -207,7 +207,7 @@ describe('POST /payments/reconcile', () => {
     });
   });
 
-  it('takes 10,000 ids', async () => {
+  it('accepts 10,000 ids', async () => {
     const paymentIds = Array.from({ length: 10_000 }, (_, i) => 5_000_000 + i);
     const { status, body } = await service.call('POST', '/payments/reconcile', { paymentIds });
     expect(status).toBe(200);

@@ -784,7 +784,7 @@ describe('a long export', () => {
     expect((await service.call('GET', SHORT)).status).toBe(200);
   });
 
-  it('ends on the server when the reader goes away', async () => {
+  it('ends on the server when the client disconnects', async () => {
     const { request } = await startReading();
     await until(async () => (await exportsRunning(service)) === 1);
     request.destroy();

@@ -19,7 +19,7 @@ async function shownWith(probe: DatabaseProbe, accept = BROWSER) {
 }
 
 describe('GET / in a browser', () => {
-  it('says what this is, its version, and that it is healthy', async () => {
+  it('shows the name of the service, its version and its health', async () => {
     const { status, headers, text } = await open('/');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -28,7 +28,7 @@ describe('GET / in a browser', () => {
     expect(text).not.toContain('{{');
   });
 
-  it('leads to addresses that exist, and to operations that the documentation has', async () => {
+  it('links only to existing addresses and documented operations', async () => {
     const { text } = await open('/');
     const addresses = [...text.matchAll(/<a href="([^"]+)"/g)].map(([, address = '']) => address);
     const { body } = await open('/api-docs/openapi.json');
@@ -44,7 +44,7 @@ describe('GET / in a browser', () => {
     expect(addresses.filter((address) => address.includes('#'))).toHaveLength(4);
   });
 
-  it('runs no script and takes no style but its own', async () => {
+  it('runs no script, and uses only its own style', async () => {
     const { headers, text } = await open('/');
     const policy = headers.get('content-security-policy') ?? '';
     const style = /<style>([\s\S]*)<\/style>/.exec(text)?.[1] ?? '';
@@ -56,7 +56,7 @@ describe('GET / in a browser', () => {
     expect(text).not.toMatch(/<script|style="| on\w+="/);
   });
 
-  it('says how to create the first admin when registration is closed', async () => {
+  it('explains how to create the first admin when registration is closed', async () => {
     const closed = await startInstance(service, { REGISTRATION: 'closed' });
     const page = await open('/', BROWSER, closed.origin);
     await closed.close();
@@ -65,7 +65,7 @@ describe('GET / in a browser', () => {
     expect((await open('/')).text).toContain('registerUser');
   });
 
-  it('is shown with what is wrong while Redis or the database cannot be reached', async () => {
+  it('names the failing part while Redis or the database cannot be reached', async () => {
     const noRedis = await startInstance(service, { REDIS_URL: 'redis://127.0.0.1:1' });
     const page = await open('/', BROWSER, noRedis.origin);
     await noRedis.close();
@@ -106,7 +106,7 @@ describe('GET / by a program', () => {
     },
   );
 
-  it.each(['*/*', 'text/*', 'image/png', ''])('that accepts "%s" is sent the page', async (accept) => {
+  it.each(['*/*', 'text/*', 'image/png', ''])('that accepts "%s" gets the page', async (accept) => {
     expect((await open('/', accept)).headers.get('content-type')).toContain('text/html');
   });
 });

@@ -17,7 +17,7 @@ const service = useService();
 const set = (now: unknown) => service.call('PUT', '/test/clock', { now });
 
 describe('PUT /test/clock', () => {
-  it('decides what today is, until it is given back', async () => {
+  it('sets the business date until it is reset', async () => {
     const answer = await set('2027-05-04T20:59:00Z');
     expect(answer.status).toBe(200);
     expect(Math.abs(Date.parse(answer.body.data.now) - Date.parse('2027-05-04T20:59:00Z'))).toBeLessThan(
@@ -40,7 +40,7 @@ describe('PUT /test/clock', () => {
     );
   }
 
-  it('dates what is created, and what is changed', async () => {
+  it('dates new and changed rows', async () => {
     const [early, late] = ['2031-03-05T09:00:00Z', '2031-04-06T09:00:00Z'];
     await set(early);
     const customer = await newCustomer(service);
@@ -115,7 +115,7 @@ describe('PUT /test/clock', () => {
     expect(others).toEqual([]);
   });
 
-  it('leaves signing in to real time', async () => {
+  it('does not affect sign-in, which uses real time', async () => {
     await set('2090-01-01T00:00:00Z');
     expect((await service.call('GET', '/auth/me')).status).toBe(200);
     await set(null);
@@ -130,11 +130,11 @@ describe('PUT /test/clock', () => {
     '',
     0,
     undefined,
-  ])('refuses %j, which is no moment', async (now) => {
+  ])('refuses %j, which is not a timestamp', async (now) => {
     expect(wrongFields(await set(now))).toEqual(['now']);
   });
 
-  it('is not there unless TEST_CLOCK is on', async () => {
+  it('does not exist unless TEST_CLOCK is on', async () => {
     const without = await startInstance(service);
     const withIt = await startInstance(service, { TEST_CLOCK: 'on' });
     try {
@@ -147,7 +147,7 @@ describe('PUT /test/clock', () => {
     }
   });
 
-  it('is refused by production', () => {
+  it('is refused in production', () => {
     const production = {
       NODE_ENV: 'production',
       JWT_SECRET: 'a secret of this test, longer than 32 bytes',

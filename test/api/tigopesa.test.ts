@@ -88,7 +88,7 @@ describe('a bill payment', () => {
     expect(fields.RESULT).toBe('TS');
   });
 
-  it('sent again gets the answer of the first, and changes nothing', async () => {
+  it('that is repeated gets the first answer, and changes nothing', async () => {
     const { id, accountNumber } = await newAccount(service);
     const xml = command({ CUSTOMERREFERENCEID: accountNumber });
     const first = await post(xml);
@@ -97,7 +97,7 @@ describe('a bill payment', () => {
     expect((await accountNow(service, id)).paid).toBe(1000);
   });
 
-  it('of many at once is posted once', async () => {
+  it('that arrives many times concurrently is posted once', async () => {
     const { id, accountNumber } = await newAccount(service);
     const xml = command({ CUSTOMERREFERENCEID: accountNumber });
     const answers = await Promise.all(Array.from({ length: 40 }, () => post(xml)));
@@ -105,7 +105,7 @@ describe('a bill payment', () => {
     expect((await accountNow(service, id)).paid).toBe(1000);
   });
 
-  it('sent again after its payment was reversed is not posted again', async () => {
+  it('that is repeated after a reversal is not posted again', async () => {
     const { id, accountNumber } = await newAccount(service);
     const xml = command({ CUSTOMERREFERENCEID: accountNumber });
     const first = await post(xml);
@@ -114,7 +114,7 @@ describe('a bill payment', () => {
     expect((await accountNow(service, id)).paid).toBe(0);
   });
 
-  it('finds its account by the number that pays, when nothing is typed', async () => {
+  it('finds its account by the payer’s number if no reference was typed', async () => {
     const { id: customerId } = await newCustomer(service, { phone: '+254721000123' });
     const { id } = await newAccount(service, { customerId });
     const { fields } = await pay({ MSISDN: '0721000123' });
@@ -122,7 +122,7 @@ describe('a bill payment', () => {
     expect((await accountNow(service, id)).paid).toBe(1000);
   });
 
-  it('and one of another provider may share a transaction id', async () => {
+  it('may share a transaction id with one of another provider', async () => {
     const [mine, theirs] = [await newAccount(service), await newAccount(service)];
     const TXNID = transactionId();
     await pay({ TXNID, CUSTOMERREFERENCEID: mine.accountNumber });
@@ -147,7 +147,7 @@ describe('a bill payment', () => {
     ).toEqual([]);
   });
 
-  it('that contradicts a manual payment of its transaction is kept, and waits for staff', async () => {
+  it('that contradicts a manual payment of its transaction is stored as a conflict for staff', async () => {
     const { id, accountNumber } = await newAccount(service);
     const TXNID = transactionId();
     await service.call('POST', '/payments', {
@@ -180,7 +180,7 @@ describe('a bill payment that the gateway has to give back', () => {
     });
   });
 
-  it('is more than its account has room for, when many come at once: the amount is invalid', async () => {
+  it('exceeds the limit of its account, also among concurrent ones: the amount is invalid', async () => {
     const { id, accountNumber } = await newAccount(service);
     const largest = { CUSTOMERREFERENCEID: accountNumber, AMOUNT: '999999999999.99' };
     const answers = await Promise.all(Array.from({ length: 13 }, () => pay(largest)));
@@ -195,7 +195,7 @@ describe('a bill payment that the gateway has to give back', () => {
     expect(fields).toMatchObject({ RESULT: 'TF', ERRORCODE: 'error100' });
   });
 
-  it('cannot be posted because the database fails: it gets no verdict, and is posted once when it comes again', async () => {
+  it('cannot be posted because the database fails: it gets 503, and a repeat posts it once', async () => {
     const { id, accountNumber } = await newAccount(service);
     const xml = command({ CUSTOMERREFERENCEID: accountNumber });
     await sql`alter table payments add constraint broken check (amount_minor <> 100000) not valid`.execute(
@@ -241,7 +241,7 @@ describe('what is no bill payment', () => {
     ['an entity that reads a file', file + body(fields.replace('BP1', '&f;'))],
     ['a document type without entities', `<!DOCTYPE COMMAND>${body(fields)}`],
     ['ten thousand elements within each other', '<COMMAND>'.repeat(6_000)],
-  ])('is refused and kept: %s', async (_what, xml) => {
+  ])('is refused and stored: %s', async (_what, xml) => {
     const began = performance.now();
     const answer = await post(xml);
     expect(performance.now() - began).toBeLessThan(1_000);
@@ -251,7 +251,7 @@ describe('what is no bill payment', () => {
     expect(await paymentsOf('BP1')).toEqual([]);
   });
 
-  it('is read where XML allows to write the same in another way', async () => {
+  it('is read in every equivalent form of XML', async () => {
     const { accountNumber } = await newAccount(service);
     const TXNID = transactionId();
     const xml = `\uFEFF<?xml version="1.0" encoding="utf-8"?><!-- from the gateway --><COMMAND><TYPE>SYNC_BILLPAY_REQUEST</TYPE><TXNID a="1"><![CDATA[${TXNID}]]></TXNID><MSISDN/><AMOUNT>&#49;000</AMOUNT><SENDERNAME>A &amp; B</SENDERNAME><CUSTOMERREFERENCEID> ${accountNumber} </CUSTOMERREFERENCEID></COMMAND>`;
@@ -273,7 +273,7 @@ describe('what is no bill payment', () => {
 describe('with a secret', () => {
   const secured = useService({ WEBHOOK_SECRET: 'a secret of the gateway' });
 
-  it('bill payments without it, or with another, are refused and not kept', async () => {
+  it('bill payments without it, or with another, are refused and not stored', async () => {
     const { accountNumber } = await newAccount(secured);
     const xml = command({ CUSTOMERREFERENCEID: accountNumber });
     expect((await post(xml, '', secured)).status).toBe(401);

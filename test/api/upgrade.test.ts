@@ -25,7 +25,7 @@ describe('the service', () => {
     await sql`alter table payments drop column if exists added`.execute(service.context.db);
   });
 
-  it('goes on while a newer version changes the tables under its named statements', async () => {
+  it('keeps working while a newer version changes the tables of its named statements', async () => {
     const account = await newAccount(service);
     const look = async () => {
       const answers = await Promise.all([
@@ -133,7 +133,7 @@ describe('0018_statement_reports', () => {
     });
   }
 
-  it('gives a transaction to the one manual payment of its amount beside a reversed payment', async () => {
+  it('links a transaction to the one manual payment of its amount beside a reversed payment', async () => {
     const { id: accountId, accountNumber } = await newAccount(service);
     const provider = await reversedTransaction(accountNumber);
     const link = await reversedLink(accountId, accountNumber);
@@ -205,7 +205,7 @@ describe('0018_statement_reports', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('leaves what is right as it is, also when it runs beside right rows', async () => {
+  it('does not change correct rows', async () => {
     const { id: accountId, accountNumber } = await newAccount(service);
     const reversedAlone = await reversedTransaction(accountNumber);
     const sent = notification({ BillRefNumber: accountNumber });

@@ -120,7 +120,7 @@ describe('a notification', () => {
     expect(JSON.parse((await stored('NUMBERS1'))[0]?.raw_body ?? '')).toEqual(sent);
   });
 
-  it('is read in whatever content type it comes', async () => {
+  it('is read in any content type', async () => {
     for (const type of [
       'application/json; charset=utf-8',
       'text/plain',
@@ -131,7 +131,7 @@ describe('a notification', () => {
     }
   });
 
-  it('with an unreadable time counts as of its receipt, and says so in the worklist', async () => {
+  it('with an unreadable time gets the time of its receipt, and a flag in the worklist', async () => {
     const { paymentId } = accepted(await notify(service, { TransTime: 'soon', BillRefNumber: 'nobody' }));
     expect((await paymentOf(paymentId)).paymentDate).toBe('2026-11-02');
     const list = await service.call('GET', `/payments/unmatched?filter[id]=${paymentId}`);
@@ -145,7 +145,7 @@ describe('a notification', () => {
     ['TransAmount', { TransAmount: '0' }],
     ['TransAmount', { TransAmount: '-400.00' }],
     ['TransAmount', { TransAmount: '400.005' }],
-  ])('without a readable %s is refused, and kept as it came', async (field, change) => {
+  ])('without a readable %s is refused, and stored unchanged', async (field, change) => {
     const sent = JSON.stringify(notification(change));
     const answer = await service.call('POST', ADDRESS, sent, { token: null });
     expect(wrongFields(answer)).toEqual([field]);
@@ -159,7 +159,7 @@ describe('a notification', () => {
   });
 
   it.each(['not json', '[]', 'null', '"text"', '{"TransID":', 'TransID=A1&TransAmount=1', ''])(
-    'that is %j is refused, and kept as it came',
+    'that is %j is refused, and stored unchanged',
     async (sent) => {
       const before = (await stored(sent)).length;
       const answer = await service.call('POST', ADDRESS, sent, { token: null });
@@ -171,7 +171,7 @@ describe('a notification', () => {
     },
   );
 
-  it('with a NUL is kept in a form that the database can hold', async () => {
+  it('with a NUL is stored in a form that the database accepts', async () => {
     const sent = `{"TransID":"NUL1","TransAmount":"1","BillRefNumber":"a\0b"}`;
     const answer = await service.call('POST', ADDRESS, sent, { token: null });
     expect(wrongFields(answer)).toEqual(['body']); // a bare NUL is no JSON
@@ -181,7 +181,7 @@ describe('a notification', () => {
     expect(list.body.data[0].reference).toBe('ab');
   });
 
-  it('with bytes that are no UTF-8 is booked, with each of them replaced', async () => {
+  it('with bytes that are not UTF-8 is posted, with each of them replaced', async () => {
     const { id, accountNumber } = await newAccount(service);
     const sent = notification({ BillRefNumber: accountNumber, FirstName: 'André' });
     const { paymentId } = accepted(await postBytes(Buffer.from(JSON.stringify(sent), 'latin1')));
@@ -199,7 +199,7 @@ describe('a notification', () => {
 });
 
 describe('what the provider promises', () => {
-  it('is seven texts, each of which staff can see', async () => {
+  it('is seven texts that staff can see', async () => {
     const { accountNumber } = await newAccount(service);
     const sent = notification({
       BillRefNumber: accountNumber,
@@ -234,7 +234,7 @@ describe('what the provider promises', () => {
 });
 
 describe('a repeat', () => {
-  it('that says the same is acknowledged and changes nothing', async () => {
+  it('that is equal is acknowledged and changes nothing', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });
     accepted(await notify(service, sent));
@@ -249,7 +249,7 @@ describe('a repeat', () => {
     expect(await stored(sent.TransID)).toHaveLength(1);
   });
 
-  it('that says something else is kept and flagged, and credits nothing', async () => {
+  it('that differs is stored and flagged, and credits nothing', async () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     const sent = notification({ BillRefNumber: one.accountNumber });
     const { paymentId } = accepted(await notify(service, sent));
@@ -277,7 +277,7 @@ describe('a repeat', () => {
     expect((await accountNow(service, account.id)).paid).toBe(0);
   });
 
-  it('of fifty at once makes one payment', async () => {
+  it('that arrives fifty times concurrently makes one payment', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });
     const answers = await Promise.all(Array.from({ length: 50 }, () => notify(service, sent)));
@@ -286,7 +286,7 @@ describe('a repeat', () => {
     expect((await accountNow(service, account.id)).paid).toBe(400);
   });
 
-  it('of twenty at once that all differ makes one payment', async () => {
+  it('of twenty different concurrent ones makes one payment', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });
     const answers = await Promise.all(
@@ -299,7 +299,7 @@ describe('a repeat', () => {
   });
 });
 
-describe('a transaction that staff had entered by hand', () => {
+describe('a transaction that staff recorded first', () => {
   const entered = async (transId: string, amount: number) => {
     const account = await newAccount(service);
     const options = { transactionRef: transId.toLowerCase(), paymentMethodId: MOBILE_MONEY };
@@ -314,7 +314,7 @@ describe('a transaction that staff had entered by hand', () => {
     return list.body.data;
   };
 
-  it('with the same amount is that payment, whatever the reference says', async () => {
+  it('with the same amount is linked to that payment, for any reference', async () => {
     const sent = notification({ BillRefNumber: 'nobody' });
     const { account, payment } = await entered(sent.TransID, 400);
     expect(accepted(await notify(service, sent))).toEqual({ outcome: 'linked', paymentId: payment.id });
@@ -342,7 +342,7 @@ describe('a transaction that staff had entered by hand', () => {
     expect(accepted(await notify(service, { ...sent, TransAmount: '460.00' })).outcome).toBe('differs');
   });
 
-  it('is booked by the reversal of the manual payment, in the same breath', async () => {
+  it('is posted in the transaction that reverses the manual payment', async () => {
     const meant = await newAccount(service);
     const sent = notification({ TransAmount: '450.00', BillRefNumber: meant.accountNumber });
     const { account, payment } = await entered(sent.TransID, 400);
@@ -358,7 +358,7 @@ describe('a transaction that staff had entered by hand', () => {
     expect(accepted(await notify(service, sent)).outcome).toBe('repeated');
   });
 
-  it('on the very account that is meant is corrected by the reversal', async () => {
+  it('on the same account is posted when the manual payment is reversed', async () => {
     const sent = notification({ TransAmount: '450.00' });
     const { account, payment } = await entered(sent.TransID, 400);
     accepted(await notify(service, { ...sent, BillRefNumber: account.accountNumber }));
@@ -366,7 +366,7 @@ describe('a transaction that staff had entered by hand', () => {
     expect((await accountNow(service, account.id)).paid).toBe(450);
   });
 
-  it('and reversed before is booked as if it had never been entered', async () => {
+  it('and reversed before is posted like a new one', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });
     await reverse(service, (await entered(sent.TransID, 400)).payment.id);
@@ -398,7 +398,7 @@ describe('a transaction that staff had entered by hand', () => {
     expect(list.body.data[0].flags).toEqual(['other_account']);
   });
 
-  it('many times over, crosswise, is reversed and booked without a deadlock', async () => {
+  it('is posted without a deadlock by many concurrent reversals', async () => {
     const [x, y] = [await newAccount(service), await newAccount(service)];
     const entries: number[] = [];
     for (let i = 0; i < 12; i++) {
@@ -799,7 +799,7 @@ describe('a transaction whose payment was reversed', () => {
     expect(await paymentOf(paymentId)).toMatchObject({ status: 'reversed' });
   });
 
-  it('is refused to everybody while a manual payment of an earlier version stands beside it', async () => {
+  it('cannot be recorded by anybody while a manual payment of an earlier version exists', async () => {
     const { sent, account, record } = await reversed();
     const standing = await pay(service, account.id, 400, { transactionRef: `OLD${sent.TransID}` });
     await asEarlierVersion(sql`
@@ -828,7 +828,7 @@ describe('a transaction whose payment was reversed', () => {
     });
   }
 
-  it('is refused to other ways of recording it by the database itself', async () => {
+  it('is refused by the database if code tries to record it in another way', async () => {
     const { sent, account } = await reversed();
     const insert = sql`
       insert into payments (account_id, amount_minor, payment_method_id, transaction_ref, reference_key, payment_date,
@@ -926,7 +926,7 @@ describe('the account is found', () => {
     }
   });
 
-  it('by its bare id, when its customer’s own phone pays', async () => {
+  it('by its id alone, if its customer’s own phone pays', async () => {
     const { account, digits } = await person();
     const BillRefNumber = String(account.id);
     expect(await matchOf({ BillRefNumber, MSISDN: digits })).toEqual(by('account_id', account.id));
@@ -937,7 +937,7 @@ describe('the account is found', () => {
     );
   });
 
-  it('by the phone that pays, when nothing is typed', async () => {
+  it('by the payer’s phone, if no reference was typed', async () => {
     const { account, digits, home } = await person();
     for (const MSISDN of [
       digits,
@@ -968,7 +968,7 @@ describe('the account is found', () => {
     }
   });
 
-  it('not by the phone that pays, when something else was typed; but it is suggested', async () => {
+  it('not by the payer’s phone if another reference was typed, but it is suggested', async () => {
     const { account, customer, digits } = await person();
     const { paymentId, outcome } = accepted(
       await notify(service, { BillRefNumber: 'wrong', MSISDN: digits }),
@@ -989,7 +989,7 @@ describe('the account is found', () => {
     });
   });
 
-  it('by the one of a customer’s accounts that is open, but not among two', async () => {
+  it('by the only open account of a customer, but not if there are two', async () => {
     const { account, customer, digits, home } = await person();
     const second = await newAccount(service, { customerId: customer.id });
     for (const sent of [
@@ -1056,14 +1056,14 @@ describe('the account is found', () => {
     ]);
   });
 
-  it('when several readings agree, by the most trusted of them', async () => {
+  it('by the most trusted of several interpretations that agree', async () => {
     const { account, home } = await person({ phone: '+254733999001', nationalId: '0733999001' });
     expect(await matchOf({ BillRefNumber: home })).toEqual(by('national_id', account.id));
   });
 });
 
 describe('a notification whose processing fails', () => {
-  it('is stored alone, acknowledged, and booked by the minute job', async () => {
+  it('is stored and acknowledged, and posted by the minute job', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber });
     // Someone holds the account for longer than the service waits for a lock.
@@ -1105,7 +1105,7 @@ describe('a notification whose processing fails', () => {
     };
   }
 
-  it('waits through further failures, repeats and contradictions, and is then booked once', async () => {
+  it('waits during further failures, repeats and contradictions, and is then posted once', async () => {
     const account = await newAccount(service);
     const sent = notification({ BillRefNumber: account.accountNumber, TransAmount: '77.77' });
     const mend = await breakBookings(7777);
@@ -1123,7 +1123,7 @@ describe('a notification whose processing fails', () => {
     expect((await accountNow(service, account.id)).paid).toBe(77.77);
   });
 
-  it('does not hold up others that wait', async () => {
+  it('does not delay other notifications', async () => {
     const account = await newAccount(service);
     const mend = await breakBookings(7778);
     try {
@@ -1149,14 +1149,14 @@ describe('with a secret', () => {
   const guarded = useService({ WEBHOOK_SECRET: 'open sesame & more' });
   const token = encodeURIComponent('open sesame & more');
 
-  it('takes notifications that bring it in the header or in the address', async () => {
+  it('accepts notifications with the secret in the header or in the URL', async () => {
     const header = { 'x-webhook-secret': 'open sesame & more' };
     expect((await notify(guarded, {}, { headers: header })).status).toBe(200);
     expect((await notify(guarded, {}, { query: `?token=${token}` })).status).toBe(200);
     expect((await notify(guarded, {}, { query: '?token=wrong', headers: header })).status).toBe(200);
   });
 
-  it('takes whatever the address holds beside it', async () => {
+  it('accepts other parameters in the URL', async () => {
     for (const query of [
       `?token=${token}&source=gw`,
       `?source=gw&source=b&filter[x]=1&token=${token}`,
@@ -1181,7 +1181,7 @@ describe('with a secret', () => {
     ['a wrong token', { query: `?token=${token}x` }],
     ['two tokens', { query: `?token=${token}&token=${token}` }],
     ['an access token', { headers: { authorization: 'Bearer open sesame & more' } }],
-  ])('refuses those that bring %s, and stores nothing of them', async (_what, options) => {
+  ])('refuses those with %s, and stores nothing of them', async (_what, options) => {
     const sent = notification();
     const answer = await notify(guarded, sent, options);
     expect(answer.status).toBe(401);
@@ -1237,7 +1237,7 @@ describe('with a list of networks', () => {
     expect(chain.status).toBe(403); // the last address before the proxy counts
   });
 
-  it('wants the secret first', async () => {
+  it('checks the secret first', async () => {
     expect((await from(guarded, '203.0.113.9', 'wrong')).status).toBe(401);
   });
 });
@@ -1245,7 +1245,7 @@ describe('with a list of networks', () => {
 describe('with own short codes', () => {
   const guarded = useService({ PAYBILL_NUMBERS: '600638,600639' });
 
-  it('books what came in under one of them, and keeps the rest unmatched and flagged', async () => {
+  it('posts payments to them, and keeps payments to other codes unmatched and flagged', async () => {
     const account = await newAccount(guarded);
     const send = async (BusinessShortCode: unknown) =>
       accepted(await notify(guarded, { BillRefNumber: account.accountNumber, BusinessShortCode }));
@@ -1259,7 +1259,7 @@ describe('with own short codes', () => {
     await expectBooksToBalance(guarded.context);
   });
 
-  it('links a transaction of another short code to its manual payment, whatever its reference resembles', async () => {
+  it('links a transaction of another short code to its manual payment, for any reference', async () => {
     const recorded = await newAccount(guarded);
     const { accountNumber } = await newAccount(guarded);
     const last = accountNumber.slice(-1);

@@ -63,7 +63,7 @@ function stranger(): string {
 }
 
 describe('GET /payments/unmatched', () => {
-  it('shows money whose account is not known, with what the payer sent and who it may be from', async () => {
+  it('lists payments without an account, with the fields of the payer and suggestions', async () => {
     const customer = await newCustomer(service, {
       firstName: 'Joy',
       lastName: 'Wambui',
@@ -99,7 +99,7 @@ describe('GET /payments/unmatched', () => {
     });
   });
 
-  it('holds nothing that is matched, assigned or reversed', async () => {
+  it('lists no matched, assigned or reversed payment', async () => {
     const account = await newAccount(service);
     const matched = await post({ BillRefNumber: account.accountNumber });
     const entered = await pay(service, account.id, 1);
@@ -115,7 +115,7 @@ describe('GET /payments/unmatched', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('filters, sorts and pages as every list', async () => {
+  it('filters, sorts and pages like every list', async () => {
     const ids = [];
     for (const TransAmount of ['7001', '7003', '7002'])
       ids.push(await post({ BillRefNumber: 'nobody else', TransAmount }));
@@ -129,7 +129,7 @@ describe('GET /payments/unmatched', () => {
 describe('what staff assigned', () => {
   const UNMATCHED = { status: 'unmatched', accountId: null, matchMethod: null, matchReason: null };
 
-  it('is where the same reference from the same payer goes next time, and the payment says why', async () => {
+  it('is matched the next time for the same payer and reference, with the reason', async () => {
     const account = await newAccount(service);
     const payer = stranger();
     await assign(await send('Mama Njeri shop', payer), account);
@@ -150,7 +150,7 @@ describe('what staff assigned', () => {
     expect((await accountNow(service, account.id)).paid).toBe(1600);
   });
 
-  it('says nothing of another payer, another reference, a masked number or an empty reference', async () => {
+  it('is not learned for another payer, another reference, a masked number or an empty reference', async () => {
     const account = await newAccount(service);
     const payer = stranger();
     const masked = `${payer.slice(0, 4)}****${payer.slice(-3)}`;
@@ -178,7 +178,7 @@ describe('what staff assigned', () => {
     expect(await send('closing', payer)).toMatchObject(UNMATCHED);
   });
 
-  it('is forgotten when the assignment is taken back, or a match that was learned from it', async () => {
+  it('is forgotten when the payment, or one matched by it, is unassigned', async () => {
     const account = await newAccount(service);
     const payer = stranger();
     const assigned = await send('mistake', payer);
@@ -193,7 +193,7 @@ describe('what staff assigned', () => {
     expect(await send('mistake', payer)).toMatchObject(UNMATCHED);
   });
 
-  it('is forgotten by its payment also where the payer’s number is read otherwise since', async () => {
+  it('is forgotten for its payment even if the payer’s number is read differently now', async () => {
     const account = await newAccount(service);
     const assigned = await send('moved', '0788123456');
     await assign(assigned, account);
@@ -210,7 +210,7 @@ describe('what staff assigned', () => {
     await assign(assigned, account);
   });
 
-  it('refers to an account that is being worked on without waiting for that', async () => {
+  it('does not wait for a lock of its account', async () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     const payment = await send('busy', stranger());
     await service.context.db.transaction().execute(async (working) => {
@@ -241,7 +241,7 @@ describe('what staff assigned', () => {
     expect((await suggestionsOf(entry))[0]).toMatchObject({ accountId: account.id, confidence: 'high' });
   });
 
-  it('is what was said last, and what was said before once that is taken back', async () => {
+  it('is the newest assignment, or the one before when the newest is undone', async () => {
     const [one, other] = [await newAccount(service), await newAccount(service)];
     const payer = stranger();
     const [first, second] = [await send('change', payer), await send('change', payer)];
@@ -261,7 +261,7 @@ describe('what staff assigned', () => {
     expect(await send('bounced', payer)).toMatchObject({ accountId: account.id, matchMethod: 'learned' });
   });
 
-  it('settles what could be meant of two accounts', async () => {
+  it('decides between two accounts of a reference', async () => {
     const customer = await newCustomer(service, { nationalId: 'TWO-ACCOUNTS' });
     const accounts = [
       await newAccount(service, { customerId: customer.id }),
@@ -274,7 +274,7 @@ describe('what staff assigned', () => {
     expect(await send('two accounts', payer)).toMatchObject({ accountId: accounts[1].id });
   });
 
-  it('corrects what a national id led to', async () => {
+  it('overrides the account of a national id', async () => {
     const wrong = await newAccount(service, {
       customerId: (await newCustomer(service, { nationalId: 'CORRECTED-1' })).id,
     });
@@ -288,7 +288,7 @@ describe('what staff assigned', () => {
     expect(await send('corrected 1', stranger())).toMatchObject({ accountId: wrong.id });
   });
 
-  it('does not outvote the number of another open account: then a person decides, with both suggested', async () => {
+  it('does not override the number of another open account: both are suggested', async () => {
     const [typed, meant] = [await newAccount(service), await newAccount(service)];
     const payer = stranger();
     const payment = await send(typed.accountNumber, payer);
@@ -307,7 +307,7 @@ describe('what staff assigned', () => {
     });
   });
 
-  it('takes over from an account that is closed, where the payer still types its number', async () => {
+  it('overrides the number of a closed account that the payer still types', async () => {
     const [old, present] = [await newAccount(service), await newAccount(service)];
     await pay(service, old.id, TOTAL);
     const payer = stranger();
@@ -334,7 +334,7 @@ describe('the suggestions', () => {
   const suggestion = (accountId: number, reason: string, confidence: string) =>
     expect.objectContaining({ accountId, reason, confidence });
 
-  it('name the account whose number was typed with one slip', async () => {
+  it('contain the account whose number was typed with one wrong digit', async () => {
     const { account } = await holder();
     const number: string = account.accountNumber;
     const digit = (Number(number.at(-1)) + 1) % 10;
@@ -345,7 +345,7 @@ describe('the suggestions', () => {
     }
   });
 
-  it('name the accounts of a customer whose name the payer has, in any order and case', async () => {
+  it('contain the accounts of customers with the name of the payer, in any order and case', async () => {
     const { account } = await holder({ firstName: 'Nyambura', lastName: 'Ōtieno' });
     const names = { FirstName: 'OTIENO', MiddleName: 'Wangui', LastName: 'NYAMBURA' };
     const reason = 'the payer has the customer’s name';
@@ -354,7 +354,7 @@ describe('the suggestions', () => {
     expect(await suggested({ FirstName: 'Nyamb', LastName: 'Otien' })).toEqual([]);
   });
 
-  it('go by the two longest words of a name', async () => {
+  it('use the two longest words of a name', async () => {
     await holder({ firstName: 'Akinyi', lastName: 'Wambugu' });
     expect(await suggested({ FirstName: 'WAMBUGU', MiddleName: 'Oko', LastName: 'AKINYI' })).toHaveLength(1);
     expect(await suggested({ FirstName: 'WAMBUGU', MiddleName: 'Chepkemoi', LastName: 'AKINYI' })).toEqual(
@@ -362,7 +362,7 @@ describe('the suggestions', () => {
     );
   });
 
-  it('do without names where those take too long to look up, and the log says so', async () => {
+  it('omit names if their search takes too long, and log it', async () => {
     const { account } = await holder({ firstName: 'Akinyi', lastName: 'Wambugu' });
     await post({ FirstName: 'Akinyi', LastName: 'Wambugu', BillRefNumber: `${account.accountNumber}1` });
     const slowNames: KyselyPlugin = {
@@ -386,7 +386,7 @@ describe('the suggestions', () => {
     );
   });
 
-  it('name the accounts that fit a masked number, which never matches by itself', async () => {
+  it('contain the accounts that fit a masked number, which never matches by itself', async () => {
     const { account } = await holder({ phone: '+256771234987', firstName: 'Achieng' });
     const masked = 'the customer’s phone has the digits that are shown of the payer’s';
     for (const MSISDN of ['25677****987', '25677 ***** 987']) {
@@ -419,7 +419,7 @@ describe('the suggestions', () => {
     ]);
   });
 
-  it('put first what several witnesses agree on', async () => {
+  it('start with accounts that several kinds of evidence name', async () => {
     const near = await holder();
     const number: string = near.account.accountNumber;
     const payer = await holder();
@@ -447,7 +447,7 @@ describe('the suggestions', () => {
     expect(await suggestionsOf({ id })).toEqual(first);
   });
 
-  it('leave out a name that too many customers have', async () => {
+  it('omit a name that too many customers have', async () => {
     const names = { firstName: 'Popular', lastName: 'Namesake' };
     for (let i = 0; i < 21; i++) await holder(names);
     expect(await suggested({ FirstName: 'Popular', LastName: 'Namesake' })).toEqual([]);

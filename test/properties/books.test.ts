@@ -43,9 +43,9 @@ const amountMinor = fc.oneof(
   fc.constantFrom(300, 550, 1_000, 2_000, 3_600, 4_300, 6_900, 3_697),
   fc.integer({ min: 3_000, max: 12_000 }),
 );
-/** One of few, so that staff and provider often tell the same of a transaction. */
+/** Few amounts, so that staff and the provider often report the same one. */
 const toldMinor = fc.oneof({ weight: 3, arbitrary: fc.constantFrom(1_000, 7_000) }, amountMinor);
-/** Few enough for transactions to come twice, and for staff and provider to name the same one. */
+/** Few references, so that transactions are repeated, and staff and the provider report the same one. */
 const reference = fc.constantFrom('T1', 'T2', 'T3', 'T4', 'T5', 'T6');
 const permille = fc.constantFrom(1, 250, 500, 1_000, 1_001);
 const to = fc.constantFrom('active', 'suspended', 'defaulted', 'repossessed', 'written_off', 'cancelled');
@@ -504,7 +504,7 @@ async function expectStatement(run: Case, id: number): Promise<void> {
 }
 
 describe('any interleaving of what people, the provider and the policy do', () => {
-  it(`passes every check, and ends as if only the net result had been paid, ${RUNS} times`, async () => {
+  it(`passes every check, and ends as if only the net result had been paid, in ${RUNS} runs`, async () => {
     await fc.assert(
       fc.asyncProperty(story, ({ openings, steps, looksAfterEachStep }) =>
         inCase(stage, async (run) => {

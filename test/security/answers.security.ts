@@ -51,7 +51,7 @@ function expectSafeHeaders(reply: Reply, what: string): void {
 }
 
 describe('every answer', () => {
-  it('has the security headers, and names neither program nor version', async () => {
+  it('has the security headers, and names no program or version', async () => {
     const viewer = await service.signInAs('viewer');
     for (const [what, sent] of Object.entries(every)) {
       const reply = await send(service.origin, {

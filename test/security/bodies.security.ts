@@ -147,7 +147,7 @@ const ATTACKS: [what: string, make: () => Iterable<string | Buffer>, statuses: n
 ];
 
 describe('refused within a second, in the envelope, with the memory as it was', () => {
-  it('is each of them, once and twenty times at once', async () => {
+  it('is each of them, alone and twenty times concurrently', async () => {
     await sleep(500);
     const start = memoryMb('VmRSS');
     const rounds: string[] = [];
@@ -192,7 +192,7 @@ describe('refused within a second, in the envelope, with the memory as it was', 
     expect(Math.min(third, fourth) - Math.min(first, second)).toBeLessThan(MEMORY_MB);
   });
 
-  it('and the process lives, and answers others at once', async () => {
+  it('and the process still answers other requests at once', async () => {
     const began = performance.now();
     const answer = await service.call('GET', '/auth/me', undefined, { token });
     expect(answer.status).toBe(200);

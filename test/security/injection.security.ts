@@ -341,7 +341,7 @@ const writes = attacked.filter(({ body }) => body !== undefined);
 const isWebhook = ({ path }: Operation) => path.includes('/webhooks/');
 
 describe('a body', () => {
-  it.each(writes)('$name, each field wrong in every way', async (operation) => {
+  it.each(writes)('$name, with every kind of wrong value in each field', async (operation) => {
     const schema = operation.body?.schema as Schema;
     const right = rightBody(operation);
     const refusedAnyway = await fieldsRefusedAnyway(operation);
@@ -389,7 +389,7 @@ describe('a body', () => {
     }
   });
 
-  it.each(writes)('$name, that is no object, or no text', async (operation) => {
+  it.each(writes)('$name, with a body that is not an object or not text', async (operation) => {
     const bodies: (string | Buffer)[] = [
       ...['null', '[]', '"text"', '5', 'true', '', '{}', '{', 'undefined', '{"a":1}{"b":2}', '\u0000'],
       Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xc3, 0x28, 0x22, 0x7d]), // no UTF-8 in a value
@@ -434,7 +434,7 @@ describe('an address', () => {
     ],
   ];
 
-  it.each(attacked)('$name, each parameter wrong in every way', async (operation) => {
+  it.each(attacked)('$name, with every kind of wrong value in each parameter', async (operation) => {
     const inPath = operation.parameters
       .filter((parameter) => parameter.in === 'path')
       .flatMap(({ name }) =>
@@ -463,7 +463,7 @@ describe('an address', () => {
   const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'nin', 'contains', 'startswith', 'isnull'];
   const lists = attacked.filter(({ parameters }) => parameters.some(({ name }) => name === 'sort'));
 
-  it.each(lists)('$name, every filter with every operator, by chance', async (operation) => {
+  it.each(lists)('$name, with random values for every filter and operator', async (operation) => {
     const filters = operation.parameters.map(({ name }) => name).filter((name) => name.startsWith('filter['));
     const attacks = filters.flatMap((filter) =>
       OPERATORS.flatMap((operator) =>
@@ -476,7 +476,7 @@ describe('an address', () => {
     await attack(attacks);
   });
 
-  it.each(lists)('$name, keys of the query and sorts that are none', async (operation) => {
+  it.each(lists)('$name, with unknown query keys and sorts', async (operation) => {
     const keys = [
       ...['filter', 'filter[]', 'filter[][]', 'filter[id][]', 'filter[id][eq][x]', 'filter[id', 'filter]id['],
       ...[
@@ -544,7 +544,7 @@ describe('an address', () => {
 });
 
 describe('headers', () => {
-  it.each(attacked)('$name, hostile ones', async (operation) => {
+  it.each(attacked)('$name, with hostile values', async (operation) => {
     const hostile: Record<string, string>[] = [
       { 'x-request-id': "' or 1=1" },
       { 'x-request-id': '\u00ff'.repeat(64) },
@@ -582,7 +582,7 @@ describe('a file', () => {
     rows.map((row) => row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')).join('\r\n');
 
   it.each(uploads)(
-    '$name, each cell wrong in every way, and whole files that are none',
+    '$name, with every kind of wrong cell, and with files of other types',
     async (operation) => {
       const withCell = (index: number, text: string) =>
         csv([HEAD, ROW.with(index, text), ROW.with(0, `SKC${random.below(1e7)}`)]);
@@ -615,7 +615,7 @@ describe('a file', () => {
 });
 
 describe('by chance', () => {
-  it('many fields wrong at once, until there were enough', async () => {
+  it('several wrong fields together', async () => {
     const wild = (depth: number): unknown => {
       const choice = random.below(depth > 0 ? 8 : 6);
       if (choice < 3) return random.pick(TEXTS);
@@ -644,7 +644,7 @@ describe('by chance', () => {
 });
 
 describe('afterwards', () => {
-  it('the process is as it was, no table is gone, no role was raised, and the books balance', async () => {
+  it('the process runs, all tables exist, no role was raised, and the books balance', async () => {
     expect(Object.keys(Object.prototype)).toEqual([]);
     expect((await service.call('GET', '/auth/me')).body.data.role).toBe('admin');
     await expectBooksToBalance(service.context);

@@ -83,7 +83,7 @@ describe('a limit that is used up', () => {
     '/api\\auth\\login',
   ];
 
-  it('is not passed by another spelling of the address', async () => {
+  it('is not bypassed by another spelling of the URL', async () => {
     const { origin } = await limited();
     for (let n = 0; n < 5; n++) {
       expect((await send(origin, { method: 'POST', path: '/api/auth/login', body: guess })).status).toBe(401);
@@ -118,7 +118,7 @@ describe('a limit that is used up', () => {
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
   });
 
-  it('is not passed behind a proxy either, by what the caller writes before the proxy', async () => {
+  it('is not bypassed behind a proxy by headers of the caller', async () => {
     const { origin } = await limited({ TRUST_PROXY: '127.0.0.1' });
     const statuses: number[] = [];
     for (let n = 0; n < 7; n++) {
@@ -130,7 +130,7 @@ describe('a limit that is used up', () => {
     expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
   });
 
-  it('is not passed by HEAD, another method, another token of the user, or another version', async () => {
+  it('is not bypassed by HEAD, another method, another token of the user, or another version', async () => {
     const { origin } = await limited({ RATE_LIMIT_GENERAL: '3' });
     const token = await service.signInAs('viewer');
     const { email } = (await service.call('GET', '/auth/me', undefined, { token })).body.data;
@@ -157,7 +157,7 @@ describe('a limit that is used up', () => {
     expect(statuses).toEqual([200, 200, 200, 429]);
   });
 
-  it('counts addresses that do not exist, methods that no route has and broken bodies', async () => {
+  it('counts unknown URLs, unknown methods and broken bodies', async () => {
     const { origin } = await limited({ RATE_LIMIT_GENERAL: '4' });
     const statuses: number[] = [];
     for (const sent of [
@@ -172,7 +172,7 @@ describe('a limit that is used up', () => {
     expect(statuses).toEqual([404, 404, 401, 401, 429]);
   });
 
-  it('refuses in the envelope and says when to come again', async () => {
+  it('refuses in the envelope with Retry-After', async () => {
     const { origin } = await limited({ RATE_LIMIT_AUTH: '1' });
     await send(origin, { method: 'POST', path: '/api/auth/login', body: guess });
     const reply = await send(origin, { method: 'POST', path: '/api/auth/login', body: guess });

@@ -112,7 +112,7 @@ afterAll(async () => {
 });
 
 describe('secrets', () => {
-  it('that are sent along every path come back in no error', async () => {
+  it('that are sent in every part of a request appear in no error', async () => {
     const { password, guess, nationalId, refreshToken, webhook, cookie } = SECRETS;
     const email = 'someone@example.com';
     const names = { firstName: 'A', lastName: 'B' };
@@ -204,7 +204,7 @@ describe('secrets', () => {
     report(`${replies.length} requests with secrets, ${errors.length} of them refused`);
   });
 
-  it('stay out of the log wherever in an address they stand', async () => {
+  it('in any part of a URL do not appear in the log', async () => {
     const paths = [
       `/api/webhooks/payments/mobilemoney;token=${SECRETS.webhook}`,
       `/api/webhooks/payments;token=${SECRETS.webhook}/mobilemoney`,
@@ -234,7 +234,7 @@ describe('secrets', () => {
     await expect.poll(() => service.output()).toContain('"path":"/api/customers/4711"');
   });
 
-  it('stay out of the log also where something breaks inside', async () => {
+  it('do not appear in the log when an internal error occurs', async () => {
     // Constraints, triggers and plans that fail name the row: what PostgreSQL says of it must not be kept.
     await inDatabase(`
       alter table customers add constraint broken_for_a_test check (national_id not like '${MARK}9%') not valid;
@@ -343,7 +343,7 @@ describe('a line of the log', () => {
     return target.output().slice(before).trim().split('\n');
   }
 
-  it('cannot be forged in production: each is one JSON object of ours', async () => {
+  it('cannot be forged in production: each line is one JSON object', async () => {
     const lines = await attackLog(service);
     expect(lines.length).toBeGreaterThanOrEqual(hostile.length);
     for (const line of lines) {
@@ -355,7 +355,7 @@ describe('a line of the log', () => {
     }
   });
 
-  it('cannot be forged where people read it: no line begins with what was sent, and none paints', async () => {
+  it('cannot be forged in a terminal: no line starts with sent text or contains escape codes', async () => {
     const plain = await startService({ ...NO_RATE_LIMITS, DATABASE_URL: await newDatabase() });
     const lines = await attackLog(plain);
     for (const line of lines) {

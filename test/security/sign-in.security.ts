@@ -71,7 +71,7 @@ describe('whether an e-mail has a user', () => {
 });
 
 describe('guessing', () => {
-  it('the current password with a stolen token is slowed per user, from whatever address', async () => {
+  it('the current password with a stolen token is limited for each user, from any address', async () => {
     const { accessToken } = await newUser('robbed@example.com');
     const { call, close } = await startInstance(service, { RATE_LIMIT_AUTH: '5', TRUST_PROXY: '127.0.0.1' });
     const guess = (n: number) =>

@@ -139,7 +139,7 @@ async function take(
 
 describe('hundreds of pipelined requests whose answers are not read', () => {
   it.each(['/livez', '/readyz', '/health', '/api-docs'])(
-    'neither fill the memory nor hold up others: %s',
+    'do not fill the memory or delay other callers: %s',
     async (path) => {
       await sleep(500);
       const peaks: number[] = [];
@@ -168,7 +168,7 @@ describe('hundreds of pipelined requests whose answers are not read', () => {
     },
   );
 
-  it('neither fill the memory where each answer is large: the API description', async () => {
+  it('do not fill the memory if each answer is large: the API description', async () => {
     const before = memoryMb();
     await Promise.all(Array.from({ length: 5 }, () => ask({ path: '/api-docs/openapi.json', times: 500 })));
     const reply = await send(service.origin, { path: '/api/products', token: users[1] ?? '' });
@@ -178,7 +178,7 @@ describe('hundreds of pipelined requests whose answers are not read', () => {
 });
 
 describe('pages that are not read', () => {
-  it('cost one reader their place, and others nothing', async () => {
+  it('use up the slots of one reader only', async () => {
     const before = memoryMb();
     const hostile = await Promise.all(
       Array.from({ length: 25 }, () => ask({ path: PAGE, token: users[0] ?? '', times: 10 })),
@@ -222,7 +222,7 @@ function sizeOf({ headers, text }: Reply): number {
 }
 
 describe('an answer that is not read', () => {
-  it('is given up after half a minute, and is not whole', async () => {
+  it('is ended incomplete after half a minute', async () => {
     const asked = [];
     for (const [n, [what, make]] of LARGE.entries()) {
       const token = users[n] ?? '';
@@ -313,7 +313,7 @@ describe('an answer that is read slowly but steadily', () => {
 });
 
 describe('the print queue', () => {
-  it('has a place for others while one user asks for a hundred documents', async () => {
+  it('leaves slots for others while one user requests a hundred documents', async () => {
     const hostile = Array.from({ length: 100 }, () =>
       send(service.origin, { path: pdf, token: users[0] ?? '' }),
     );

@@ -31,7 +31,7 @@ function npm(...args: string[]) {
 }
 
 describe('the lock file', () => {
-  it('holds exactly what package.json asks for', () => {
+  it('contains exactly what package.json requires', () => {
     const root = lock.packages[''] as Record<string, unknown>;
     for (const kind of ['dependencies', 'devDependencies', 'optionalDependencies']) {
       expect(root[kind]).toEqual(own[kind]);
@@ -39,7 +39,7 @@ describe('the lock file', () => {
     expect(lock.lockfileVersion).toBe(3);
   });
 
-  it('names version and digest of everything that is installed', () => {
+  it('has the version and digest of every installed package', () => {
     const without = installed.filter(
       ([, { version, integrity }]) => !version || !/^sha512-/.test(integrity ?? ''),
     );
@@ -52,7 +52,7 @@ describe('the lock file', () => {
     expect(without.filter((one) => !foreign.includes(one)).map(([path]) => path)).toEqual([]);
   });
 
-  it('fetches nothing but from a registry: no git, no plain file, no address in package.json', () => {
+  it('fetches only from a registry: no git, file or URL in package.json', () => {
     const elsewhere = installed.filter(
       ([, { resolved }]) => resolved !== undefined && !/^https:\/\//.test(resolved),
     );
@@ -64,7 +64,7 @@ describe('the lock file', () => {
     }
   });
 
-  it('lets the packages of the service run no script that it depends on', () => {
+  it('needs no install script of the service’s packages', () => {
     // `npm ci --ignore-scripts` works, too: see the supervisor of the embedded PostgreSQL.
     const scripted = installed.filter(([, one]) => one.hasInstallScript).map(([path]) => path);
     report(
@@ -92,7 +92,7 @@ describe('known weaknesses', () => {
 });
 
 describe('the bill of materials', () => {
-  it('comes from one command and names every package of the service with its licence and digest', () => {
+  it('is made by one command and lists every package of the service with licence and digest', () => {
     const { status, stdout, stderr } = npm('run', '--silent', 'sbom');
     expect(status, stderr).toBe(0);
     const bill = JSON.parse(stdout) as {

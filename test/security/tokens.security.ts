@@ -86,7 +86,7 @@ describe('a token that brings its own key', () => {
     expect(fetched).toBe(0);
   });
 
-  it('may say which key, or carry one, when it is signed with the service’s own: that changes nothing', async () => {
+  it('may name or contain a key if it is signed with the service’s own key', async () => {
     const token = await new SignJWT(decodeJwt(service.adminToken))
       .setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', kid: 'another' })
       .sign(key());
@@ -125,7 +125,7 @@ describe('a value that is not an access token', () => {
     await expectUnauthorized({ 'x-access-token': service.adminToken, 'x-user-id': '1', 'x-role': 'admin' });
   });
 
-  it('as a refresh token is refused, and a refresh token as an access token, too', async () => {
+  it('is refused as a refresh token, and a refresh token as an access token', async () => {
     const login = await service.call('POST', '/auth/login', {
       email: 'admin@example.com',
       password: PASSWORD,

@@ -113,7 +113,7 @@ describe('from a wrong address', () => {
 });
 
 describe('a replayed notification', () => {
-  it('credits once, repeated as it was or changed', async () => {
+  it('is credited once, repeated unchanged or altered', async () => {
     const before = (await accountNow(service, account.id)).paid;
     const sent = paying();
     const headers = { 'x-webhook-secret': SECRET };

@@ -33,7 +33,7 @@ describe('a database that cannot be reached or does not answer in time', () => {
     ['a database that does not exist', databaseError('3D000')],
     ['a table that does not exist', databaseError('42P01')],
     ['a function that does not exist', databaseError('42883')],
-  ])('is told by %s', (_what, error) => {
+  ])('is recognized by %s', (_what, error) => {
     expect(asUnavailable(error)).toMatchObject({ status: 503, retryAfterSeconds: 2, cause: error });
   });
 });
@@ -47,7 +47,7 @@ describe('a defect', () => {
     ['no failure at all', new AggregateError([])],
     ['a wrong statement', databaseError('42601')],
     ['a text', 'Connection terminated'],
-  ])('is not hidden behind it: %s', (_what, error) => {
+  ])('is not treated as an outage: %s', (_what, error) => {
     expect(asUnavailable(error)).toBeUndefined();
   });
 });

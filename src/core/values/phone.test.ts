@@ -27,7 +27,7 @@ describe('readPhone', () => {
     '071234567x',
     '2547****149',
     '+254+712',
-  ])('knows no phone number in "%s"', (text) => {
+  ])('finds no phone number in "%s"', (text) => {
     expect(readPhone(text, 'KE')).toBeUndefined();
   });
 

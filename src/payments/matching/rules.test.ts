@@ -53,7 +53,7 @@ describe('readReference', () => {
   });
 
   it.each(['-', '0', 'n/a', '1234'])(
-    'takes %s for no national id: placeholders stand in many places',
+    'does not treat %s as a national id, because placeholders are common',
     (reference) => {
       expect(read(reference).nationalIdKey).toBeNull();
     },

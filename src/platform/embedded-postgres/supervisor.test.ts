@@ -69,7 +69,7 @@ afterEach(async () => {
 afterAll(() => rm(top, { recursive: true, force: true, maxRetries: 5 }));
 
 describe('start', () => {
-  test('makes a durable UTF-8 database behind a private socket, and leaves no process after stop', async () => {
+  test('creates a durable UTF-8 database with a private socket, and leaves no process after stop', async () => {
     dataDir = await newFolder();
     const server = await start();
 
@@ -142,7 +142,7 @@ describe('start', () => {
     expect(names.filter((name) => name.startsWith('.'))).toEqual([`.postgres-new-${process.ppid}-abc`]);
   });
 
-  test('uses TCP with a password where the path is too long for a socket', async () => {
+  test('uses TCP with a password if the path is too long for a socket', async () => {
     dataDir = await newFolder('x'.repeat(100));
     const { connection, stop } = await start();
     expect(connection).toMatchObject({ host: '127.0.0.1', password: expect.stringMatching(/^[\w-]{32}$/) });
@@ -157,7 +157,7 @@ describe('start', () => {
     await stop();
   });
 
-  test('copes with spaces, commas and quotes in the path', async () => {
+  test('accepts spaces, commas and quotes in the path', async () => {
     dataDir = await newFolder(`it's "a, b" ü`);
     const { connection } = await start();
     expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
@@ -174,14 +174,14 @@ describe('refusals are one clear line', () => {
     );
   });
 
-  test('something else under the name of the data', async () => {
+  test('other files in the data folder', async () => {
     dataDir = await newFolder();
     await mkdir(join(dataDir, 'postgres'));
     await writeFile(join(dataDir, 'postgres', 'holiday.jpg'), '');
     await expect(start()).rejects.toThrow(/^.*postgres is not a PostgreSQL data folder: .*$/);
   });
 
-  test.runIf(process.platform === 'linux')('a folder below /proc, at whatever depth', async () => {
+  test.runIf(process.platform === 'linux')('a folder below /proc, at any depth', async () => {
     for (const folder of ['/proc/ams', '/proc/ams/data/of/ours']) {
       await expect(startEmbeddedPostgres({ dataDir: folder, log })).rejects.toThrow(
         /^The data folder \/proc\/ams.* cannot be used: ENOENT.* set DATA_DIR to another folder\.$/,
@@ -189,7 +189,7 @@ describe('refusals are one clear line', () => {
     }
   });
 
-  test('a folder that cannot be made', async () => {
+  test('a folder that cannot be created', async () => {
     dataDir = await newFolder();
     const file = join(dataDir, 'file');
     await writeFile(file, '');
@@ -300,7 +300,7 @@ describe('one owner', () => {
 });
 
 describe('death', () => {
-  test('six times kill -9 of the service: every acknowledged row is there', async () => {
+  test('every acknowledged row exists after six kill -9 of the service', async () => {
     dataDir = await newFolder();
     const acknowledged: number[] = [];
     for (let round = 0; round < 6; round++) {
@@ -407,14 +407,14 @@ describe('death', () => {
 });
 
 describe('who runs it', () => {
-  test.runIf(othersCanRead)('root: another user, where that one reaches the folder', async () => {
+  test.runIf(othersCanRead)('root: another user, if this user can reach the folder', async () => {
     dataDir = await newFolder();
     await start();
     expect((await stat(`/proc/${await postmaster()}`)).uid).not.toBe(0);
   });
 
   test.runIf(hasNamespaces)(
-    'root: below a folder of mode 700 in a user namespace; data once another user’s stay usable',
+    'root: below a folder of mode 700 in a user namespace; data of another user stay usable',
     async () => {
       dataDir = await newFolder();
       const open = await start();
@@ -432,7 +432,7 @@ describe('who runs it', () => {
     },
   );
 
-  test.runIf(othersCanRead)('root: no user who merely owned the data before', async () => {
+  test.runIf(othersCanRead)('root: never the previous owner of the data', async () => {
     dataDir = await newFolder();
     await (await start()).stop();
     await chown(join(dataDir, 'postgres'), nameless, nameless);
@@ -441,16 +441,19 @@ describe('who runs it', () => {
     );
   });
 
-  test.runIf(othersCanRead)('an ordinary user: itself; a folder it cannot write is told', async () => {
-    dataDir = await newFolder();
-    expect(await lineOf(run(app, 'hold', { ordinary: true }), 'error')).toMatch(
-      /The data folder .* cannot be used: EACCES/,
-    );
-    execFileSync('chown', ['nobody', dataDir]);
-    const child = run(app, 'hold', { ordinary: true });
-    await lineOf(child, 'ready');
-    expect((await stat(`/proc/${await postmaster()}`)).uid).toBe(nobody);
-  });
+  test.runIf(othersCanRead)(
+    'an ordinary user: this user; a folder without write access is refused',
+    async () => {
+      dataDir = await newFolder();
+      expect(await lineOf(run(app, 'hold', { ordinary: true }), 'error')).toMatch(
+        /The data folder .* cannot be used: EACCES/,
+      );
+      execFileSync('chown', ['nobody', dataDir]);
+      const child = run(app, 'hold', { ordinary: true });
+      await lineOf(child, 'ready');
+      expect((await stat(`/proc/${await postmaster()}`)).uid).toBe(nobody);
+    },
+  );
 
   test.runIf(hasNamespaces)('a user without a name, as in a container', async () => {
     dataDir = await newFolder();
@@ -461,7 +464,7 @@ describe('who runs it', () => {
 });
 
 describe('npm ci --ignore-scripts', () => {
-  test('links and execute bits are put right in the package', async () => {
+  test('links and execute bits of the package are corrected', async () => {
     dataDir = await newFolder();
     const scriptless = await makeApp('scriptless', copyPackage);
     await lineOf(run(scriptless, 'hold'), 'ready');
@@ -538,13 +541,13 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
     },
   );
 
-  test('do no harm in a sticky folder above, as /tmp is one', async () => {
+  test('may write to a sticky folder above, such as /tmp', async () => {
     dataDir = await newFolder();
     await chmod(dirname(dataDir), 0o1777);
     await start();
   });
 
-  test.runIf(isRoot)('cannot lead it elsewhere by a link', async () => {
+  test.runIf(isRoot)('cannot redirect it with a link', async () => {
     const real = await newFolder();
     dataDir = `${real}-link`;
     await chmod(dirname(real), 0o1777);
@@ -562,7 +565,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
     ['folder', (path) => mkdir(path)],
   ];
 
-  test.each(plants)('cannot have the log written to a %s that they left behind', async (_name, plant) => {
+  test.each(plants)('cannot redirect the log to a %s of theirs', async (_name, plant) => {
     dataDir = await newFolder();
     const target = join(dirname(dataDir), 'target');
     await writeFile(target, 'precious', { mode: 0o644 });
@@ -575,7 +578,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
     expect(await stat(target)).toMatchObject({ uid: process.getuid?.(), mode: 0o100644 });
   });
 
-  test('cannot have an old log written through a link', async () => {
+  test('cannot redirect an old log through a link', async () => {
     dataDir = await newFolder();
     const target = join(dirname(dataDir), 'target');
     await writeFile(target, 'precious');
@@ -589,7 +592,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
   });
 
   test.each(['PG_VERSION', 'password', 'postmaster.pid'])(
-    'cannot have the service read another file by a link in place of %s',
+    'cannot make the service read another file by a link instead of %s',
     async (name) => {
       dataDir = await newFolder('x'.repeat(100)); // too long for a socket, so that the password is read
       await (await start()).stop();
@@ -605,7 +608,7 @@ describe.runIf(process.platform !== 'win32')('other users of the machine', () =>
     },
   );
 
-  test('read nothing and write nothing, although the umask is 0', async () => {
+  test('can neither read nor write, although the umask is 0', async () => {
     dataDir = join(await newFolder(), 'new', 'data');
     await lineOf(run(app, 'hold', { umask: '000' }), 'ready');
     const modeOf = async (...names: string[]) => (await stat(join(dataDir, ...names))).mode & 0o777;

@@ -108,7 +108,7 @@ describe('a job', () => {
     logged.mockRestore();
   });
 
-  it('knows its last attempt, after which it is not run again', async () => {
+  it('is passed whether this is the last attempt, and is not run after it', async () => {
     const attempts: boolean[] = [];
     start(async (_payload, { isLast }) => {
       attempts.push(isLast);
@@ -160,7 +160,7 @@ describe('a job', () => {
 });
 
 describe('a queue', () => {
-  it('that a live instance left locked after its job was completed elsewhere is freed', {
+  it('is unlocked if a live instance left it locked after its job was completed elsewhere', {
     timeout: 15_000,
   }, async () => {
     const run = vi.fn(async () => {});
@@ -192,7 +192,7 @@ describe('a queue', () => {
     expect(await waiting()).toBe(0);
   });
 
-  it('goes on after its connections were lost', { timeout: 30_000 }, async () => {
+  it('continues after its connections were lost', { timeout: 30_000 }, async () => {
     const run = vi.fn(async () => {});
     start(run, { everyMinute: [TASK] });
     await expect.poll(() => run.mock.calls.length, { timeout: 5_000 }).toBe(1);

@@ -44,7 +44,7 @@ function open(options: Partial<SenderOptions> = {}) {
 
 const message = { headers: { 'x-test': 'a' }, body: '{"name":"Wanjikũ"}' };
 
-/** DNS of a test: each call gives the next answer, the last one again and again. */
+/** DNS of a test: each call gives the next answer. The last answer is repeated. */
 function dns(...answers: string[][]) {
   const asked: string[] = [];
   const lookup = ((hostname: string, _options: object, done: (error: null, found: object[]) => void) => {

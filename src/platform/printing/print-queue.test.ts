@@ -60,7 +60,7 @@ describe('the print queue', () => {
     await expect(other).resolves.toBe('other');
   });
 
-  it('lets callers take turns, even if one of them has many documents in it', async () => {
+  it('serves callers in turns, even if one of them has many documents in it', async () => {
     open();
     const done: string[] = [];
     const orders = ['a1', 'a2', 'a3', 'b1', 'c1', 'b2'].map(async (data) => {
