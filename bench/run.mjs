@@ -11,7 +11,7 @@
  * --database is one that bench/lib/load.mjs has filled, which is not verified before; --only takes the workloads whose
  * name holds the text; --write keeps the tables in bench/RESULTS.md.
  * Needs wrk, pgbench and psql; a server on which a superuser may create a database, BENCH_DATABASE_URL (default
- * postgres://postgres@localhost:55432/postgres), which nobody else should be using; and Redis if BENCH_REDIS_URL
+ * postgres://postgres@localhost:55432/postgres), which no other program should use; and Redis if BENCH_REDIS_URL
  * names one.
  */
 import { execFile } from 'node:child_process';
@@ -153,7 +153,7 @@ async function measureOne(workload, statements, { service, bare, headers, tokens
   return line;
 }
 
-/** What the service looks up and counts for one caller at a time is the same for all calls of one user. */
+/** The service looks up and counts the calls of one user together, so several users are needed. */
 function ofMany(workload) {
   return { ...workload, name: `${workload.name}, by as many users as connections`, isOfMany: true };
 }
@@ -198,7 +198,7 @@ async function measureSingle({ base }, headers) {
   await one(
     'POST /payments/reconcile, 10,000 ids',
     () => reconcile({ base, headers }, batch),
-    // The one statement that the work cannot do without.
+    // The one statement that the work requires.
     async () => {
       await database.query('begin');
       await database.query('set local enable_seqscan = off'); // as the service does
@@ -245,7 +245,7 @@ async function measureSingle({ base }, headers) {
   return lines;
 }
 
-/** Sends the call twice, so that what is looked up once is known, and keeps the statements of the second. */
+/** Sends the call twice, so that the second finds warm caches, and keeps the statements of the second. */
 async function record({ base }, workload, headers) {
   const marks = {
     account: Math.floor(size.accounts * 0.7317) + FIRST_OPEN_ACCOUNT,

@@ -5,7 +5,7 @@ import type { OpenAPIV3_1 } from 'openapi-types';
  * `recordPayment` of the tag Payments is `payments.record`, `listAccountStatusChanges` of Accounts is `accounts.listStatusChanges`.
  */
 
-/** Groups that are not their tag. */
+/** Groups whose name is not that of their tag. */
 const GROUPS: Record<string, { name: string; noun: string }> = {
   Authentication: { name: 'auth', noun: 'User' },
   Webhook: { name: 'providerWebhooks', noun: '' },
@@ -14,7 +14,7 @@ const GROUPS: Record<string, { name: string; noun: string }> = {
   Reconciliation: { name: 'reconciliations', noun: 'Reconciliation' },
 };
 
-/** Methods that the rule would name badly. */
+/** Exceptions to the rule for the names of methods. */
 const METHODS: Record<string, string> = {
   getSignedInUser: 'getSignedInUser',
   listAccountPayments: 'listOfAccount',
@@ -29,7 +29,7 @@ const METHODS: Record<string, string> = {
 /** Steps of a browser, which follows redirects between this service and an identity provider. */
 const BROWSER_STEPS = new Set(['startProviderSignIn', 'finishProviderSignIn']);
 
-/** Feeds, which are read on from an id, by answers with `after` and `hasMore`. */
+/** Feeds: their answers have `after` and `hasMore`, and the next call continues after that id. */
 const FEEDS = new Set(['listEvents']);
 
 type Parameter = OpenAPIV3_1.ParameterObject & { schema: OpenAPIV3_1.SchemaObject };
@@ -136,7 +136,7 @@ function methodsOf(
         ...[...path.matchAll(/\{(\w+)\}/g)].map(([, key = '']) => `${key}: ${pathType(parameters, key)}`),
         ...(bodyType === undefined ? [] : [`body${isBodyOptional(operation) ? '?' : ''}: BodyOf<'${id}'>`]),
         ...(query.length > 0 ? [`query${isOptional ? '?' : ''}: ${queryType}<'${id}'>`] : []),
-        // Room for parameters that the operation gets later.
+        // The operation can get parameters later without a breaking change.
         ...(query.length === 0 && verb === 'get' ? ['query?: NoQuery'] : []),
         `options?: ${takesKey ? 'RepeatableCallOptions' : 'CallOptions'}`,
       ].join(', ')}): ${result};`,
@@ -183,7 +183,7 @@ function methodsOf(
             'feed',
             'QueryOf',
             `AsyncGenerator<EventOf<'${id}'>, void, undefined>`,
-            `${summary}: each one, until there is no more. With wait, goes on until the signal aborts.`,
+            `${summary}: yields each one and ends. With wait, continues until the signal aborts.`,
           ),
         ]
       : []),
@@ -214,7 +214,7 @@ function groupOf(tag: string): { name: string; noun: string } {
   );
 }
 
-/** The operationId without the first word that is the noun or its plural, if a verb stands before it. */
+/** The operationId without the first word that is the noun or its plural, if a verb comes before it. */
 function methodName(id: string, noun: string): string {
   if (noun === '') return id;
   const plural = noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;
@@ -248,7 +248,7 @@ function resolve(schema: object, schemas: Record<string, object>): object {
   return name === undefined ? schema : (schemas[name] ?? {});
 }
 
-/** Some requests have a body for a uniform API only, whose one value is `{}`. */
+/** Some requests have a body only for uniformity. Its one value is `{}`. */
 function hasFields({ requestBody }: OpenAPIV3_1.OperationObject): boolean {
   const [media] = Object.values((requestBody as OpenAPIV3_1.RequestBodyObject | undefined)?.content ?? {});
   const { properties, $ref, type } = { ...media?.schema } as {

@@ -54,7 +54,7 @@ function configuration({ scratch, groups, ports }) {
 daemon off;
 pid ${scratch}/nginx.pid;
 worker_processes auto;
-${process.getuid() === 0 ? 'user root;' : ''} # the scratch folder is open to nobody else
+${process.getuid() === 0 ? 'user root;' : ''} # only root can open the scratch folder
 events { worker_connections 4096; }
 http {
   access_log off;

@@ -6,7 +6,7 @@
  *     [--payments=1000000] [--rounds=3] [--seconds=5] [--connections=32] [--database=URL]
  *
  * --database is one that bench/lib/load.mjs has filled; it is left with the payments that were made. Needs wrk, nginx
- * (/usr/sbin/nginx, or BENCH_NGINX), and PostgreSQL as `npm run bench` does, on this machine and used by nobody else.
+ * (/usr/sbin/nginx, or BENCH_NGINX), and PostgreSQL as `npm run bench` does, on this machine and without other users.
  *
  * Result (7735f54, before payments were posted in batches; 10,250,511 payments, two cores for everything): nginx gave each of
  * four instances 24.6 to 25.4 % of the calls. A read cost 0.129 ms of CPU with one instance and 0.276 ms with four, a payment

@@ -6,7 +6,7 @@
  *     [--connections=32]
  *
  * --database is one that bench/lib/load.mjs has filled; it is left with the payments that were made. Needs wrk;
- * pgbouncer, which root lets run as `postgres`; and a server on which a superuser may log in by trust from the loopback
+ * pgbouncer, which runs as `postgres` if root starts it; and a server on which a superuser may log in by trust from the loopback
  * and create a database and a role, BENCH_DATABASE_URL (default postgres://postgres@localhost:55432/postgres).
  *
  * Result (before payments were posted in batches; 10,600,000 payments, two cores): through PgBouncer 0.45 of the direct

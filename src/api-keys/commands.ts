@@ -114,7 +114,7 @@ export async function revokeApiKey(context: Context, actor: Actor, id: number) {
   });
 }
 
-/** The limits of a request that are given, read and checked. */
+/** The parsed and checked limits in a request. */
 function readLimits({ networks, expiresAt }: Pick<NewApiKey, 'networks' | 'expiresAt'>, now: Date) {
   const expiry = typeof expiresAt === 'string' ? (parseTimestamp(expiresAt) ?? null) : expiresAt;
   checkNetworks(networks ?? []);
@@ -132,7 +132,7 @@ export interface UseRecorder {
 const RECORDED_EVERY_MS = 60_000;
 const MAX_RECENT_KEYS = 10_000;
 
-/** Each instance asks PostgreSQL once a minute and key; PostgreSQL then writes for one of the instances. */
+/** Each instance sends one update a minute for each key. The condition of the update allows one instance to write. */
 export function createUseRecorder({ db }: Pick<Context, 'db'>, log: Log): UseRecorder {
   const recent = new LRUCache<number, true>({ max: MAX_RECENT_KEYS, ttl: RECORDED_EVERY_MS });
   const running = new Set<Promise<void>>();

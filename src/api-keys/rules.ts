@@ -13,7 +13,7 @@ export interface Grant {
   permissions: Permission[] | null;
 }
 
-/** @throws AppError VALIDATION_ERROR unless there is either a role or a list, with nothing that the creator may not do. */
+/** @throws AppError VALIDATION_ERROR unless there is either a role or a list, and the creator has all its permissions. */
 export function grantOf(creator: Actor, given: { role?: UserRole; permissions?: Permission[] }): Grant {
   const { role, permissions } = given;
   if ((role === undefined) === (permissions === undefined))
@@ -46,7 +46,7 @@ export function checkExpiry(expiresAt: Date | null, now: Date): void {
   if (expiresAt !== null && expiresAt <= now) throw invalidField('expiresAt', 'must be in the future');
 }
 
-/** A key as the access hook knows it. Times are ISO 8601 in UTC. */
+/** The data of a key that the access hook needs. Times are ISO 8601 in UTC. */
 export interface PresentedKey {
   id: number;
   name: string;
@@ -55,11 +55,11 @@ export interface PresentedKey {
   networks: string[] | null;
   expiresAt: string | null;
   revokedAt: string | null;
-  /** When a rotation replaced the presented secret, or will. */
+  /** When a rotation replaces or replaced the presented secret. */
   replacedAt: string | null;
 }
 
-/** A presented key with what is computed from its row once. */
+/** A presented key with its parsed networks. */
 export interface ReadKey extends Omit<PresentedKey, 'networks'> {
   networks: Networks | undefined;
 }
@@ -86,7 +86,7 @@ function unauthorizedKey(problem: string): AppError {
   return new AppError('UNAUTHORIZED', `The API key ${problem}.`);
 }
 
-/** The key as the actor of a request, or of work that one started. */
+/** The key as the actor of a request, or of a job that a request started. */
 export function apiKeyActor(
   { id, name, role, permissions }: Pick<PresentedKey, 'id' | 'name' | 'role' | 'permissions'>,
   requestId: string | null,

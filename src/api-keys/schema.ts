@@ -6,7 +6,7 @@ import { API_KEY_PERMISSIONS, USER_ROLES } from '../rights.ts';
 import { API_KEY_STATUSES } from './rules.ts';
 
 const MAX_NETWORKS = 50;
-/** A week, in which the owner of the other system can install the new secret. */
+/** A week is enough to install the new secret in the other system. */
 const MAX_OVERLAP_SECONDS = 7 * 86_400;
 
 const Role = Type.Enum([...USER_ROLES]);
@@ -28,10 +28,10 @@ const changeable = {
 
 export const NewApiKey = Type.Object(
   {
-    name: Text(100, { description: 'The audit list names the key by it.' }),
+    name: Text(100, { description: 'Shown in the audit list.' }),
     role: Type.Optional(Role),
     permissions: Type.Optional(
-      Type.Array(Permission, { minItems: 1, uniqueItems: true, description: 'In place of a role.' }),
+      Type.Array(Permission, { minItems: 1, uniqueItems: true, description: 'Instead of a role.' }),
     ),
     ...changeable,
   },
@@ -82,7 +82,9 @@ const properties = {
   ),
   expiresAt: Nullable(Timestamp),
   revokedAt: Nullable(Timestamp),
-  lastUsedAt: Nullable(Type.String({ format: 'date-time', description: 'Of the last use, to the minute.' })),
+  lastUsedAt: Nullable(
+    Type.String({ format: 'date-time', description: 'The time of the last use, to the minute.' }),
+  ),
   lastUsedAddress: Nullable(Type.String()),
   createdBy: Nullable(Type.Integer({ description: 'The user who created it.' })),
   createdAt: Timestamp,

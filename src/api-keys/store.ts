@@ -8,7 +8,7 @@ import type { ListPlan } from '../core/lists/query.ts';
 import type { ApiKeyStatus, PresentedKey } from './rules.ts';
 import type { ApiKey } from './schema.ts';
 
-/** Keys expire by real time, as everything about sign-in does. */
+/** Keys expire by real time, like sessions and tokens. */
 const STATUS_NOW = sql<ApiKeyStatus>`case
   when k.revoked_at is not null then 'revoked'
   when k.expires_at <= now() then 'expired'
@@ -55,7 +55,7 @@ export async function insertSecret(
     .execute();
 }
 
-/** Ends all secrets of a key at the latest at a time. One that ends earlier keeps its end. */
+/** Sets the end of all secrets of a key. A secret with an earlier end keeps it. */
 export async function replaceSecrets(tx: Tx, apiKeyId: number, at: Date): Promise<void> {
   await tx
     .updateTable('api_key_secrets')

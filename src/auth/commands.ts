@@ -21,7 +21,7 @@ import {
 import type { Registration } from './schema.ts';
 import { startSession } from './session-commands.ts';
 
-/** The parts that sign-in needs besides the context. */
+/** The parts that sign-in needs in addition to the context. */
 export interface AuthParts {
   tokens: AccessTokens;
   /** Counts wrong passwords: at sign-in by e-mail, even if no user has it, and at password changes by user. */

@@ -27,13 +27,14 @@ export const EventQuery = Type.Object({
       minimum: 0,
       maximum: MAX_WAIT_SECONDS,
       default: 0,
-      description: 'How many seconds to wait if there is no event yet.',
+      description: 'Seconds to wait for the first event if there is none.',
     }),
   ),
   types: Type.Optional(
     Type.String({
       maxLength: 2_000,
-      description: 'Event types, separated by commas. `payment.*` stands for all that start with `payment.`.',
+      description:
+        'Event types, separated by commas. `payment.*` means all types that start with `payment.`.',
       examples: ['account.opened,payment.*'],
     }),
   ),
@@ -46,7 +47,7 @@ export const Event = Type.Object(
     version: Type.Integer({
       description: 'Of the data of the type. Raised when a field is removed or changes its meaning.',
     }),
-    resource: Type.String({ description: 'With `resourceId`: the subject, whose change the event reports.' }),
+    resource: Type.String({ description: 'With `resourceId`: the resource that changed.' }),
     resourceId: Nullable(Type.Integer()),
     accountId: Nullable(
       Type.Integer({ description: 'Set if the change is of the money or the status of an account.' }),
@@ -93,7 +94,7 @@ export const EventPage = Type.Object(
   {
     events: Type.Array(Event),
     after: Type.Integer({ minimum: 0, description: 'Send it as `after` with the next request.' }),
-    hasMore: Type.Boolean({ description: 'Whether more events may be there already.' }),
+    hasMore: Type.Boolean({ description: 'Whether more events may already exist.' }),
   },
   {
     title: 'EventPage',
@@ -104,6 +105,6 @@ export const EventPage = Type.Object(
 export const EventStream = Type.Unsafe<Readable>({
   type: 'string',
   description:
-    'Messages with the id of an event and, as data, the event in JSON. Without news, a comment every 15 s.',
+    'Messages with the id of an event and, as data, the event in JSON. Without events, a comment every 15 s.',
   examples: ['id: 17\ndata: {"id":17,"type":"user.password_changed"}\n\n'],
 });

@@ -77,7 +77,7 @@ export function findEventsById(db: Db, ids: readonly number[]): Promise<EventRow
 }
 
 /**
- * Deletes the events before a moment. The feed says so first, so that no reader skips an event without learning it.
+ * Deletes the events before a time. Raises `deleted_to_id` first, so that readers that would miss an event get an error.
  * @returns the number of deleted events.
  */
 export async function deleteEvents(db: Db, before: Date, signal: AbortSignal): Promise<number> {

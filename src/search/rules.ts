@@ -3,7 +3,7 @@ import { foldForSearch, searchWords } from '../customers/rules.ts';
 export const SEARCHED_TYPES = ['customer', 'account', 'payment', 'invoice'] as const;
 export type SearchedType = (typeof SEARCHED_TYPES)[number];
 
-/** How a value matches, best first: it is the text, it begins with it, or it has the text in it. */
+/** How a value matches, best first: it equals the text, begins with the text, or contains the text. */
 export const MATCHES = ['exact', 'prefix', 'part'] as const;
 export type Match = (typeof MATCHES)[number];
 
@@ -84,7 +84,7 @@ export function withoutPhonePunctuation(text: string): string {
   return /^\+?\d+$/.test(digits) ? digits : text;
 }
 
-/** The best first; equal matches in the order of the types. */
+/** Best matches first. Equal matches are in the order of the types. */
 export function rank(found: readonly Found[], limit: number): Found[] {
   const first = new Map<string, Found>();
   const order = ({ match, type }: Found) =>

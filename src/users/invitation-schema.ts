@@ -34,7 +34,7 @@ const invitationProperties = {
   id: Id,
   purpose: Choice('InvitationPurpose', PURPOSES, {
     description:
-      'sign_up creates a user; link_identity lets an existing user sign in through an identity provider.',
+      'sign_up creates a user; link_identity allows an existing user to sign in through an identity provider.',
   }),
   email: Type.String({ description: 'The e-mail of the invited person.' }),
   role: Nullable(Choice('Role', USER_ROLES, { description: 'The role of the user that sign_up creates.' })),

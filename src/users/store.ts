@@ -115,7 +115,7 @@ export async function hasUsers(db: Db): Promise<boolean> {
 
 /**
  * Lets only one transaction at a time change admins. Otherwise two at once could each remove an admin, because each still sees
- * the admin whom the other removes.
+ * the admin that the other one removes.
  */
 export async function lockAdmins(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtext('ams: last admin'))`.execute(tx);

@@ -70,7 +70,7 @@ export function createClient(options: ClientOptions): Client {
     );
   }
 
-  /** Renews the tokens once if the service no longer takes them. */
+  /** Renews the tokens once if the service no longer accepts them. */
   async function call(operation: Operation, given: Invocation): Promise<Received> {
     if (!operation.secured) return sendAs(operation, given, undefined);
     const token = await credentials.token();
@@ -95,7 +95,7 @@ export function createClient(options: ClientOptions): Client {
 
   async function* follow(operation: Operation, given: Invocation): AsyncGenerator<unknown, void, undefined> {
     const { wait } = given.query as { wait?: number };
-    // The service holds the request for as long as it was asked to wait.
+    // The service answers after at most this time.
     const patience = (given.options.timeoutMs ?? timeoutMs) + 1000 * (wait ?? 0);
     const options = { ...given.options, timeoutMs: patience };
     let { after } = given.query;
@@ -182,7 +182,7 @@ function fileOf({ headers, bytes }: Received): ServiceFile {
   return { bytes, contentType: headers.get('content-type') ?? '', name };
 }
 
-/** Not randomUUID, which browsers have in secure contexts only. */
+/** Not randomUUID, because browsers have it only in secure contexts. */
 function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),

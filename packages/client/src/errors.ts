@@ -1,11 +1,11 @@
 import type { components } from './generated/api.ts';
 
-/** What the client throws; every error of this package is one. */
+/** The base class of all errors of this package. */
 export class ClientError extends Error {}
 
 type Problem = components['schemas']['Error']['error'];
 export type ErrorCode = Problem['code'];
-/** What `details` holds for an error code. */
+/** The `details` of an error code. */
 export type ErrorDetails<Code extends ErrorCode = ErrorCode> = Extract<Problem, { code: Code }>['details'];
 
 /** Facts of an answer that is not a success. */
@@ -13,11 +13,11 @@ export interface AnswerFacts {
   status: number;
   /** Names the request in the log and in the audit trail of the service. */
   requestId: string | undefined;
-  /** The seconds to wait that the service asks for. */
+  /** The seconds of Retry-After. */
   retryAfterSeconds: number | undefined;
 }
 
-/** The service refused the request. `code` says why, and what `details` holds. */
+/** The service refused the request. `code` is the reason, and determines the fields of `details`. */
 export class ApiError extends ClientError implements AnswerFacts {
   override readonly name = 'ApiError';
   readonly code: ErrorCode;

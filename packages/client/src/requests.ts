@@ -15,7 +15,7 @@ export interface Call {
   headers: Record<string, string>;
   body: RequestBody | undefined;
   /**
-   * Whether the service does the work once, however often it gets the request. Otherwise a request is sent again only if the
+   * Whether the service does the work once for any number of requests. Otherwise a request is sent again only if the
    * service refused it unread (429).
    */
   repeatable: boolean;
@@ -117,7 +117,7 @@ function askedSeconds(error: unknown): number | undefined {
   return error.retryAfterSeconds;
 }
 
-/** Doubles with each retry, and is random, so that clients do not come back all at once. */
+/** Doubles with each retry, and is random, so that clients do not all retry at the same time. */
 function backoffMs(retries: number): number {
   return Math.min(LONGEST_BACKOFF_MS, FIRST_DELAY_MS * 2 ** retries) * (0.5 + Math.random());
 }

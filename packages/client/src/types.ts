@@ -55,13 +55,13 @@ type FilterOf<Query> = {
 export type QueryOf<Id extends OperationId> = Omit<GivenQuery<Id>, `filter[${string}]`> &
   (keyof FilterOf<GivenQuery<Id>> extends never ? unknown : { filter?: FilterOf<GivenQuery<Id>> });
 
-/** Of a call that has no query yet. */
+/** For a call without query parameters. */
 export type NoQuery = Readonly<Record<string, never>>;
 
 /** The query of an iteration, which chooses the pages itself. */
 export type IterationQueryOf<Id extends OperationId> = Omit<QueryOf<Id>, 'page' | 'after'>;
 
-/** Of a call that can answer JSON or a file. */
+/** For a call that can answer JSON or a file. */
 export type JsonQueryOf<Id extends OperationId> = Omit<QueryOf<Id>, 'format'>;
 export type FileQueryOf<Id extends OperationId> =
   QueryOf<Id> extends { format?: infer Format }
@@ -77,7 +77,7 @@ export interface ServiceFile {
 }
 
 export interface CallOptions {
-  /** Ends the call, with its retries. */
+  /** Aborts the call and its retries. */
   signal?: AbortSignal;
   /** For each try. Default: that of the client. */
   timeoutMs?: number;
@@ -86,7 +86,7 @@ export interface CallOptions {
   headers?: Readonly<Record<string, string>>;
 }
 
-/** Of a call whose repeats do nothing. */
+/** For a call that takes an Idempotency-Key. */
 export interface RepeatableCallOptions extends CallOptions {
   /** By default a random key, which the retries of the call share. Pass one of your own to repeat the call later. */
   idempotencyKey?: string;

@@ -1,6 +1,6 @@
 import { ClientError, WebhookVerificationError } from './errors.ts';
 
-/** Headers of a request, in any of the forms in which servers hand them over. */
+/** Headers of a request, as Node.js or a `Request` has them. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {

@@ -35,7 +35,7 @@ export interface BatcherOptions<Item, Outcome> {
   largestBatch: number;
   maxInFlight: number;
   maxItems: number;
-  /** For how long a busy item is tried again. */
+  /** How long a busy item is retried. */
   patienceMs: number;
 }
 

@@ -18,7 +18,7 @@ export interface Position {
 /** A value as PostgreSQL writes it in JSON. A timestamp has its zone, an amount is in minor units. */
 export type CursorValue = string | number | boolean | null;
 
-/** Five sort values of the longest texts fit. */
+/** Long enough for five sort values of the maximum length. */
 export const MAX_CURSOR_LENGTH = 8_000;
 
 /** Reads the parameter `after`. Empty means the first page. Adds a problem if it is not a cursor of this list and order. */

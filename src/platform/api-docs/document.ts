@@ -113,7 +113,7 @@ function withContent(part: object, toSchema: (schema: unknown) => unknown): obje
   const { content } = part as { content?: Record<string, { schema?: unknown }> };
   if (!content) return {};
   const translated = Object.entries(content).map(([type, media]) => {
-    // Tools look for the description in the response and for the example beside the schema.
+    // Tools expect the description in the response, and the example next to the schema.
     const { examples, description: _said, ...schema } = media.schema as Schema & { examples?: unknown[] };
     const example = examples?.[0] !== undefined && { example: examples[0] };
     return [type, { ...media, ...example, schema: toSchema(schema) }];

@@ -108,7 +108,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
     });
   }
 
-  /** Tries for ever, with growing pauses, because a full disk or a used port can be corrected while the service runs. */
+  /** Never gives up, and makes longer and longer pauses, because a full disk or a used port can be corrected while the service runs. */
   async function recover(): Promise<void> {
     for (let delayMs = firstRestartDelayMs; ; delayMs = Math.min(2 * delayMs, longestRestartDelayMs)) {
       try {

@@ -2,19 +2,19 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { type Networks, readAddress } from '../../core/http/addresses.ts';
 
-/** What WEBHOOKS_OUT_ALLOW adds to the public internet. */
+/** The hosts and networks of WEBHOOKS_OUT_ALLOW, which are allowed besides the public internet. */
 export interface AllowedDestinations {
   /** Host names in lower case. */
   readonly hosts: ReadonlySet<string>;
   readonly networks: Networks | undefined;
 }
 
-/** TLS on 443, or a port that needs no privileges. Mail, SSH and other services on low ports get no request from us. */
+/** TLS on 443, or a port that needs no privileges. Requests to mail, SSH and other services on low ports are refused. */
 const HTTPS_PORT = 443;
 const FIRST_FREE_PORT = 1024;
 
 /**
- * Checks an address that a user gave, as far as possible without asking DNS. `mayConnect` checks what DNS answers.
+ * Checks an address from a user, as far as possible without DNS. `mayConnect` checks the answers of DNS.
  * @returns the problem, as the end of a sentence that starts with the field.
  */
 export function problemOfDestination(text: string, allowed: AllowedDestinations): string | undefined {

@@ -3489,7 +3489,7 @@ export interface components {
             type: string;
             /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
             version: number;
-            /** @description With `resourceId`: the subject, whose change the event reports. */
+            /** @description With `resourceId`: the resource that changed. */
             resource: string;
             resourceId: number | null;
             accountId: number | null;
@@ -3536,7 +3536,7 @@ export interface components {
             events: components["schemas"]["Event"][];
             /** @description Send it as `after` with the next request. */
             after: number;
-            /** @description Whether more events may be there already. */
+            /** @description Whether more events may already exist. */
             hasMore: boolean;
         };
         /**
@@ -3664,7 +3664,7 @@ export interface components {
          */
         Invitation: {
             id: number;
-            /** @description sign_up creates a user; link_identity lets an existing user sign in through an identity provider. */
+            /** @description sign_up creates a user; link_identity allows an existing user to sign in through an identity provider. */
             purpose: components["schemas"]["InvitationPurpose"];
             /** @description The e-mail of the invited person. */
             email: string;
@@ -3876,7 +3876,7 @@ export interface components {
          */
         IssuedInvitation: {
             id: number;
-            /** @description sign_up creates a user; link_identity lets an existing user sign in through an identity provider. */
+            /** @description sign_up creates a user; link_identity allows an existing user to sign in through an identity provider. */
             purpose: components["schemas"]["InvitationPurpose"];
             /** @description The e-mail of the invited person. */
             email: string;
@@ -4026,11 +4026,11 @@ export interface components {
             items: components["schemas"]["NewAccount"][];
         };
         NewApiKey: {
-            /** @description The audit list names the key by it. */
+            /** @description Shown in the audit list. */
             name: string;
             /** @enum {string} */
             role?: "admin" | "manager" | "finance" | "agent" | "viewer";
-            /** @description In place of a role. */
+            /** @description Instead of a role. */
             permissions?: ("customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read")[];
             networks?: string[] | null;
             expiresAt?: string | null;
@@ -16165,7 +16165,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description A name, a phone number in any spelling, an external id, an account number, a reference, or a beginning of one.
+                 * @description A name, a phone number in any spelling, an external id, an account number or a reference, or the beginning of one.
                  * @example Wanjiru
                  */
                 q: string;
@@ -16755,10 +16755,10 @@ export interface operations {
                 after?: number;
                 /** @description The most events in an answer. */
                 limit?: number;
-                /** @description How many seconds to wait if there is no event yet. */
+                /** @description Seconds to wait for the first event if there is none. */
                 wait?: number;
                 /**
-                 * @description Event types, separated by commas. `payment.*` stands for all that start with `payment.`.
+                 * @description Event types, separated by commas. `payment.*` means all types that start with `payment.`.
                  * @example account.opened,payment.*
                  */
                 types?: string;

@@ -350,7 +350,7 @@ export interface AuditCalls {
 export interface EventsCalls {
   /** Read the events after an id */
   list(query?: QueryOf<'listEvents'>, options?: CallOptions): Promise<DataOf<'listEvents'>>;
-  /** Read the events after an id: each one, until there is no more. With wait, goes on until the signal aborts. */
+  /** Read the events after an id: yields each one and ends. With wait, continues until the signal aborts. */
   iterate(query?: QueryOf<'listEvents'>, options?: CallOptions): AsyncGenerator<EventOf<'listEvents'>, void, undefined>;
 }
 
