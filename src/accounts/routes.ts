@@ -6,7 +6,7 @@ import type { Api } from '../core/http/api.ts';
 import { answerBulk, BULK_DESCRIPTION, BULK_ROUTE } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
-import { findIdByExternalId } from '../core/http/external-ids.ts';
+import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, choicesOf, IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/http/shared-slots.ts';
@@ -14,7 +14,6 @@ import { changeAccount, openAccount, openAccounts } from './commands.ts';
 import { expandAccounts } from './expand-view.ts';
 import {
   Account,
-  AccountByExternalId,
   AccountChanges,
   type AccountExpansion,
   AccountQuery,
@@ -175,24 +174,11 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
     },
   );
 
-  api.get(
-    '/accounts/by-external-id/:externalId',
-    {
-      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
-      schema: {
-        tags: ['Accounts'],
-        operationId: 'findAccount',
-        summary: 'Find an account by external id',
-        params: AccountByExternalId,
-        querystring: AccountQuery,
-        response: { 200: Envelope(Account, 'Account found.') },
-      },
-    },
-    async (request) =>
-      read(
-        actorOf(request),
-        await findIdByExternalId(context.db, 'account', request.params.externalId),
-        request.query.expand,
-      ),
-  );
+  externalIdRoutes(api, context, 'account', {
+    answer: Account,
+    example: 'LOAN-2001',
+    access: 'accounts:read',
+    query: AccountQuery,
+    read: (id, actor, { expand }) => read(actor, id, expand),
+  });
 }

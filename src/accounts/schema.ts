@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
-import { ExternalFields, externalIdParams, ShownExternalFields } from '../core/http/external-ids.ts';
+import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import { Choice, Choices, DateText, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { ExpandedCustomer } from '../customers/schema.ts';
@@ -102,8 +102,6 @@ export const ExpandedHolder = {
   account: Type.Optional(Nullable(ExpandedAccount)),
   customer: Type.Optional(Nullable(ExpandedCustomer)),
 };
-
-export const AccountByExternalId = externalIdParams('LOAN-2001');
 
 export const Account = Type.Object(
   {

@@ -4,7 +4,7 @@ import type { Api } from '../core/http/api.ts';
 import { answerBulk, BULK_DESCRIPTION, BULK_ROUTE } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
-import { findIdByExternalId } from '../core/http/external-ids.ts';
+import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/http/shared-slots.ts';
@@ -13,7 +13,6 @@ import { searchWords } from './rules.ts';
 import {
   CreatedCustomers,
   Customer,
-  CustomerByExternalId,
   CustomerChanges,
   CustomerUpsert,
   customerList,
@@ -128,44 +127,15 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
       ),
   );
 
-  api.get(
-    '/customers/by-external-id/:externalId',
-    {
-      config: { access: 'customers:read', errors: ['NOT_FOUND'] },
-      schema: {
-        tags: ['Customers'],
-        operationId: 'findCustomer',
-        summary: 'Find a customer by external id',
-        params: CustomerByExternalId,
-        response: { 200: Envelope(Customer, 'Customer found.') },
-      },
+  externalIdRoutes(api, context, 'customer', {
+    answer: Customer,
+    example: 'CRM-1001',
+    access: 'customers:read',
+    read: (id) => read(id),
+    upsert: {
+      access: 'customers:change',
+      body: CustomerUpsert,
+      run: (actor, externalId, body) => upsertCustomer(context, actor, externalId, body),
     },
-    async (request) => read(await findIdByExternalId(context.db, 'customer', request.params.externalId)),
-  );
-
-  api.put(
-    '/customers/by-external-id/:externalId',
-    {
-      config: { access: 'customers:change', errors: ['DUPLICATE_ENTRY'] },
-      schema: {
-        tags: ['Customers'],
-        operationId: 'upsertCustomer',
-        summary: 'Create or change a customer',
-        description:
-          'Safe to repeat. Creates the customer with this external id (201), or changes the given fields if the customer exists (200).',
-        params: CustomerByExternalId,
-        body: CustomerUpsert,
-        response: {
-          200: Envelope(Customer, 'Customer changed.'),
-          201: Envelope(Customer, 'Customer created.'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { externalId } = request.params;
-      const { result, isNew } = await upsertCustomer(context, actorOf(request), externalId, request.body);
-      if (isNew) reply.status(201);
-      return ok(result, isNew ? 'Customer created.' : 'Customer changed.');
-    },
-  );
+  });
 }

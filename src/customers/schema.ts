@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox';
 import type { VerificationStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
-import { ExternalFields, externalIdParams, ShownExternalFields } from '../core/http/external-ids.ts';
+import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import { Choice, Email, Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { emailKey } from '../core/values/email.ts';
@@ -62,8 +62,6 @@ export const CustomerUpsert = Type.Object(upsertFields, {
   ],
 });
 export type CustomerUpsert = Static<typeof CustomerUpsert>;
-
-export const CustomerByExternalId = externalIdParams('CRM-1001');
 
 export const Customer = Type.Object(
   {

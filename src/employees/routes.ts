@@ -3,18 +3,11 @@ import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
-import { findIdByExternalId } from '../core/http/external-ids.ts';
+import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { changeEmployee, createEmployee, upsertEmployee } from './commands.ts';
-import {
-  Employee,
-  EmployeeByExternalId,
-  EmployeeChanges,
-  EmployeeUpsert,
-  employeeList,
-  NewEmployee,
-} from './schema.ts';
+import { Employee, EmployeeChanges, EmployeeUpsert, employeeList, NewEmployee } from './schema.ts';
 import { findEmployee, listEmployees } from './store.ts';
 
 export function employeeRoutes(api: Api, context: Context): void {
@@ -96,44 +89,15 @@ export function employeeRoutes(api: Api, context: Context): void {
       ),
   );
 
-  api.get(
-    '/employees/by-external-id/:externalId',
-    {
-      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
-      schema: {
-        tags,
-        operationId: 'findEmployee',
-        summary: 'Find an employee by external id',
-        params: EmployeeByExternalId,
-        response: { 200: Envelope(Employee, 'Employee found.') },
-      },
+  externalIdRoutes(api, context, 'employee', {
+    answer: Employee,
+    example: 'HR-17',
+    access: 'catalogue:read',
+    read: (id) => read(id),
+    upsert: {
+      access: 'catalogue:write',
+      body: EmployeeUpsert,
+      run: (actor, externalId, body) => upsertEmployee(context, actor, externalId, body),
     },
-    async (request) => read(await findIdByExternalId(context.db, 'employee', request.params.externalId)),
-  );
-
-  api.put(
-    '/employees/by-external-id/:externalId',
-    {
-      config: { access: 'catalogue:write', errors: ['DUPLICATE_ENTRY'] },
-      schema: {
-        tags,
-        operationId: 'upsertEmployee',
-        summary: 'Create or change an employee',
-        description:
-          'Safe to repeat. Creates the employee with this external id (201), or changes the given fields if the employee exists (200).',
-        params: EmployeeByExternalId,
-        body: EmployeeUpsert,
-        response: {
-          200: Envelope(Employee, 'Employee changed.'),
-          201: Envelope(Employee, 'Employee created.'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { externalId } = request.params;
-      const { result, isNew } = await upsertEmployee(context, actorOf(request), externalId, request.body);
-      if (isNew) reply.status(201);
-      return ok(result, isNew ? 'Employee created.' : 'Employee changed.');
-    },
-  );
+  });
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ExternalFields, externalIdParams, ShownExternalFields } from '../core/http/external-ids.ts';
+import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import { Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 
@@ -45,8 +45,6 @@ export const EmployeeUpsert = Type.Object(upsertFields, {
   examples: [{ name: 'Field agent East', phone: '+254733000111', metadata: { team: 'coast' } }],
 });
 export type EmployeeUpsert = Static<typeof EmployeeUpsert>;
-
-export const EmployeeByExternalId = externalIdParams('HR-17');
 
 /** A person who earns commission. An employee need not be a user. */
 export const Employee = Type.Object(

@@ -7,7 +7,7 @@ import type { Api } from '../core/http/api.ts';
 import { answerBulk, BULK_DESCRIPTION, BULK_ROUTE } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
-import { findIdByExternalId } from '../core/http/external-ids.ts';
+import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { type ChoiceText, choicesOf, IdParams } from '../core/http/fields.ts';
 import { idempotencyKeyOf, repeatable, replay } from '../core/http/idempotency.ts';
 import type { SharedSlots } from '../core/http/shared-slots.ts';
@@ -25,7 +25,6 @@ import {
   NewPayment,
   NewPayments,
   Payment,
-  PaymentByExternalId,
   PaymentChanges,
   paymentList,
   RecordedPayments,
@@ -278,24 +277,11 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
       }),
   );
 
-  api.get(
-    '/payments/by-external-id/:externalId',
-    {
-      config: { access: 'payments:read', errors: ['NOT_FOUND'] },
-      schema: {
-        tags: ['Payments'],
-        operationId: 'findPayment',
-        summary: 'Find a payment by external id',
-        params: PaymentByExternalId,
-        querystring: HolderQuery,
-        response: { 200: Envelope(Payment, 'Payment found.') },
-      },
-    },
-    async (request) =>
-      read(
-        actorOf(request),
-        await findIdByExternalId(db, 'payment', request.params.externalId),
-        request.query.expand,
-      ),
-  );
+  externalIdRoutes(api, context, 'payment', {
+    answer: Payment,
+    example: 'ERP-PAY-3001',
+    access: 'payments:read',
+    query: HolderQuery,
+    read: (id, actor, { expand }) => read(actor, id, expand),
+  });
 }

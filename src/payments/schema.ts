@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox';
 import { ExpandedHolder, expandHolder } from '../accounts/schema.ts';
 import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
-import { ExternalFields, externalIdParams, ShownExternalFields } from '../core/http/external-ids.ts';
+import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import {
   AmountAboveZero,
   CalendarDate,
@@ -72,7 +72,6 @@ export const Assignment = Type.Object(
   { accountId: Id },
   { title: 'Assignment', examples: [{ accountId: 1 }] },
 );
-export const PaymentByExternalId = externalIdParams('ERP-PAY-3001');
 export const AccountParams = Type.Object({ accountId: { ...Id, examples: [1] } });
 export const ReversalParams = Type.Object({ id: { ...Id, examples: [2] } });
 export const UnmatchedParams = Type.Object({ id: { ...Id, examples: [3] } });

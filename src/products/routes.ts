@@ -3,7 +3,7 @@ import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
-import { findIdByExternalId } from '../core/http/external-ids.ts';
+import { externalIdRoutes } from '../core/http/external-id-routes.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
 import { changeProduct, createConfiguration, createProduct, upsertProduct } from './commands.ts';
@@ -13,7 +13,6 @@ import {
   NewConfiguration,
   NewProduct,
   Product,
-  ProductByExternalId,
   ProductChanges,
   ProductUpsert,
   productList,
@@ -152,44 +151,18 @@ export function productRoutes(api: Api, context: Context): void {
       }),
   );
 
-  api.get(
-    '/products/by-external-id/:externalId',
-    {
-      config: { access: 'catalogue:read', errors: ['NOT_FOUND'] },
-      schema: {
-        tags,
-        operationId: 'findProduct',
-        summary: 'Find a product by external id',
-        params: ProductByExternalId,
-        response: { 200: Envelope(Product, 'Product found.') },
+  externalIdRoutes(api, context, 'product', {
+    answer: Product,
+    example: 'ERP-880',
+    access: 'catalogue:read',
+    read: (id) => read(id),
+    upsert: {
+      access: 'catalogue:write',
+      body: ProductUpsert,
+      run: async (actor, externalId, body) => {
+        const { result, isNew } = await upsertProduct(context, actor, externalId, body);
+        return { result: toProduct(result, currency), isNew };
       },
     },
-    async (request) => read(await findIdByExternalId(context.db, 'product', request.params.externalId)),
-  );
-
-  api.put(
-    '/products/by-external-id/:externalId',
-    {
-      config: { access: 'catalogue:write', errors: ['DUPLICATE_ENTRY'] },
-      schema: {
-        tags,
-        operationId: 'upsertProduct',
-        summary: 'Create or change a product',
-        description:
-          'Safe to repeat. Creates the product with this external id (201), or changes the given fields if the product exists (200).',
-        params: ProductByExternalId,
-        body: ProductUpsert,
-        response: {
-          200: Envelope(Product, 'Product changed.'),
-          201: Envelope(Product, 'Product created.'),
-        },
-      },
-    },
-    async (request, reply) => {
-      const { externalId } = request.params;
-      const { result, isNew } = await upsertProduct(context, actorOf(request), externalId, request.body);
-      if (isNew) reply.status(201);
-      return ok(toProduct(result, currency), isNew ? 'Product created.' : 'Product changed.');
-    },
-  );
+  });
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { ExternalFields, externalIdParams, ShownExternalFields } from '../core/http/external-ids.ts';
+import { ExternalFields, ShownExternalFields } from '../core/http/external-ids.ts';
 import { AmountFromZero, Id, Money, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 
@@ -53,8 +53,6 @@ export const ProductUpsert = Type.Object(upsertFields, {
   examples: [{ sku: 'SHS-80', name: 'Home system 80 W', category: 'home_system', price: 33500 }],
 });
 export type ProductUpsert = Static<typeof ProductUpsert>;
-
-export const ProductByExternalId = externalIdParams('ERP-880');
 
 const Attribute = Type.Unsafe<string | number | boolean | null>({
   type: ['string', 'number', 'boolean', 'null'],

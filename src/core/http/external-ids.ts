@@ -56,7 +56,12 @@ const TABLES = {
   product: 'products',
 } as const satisfies Partial<Record<Resource, string>>;
 
-type ExternalResource = keyof typeof TABLES;
+export type ExternalResource = keyof typeof TABLES;
+
+/** The plural of the resource in its path. */
+export function pluralOf(resource: ExternalResource): string {
+  return TABLES[resource];
+}
 
 /** @throws AppError NOT_FOUND if no resource has the external id. */
 export async function findIdByExternalId(

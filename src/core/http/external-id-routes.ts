@@ -1,0 +1,94 @@
+import type { FastifyContextConfig } from 'fastify';
+import type { Static, TSchema } from 'typebox';
+import type { Actor, Context } from '../context.ts';
+import { actorOf } from './access.ts';
+import type { Api } from './api.ts';
+import { Envelope, ok } from './envelope.ts';
+import { type ExternalResource, externalIdParams, findIdByExternalId, pluralOf } from './external-ids.ts';
+
+interface ExternalIdRoutes<Answer extends TSchema, Query extends TSchema, Body extends TSchema> {
+  answer: Answer;
+  /** An external id for the API description. */
+  example: string;
+  access: FastifyContextConfig['access'];
+  query?: Query;
+  read(
+    id: number,
+    actor: Actor,
+    query: Static<Query>,
+  ): Promise<{ success: true; data: Static<Answer>; message: string }>;
+  /** Without it, there is no PUT. */
+  upsert?: {
+    access: FastifyContextConfig['access'];
+    body: Body;
+    run(
+      actor: Actor,
+      externalId: string,
+      body: Static<Body>,
+    ): Promise<{ result: Static<Answer>; isNew: boolean }>;
+  };
+}
+
+/** Adds GET and PUT /<resources>/by-external-id/{externalId}. */
+export function externalIdRoutes<Answer extends TSchema, Query extends TSchema, Body extends TSchema>(
+  api: Api,
+  { db }: Context,
+  resource: ExternalResource,
+  { answer, example, access, query, read, upsert }: ExternalIdRoutes<Answer, Query, Body>,
+): void {
+  const plural = pluralOf(resource);
+  const path = `/${plural}/by-external-id/:externalId`;
+  const tags = [capitalized(plural)];
+  const params = externalIdParams(example);
+  const name = capitalized(resource);
+  const oneOf = `${/^[aeiou]/.test(resource) ? 'an' : 'a'} ${resource}`;
+
+  api.get(
+    path,
+    {
+      config: { access, errors: ['NOT_FOUND'] },
+      schema: {
+        tags,
+        operationId: `find${name}`,
+        summary: `Find ${oneOf} by external id`,
+        params,
+        ...(query && { querystring: query }),
+        response: { 200: Envelope<TSchema>(answer, `${name} found.`) },
+      },
+    },
+    async (request) => {
+      const id = await findIdByExternalId(db, resource, request.params.externalId);
+      return read(id, actorOf(request), request.query as Static<Query>);
+    },
+  );
+
+  if (!upsert) return;
+  api.put(
+    path,
+    {
+      config: { access: upsert.access, errors: ['DUPLICATE_ENTRY'] },
+      schema: {
+        tags,
+        operationId: `upsert${name}`,
+        summary: `Create or change ${oneOf}`,
+        description: `Safe to repeat. Creates the ${resource} with this external id (201), or changes the given fields if the ${resource} exists (200).`,
+        params,
+        body: upsert.body as TSchema,
+        response: {
+          200: Envelope<TSchema>(answer, `${name} changed.`),
+          201: Envelope<TSchema>(answer, `${name} created.`),
+        },
+      },
+    },
+    async (request, reply) => {
+      const body = request.body as Static<Body>;
+      const { result, isNew } = await upsert.run(actorOf(request), request.params.externalId, body);
+      if (isNew) reply.status(201);
+      return ok(result, isNew ? `${name} created.` : `${name} changed.`);
+    },
+  );
+}
+
+function capitalized(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
