@@ -4,7 +4,7 @@ import { lockAccountsToSuspend } from '../account-status/lateness-store.ts';
 import { checkStatusMove, moneyEventOf, statusOn } from '../account-status/rules.ts';
 import { insertStatusChanges } from '../account-status/store.ts';
 import { type Actor, type Context, SYSTEM, today } from '../core/context.ts';
-import { runInSlices, settleAll } from '../core/database/batching.ts';
+import { settleAll } from '../core/database/batching.ts';
 import type { Db, Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { invalidField, notFound } from '../core/http/errors.ts';
@@ -29,20 +29,14 @@ export async function openAccount(context: Context, actor: Actor, body: NewAccou
   return account;
 }
 
-/** Opens accounts in one transaction. One that is refused does not affect the others. */
+/** Opens accounts in one transaction. If one is refused, none is opened. */
 export function openAccounts(context: Context, actor: Actor, bodies: readonly NewAccount[]) {
-  return inTransaction(context.db, (tx) =>
-    runInSlices(tx, bodies, async (some) => {
-      const catalogue = catalogueOf(tx);
-      const day = today(context);
-      return openAll(
-        tx,
-        context,
-        actor,
-        await settleAll(some.map((body) => openingFor(catalogue, actor, body, day))),
-      );
-    }),
-  );
+  const day = today(context);
+  return inTransaction(context.db, async (tx) => {
+    const catalogue = catalogueOf(tx);
+    const openings = await settleAll(bodies.map((body) => openingFor(catalogue, actor, body, day)));
+    return openAll(tx, context, actor, openings);
+  });
 }
 
 type Opening = Awaited<ReturnType<typeof openingFor>>;

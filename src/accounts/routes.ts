@@ -3,7 +3,7 @@ import { listStatusChanges } from '../account-status/store.ts';
 import { type Actor, type Context, today } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
-import { answerBulk, BULK_DESCRIPTION, BULK_ROUTE } from '../core/http/bulk.ts';
+import { bulkRoute, createMissing } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
@@ -90,30 +90,19 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
       }),
   );
 
-  api.post(
-    '/accounts/bulk',
-    {
-      ...BULK_ROUTE,
-      config: { ...BULK_ROUTE.config, access: 'accounts:create' },
-      schema: {
-        tags: ['Accounts'],
-        operationId: 'openAccounts',
-        summary: 'Open up to 1,000 accounts',
-        description: BULK_DESCRIPTION,
-        body: NewAccounts,
-        response: { 200: Envelope(OpenedAccounts, 'Items processed.') },
-      },
-    },
-    async (request, reply) =>
-      answerBulk(slots, context, request, reply, {
-        item: NewAccount,
-        async create(txContext, items) {
-          const bodies = items.map(({ body }) => body);
-          const results = await openAccounts(txContext, actorOf(request), bodies);
-          return results.map((one) => ('outcome' in one ? { outcome: answer(one.outcome) } : one));
-        },
-      }),
-  );
+  bulkRoute(api, context, slots, '/accounts/bulk', {
+    access: 'accounts:create',
+    tag: 'Accounts',
+    operationId: 'openAccounts',
+    summary: 'Open up to 1,000 accounts',
+    item: NewAccount,
+    body: NewAccounts,
+    answer: OpenedAccounts,
+    create: (actor, items, key) =>
+      createMissing(context, items, key, async (txContext, bodies) =>
+        (await openAccounts(txContext, actor, bodies)).map(answer),
+      ),
+  });
 
   api.get(
     '/accounts/:id',

@@ -1,5 +1,5 @@
 import type { Actor, Context } from '../core/context.ts';
-import { runInSlices, settleAll } from '../core/database/batching.ts';
+import { settleAll } from '../core/database/batching.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalFieldsOf, upsertByExternalId } from '../core/http/external-ids.ts';
@@ -34,12 +34,10 @@ export async function createCustomer(context: Context, actor: Actor, body: NewCu
   });
 }
 
-/** Creates customers in one transaction. One that is refused does not affect the others. */
+/** Creates customers in one transaction. If one is refused, none is created. */
 export function createCustomers(context: Context, actor: Actor, bodies: readonly NewCustomer[]) {
   return inTransaction(context.db, (tx) =>
-    runInSlices(tx, bodies, (some) =>
-      settleAll(some.map((body) => createCustomer({ ...context, db: tx }, actor, body))),
-    ),
+    settleAll(bodies.map((body) => createCustomer({ ...context, db: tx }, actor, body))),
   );
 }
 

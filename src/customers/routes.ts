@@ -1,7 +1,7 @@
 import type { Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
-import { answerBulk, BULK_DESCRIPTION, BULK_ROUTE } from '../core/http/bulk.ts';
+import { bulkRoute, createMissing } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
@@ -66,31 +66,17 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
       }),
   );
 
-  api.post(
-    '/customers/bulk',
-    {
-      ...BULK_ROUTE,
-      config: { ...BULK_ROUTE.config, access: 'customers:create' },
-      schema: {
-        tags: ['Customers'],
-        operationId: 'createCustomers',
-        summary: 'Register up to 1,000 customers',
-        description: BULK_DESCRIPTION,
-        body: NewCustomers,
-        response: { 200: Envelope(CreatedCustomers, 'Items processed.') },
-      },
-    },
-    async (request, reply) =>
-      answerBulk(slots, context, request, reply, {
-        item: NewCustomer,
-        create: (txContext, items) =>
-          createCustomers(
-            txContext,
-            actorOf(request),
-            items.map(({ body }) => body),
-          ),
-      }),
-  );
+  bulkRoute(api, context, slots, '/customers/bulk', {
+    access: 'customers:create',
+    tag: 'Customers',
+    operationId: 'createCustomers',
+    summary: 'Register up to 1,000 customers',
+    item: NewCustomer,
+    body: NewCustomers,
+    answer: CreatedCustomers,
+    create: (actor, items, key) =>
+      createMissing(context, items, key, (txContext, bodies) => createCustomers(txContext, actor, bodies)),
+  });
 
   api.get(
     '/customers/:id',

@@ -4,7 +4,7 @@ import { findAccountRow } from '../accounts/store.ts';
 import type { Actor, Context } from '../core/context.ts';
 import { actorOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
-import { answerBulk, BULK_DESCRIPTION, BULK_ROUTE } from '../core/http/bulk.ts';
+import { BULK_DESCRIPTION, bulkRoute } from '../core/http/bulk.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { externalIdRoutes } from '../core/http/external-id-routes.ts';
@@ -104,30 +104,21 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     },
   );
 
-  api.post(
-    '/payments/bulk',
-    {
-      ...BULK_ROUTE,
-      config: { ...BULK_ROUTE.config, access: 'payments:record' },
-      schema: {
-        tags: ['Payments'],
-        operationId: 'recordPayments',
-        summary: 'Record up to 1,000 received payments',
-        description: `${BULK_DESCRIPTION} Payments are posted in batches of 100, each in its own transaction.`,
-        body: NewPayments,
-        response: { 200: Envelope(RecordedPayments, 'Items processed.') },
-      },
-    },
-    async (request, reply) =>
-      answerBulk(slots, context, request, reply, {
-        item: NewPayment,
-        create: (txContext, items, key) =>
-          recordPayments(txContext, queue, actorOf(request), items, {
-            key,
-            answerOf: (payment) => toPayment(payment, currency),
-          }),
+  bulkRoute(api, context, slots, '/payments/bulk', {
+    access: 'payments:record',
+    tag: 'Payments',
+    operationId: 'recordPayments',
+    summary: 'Record up to 1,000 received payments',
+    description: `${BULK_DESCRIPTION} Payments are posted in batches of 100, each in its own transaction.`,
+    item: NewPayment,
+    body: NewPayments,
+    answer: RecordedPayments,
+    create: (actor, items, key) =>
+      recordPayments(context, queue, actor, items, {
+        key,
+        answerOf: (payment) => toPayment(payment, currency),
       }),
-  );
+  });
 
   api.get(
     '/payments/:id',

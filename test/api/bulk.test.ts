@@ -170,6 +170,11 @@ async function crashAt(hold: string, call: () => Promise<Answer>): Promise<Answe
   }
 }
 
+/** A statement that makes the item with the external id wait. */
+const holding = (externalId: string) =>
+  `insert into customers (first_name, last_name, phone, phone_sha256, search_text, external_id)
+   values ('', '', '', '', '', '${externalId}')`;
+
 describe('POST /customers/bulk', () => {
   it('refuses duplicates of the call and of the books, with the id that has the value', async () => {
     const known = await newCustomer(service, { email: 'known@bulk.example' });
@@ -201,21 +206,51 @@ describe('POST /customers/bulk', () => {
     expect(codes.filter((code: string) => code === 'created')).toHaveLength(MANY - MANY / 40 + 1);
   });
 
-  it('creates nothing if its connection is lost in the middle, and everything at the repeat', async () => {
+  it('creates what is missing at the repeat after a crash in the middle, and nothing twice', async () => {
     const items = Array.from({ length: MANY }, (_, at) =>
       customer({ firstName: 'Crashed', externalId: `CRASH-${at}` }),
     );
-    const lost = await crashAt(
-      `insert into customers (first_name, last_name, phone, phone_sha256, search_text, external_id)
-       values ('', '', '', '', '', 'CRASH-500')`,
-      () => bulk('customers', items, keyed('crash customers')),
+    const lost = await crashAt(holding('CRASH-500'), () =>
+      bulk('customers', items, keyed('crash customers')),
     );
     expect(lost.status).toBe(503);
-    expect(await countOf(`customers where first_name = 'Crashed'`)).toBe(0);
+    expect(await countOf(`customers where first_name = 'Crashed'`)).toBe(MANY / 2);
     const again = await bulk('customers', items, keyed('crash customers'));
     expect(again.headers.get('idempotent-replayed')).toBeNull();
     expect(new Set(codesOf(again))).toEqual(new Set(['created']));
     expect(await countOf(`customers where first_name = 'Crashed'`)).toBe(MANY);
+    const ids = again.body.data.items.map((one: { data: { id: number } }) => one.data.id);
+    expect(new Set(ids).size).toBe(MANY);
+    expect((await bulk('customers', items, keyed('crash customers'))).body).toEqual(again.body);
+  });
+
+  it('refuses the items of an interrupted call when its key comes with another body', async () => {
+    const items = Array.from({ length: 200 }, (_, at) => customer({ externalId: `OTHER-${at}` }));
+    await crashAt(holding('OTHER-150'), () => bulk('customers', items, keyed('other body')));
+    const other = await bulk('customers', [...items.slice(0, 100), customer()], keyed('other body'));
+    expect(codesOf(other)).toEqual([...Array(100).fill('VALIDATION_ERROR'), 'created']);
+  });
+
+  it('publishes the events of its finished slices while it continues', async () => {
+    const after = (await service.parts.pool.query('select max(id) as id from events')).rows[0].id;
+    const published = async () => {
+      const query = `types=customer.created&limit=500&after=${after}`;
+      return (await service.call('GET', `/events?${query}`)).body.data.events.length;
+    };
+    const items = Array.from({ length: 300 }, (_, at) => customer({ externalId: `SLICE-${at}` }));
+    const holder = new pg.Client(service.connection);
+    await holder.connect();
+    await holder.query('begin');
+    await holder.query(holding('SLICE-250'));
+    const call = bulk('customers', items, keyed('slices'));
+    try {
+      await expect.poll(published, { timeout: 10_000 }).toBe(200);
+    } finally {
+      await holder.query('rollback');
+      await holder.end();
+    }
+    expect(codesOf(await call)).toHaveLength(300);
+    expect(await published()).toBe(300);
   });
 });
 

@@ -183,26 +183,20 @@ export async function runIsolated<Item, Outcome>(
   }
 }
 
-/** If one item of a slice fails, all of them run again one by one. */
-const SLICE = 50;
-
 /**
- * Runs items in one transaction, a slice after the other. An item that fails leaves no trace and does not affect the others.
+ * Runs items in a savepoint of the transaction. If one fails, all of them run again one by one. An item that fails leaves no trace.
  * @param run rejects after all its statements have been answered. @returns the outcome of each of its items.
  * @returns the result of each item, in their order.
  */
-export async function runInSlices<Item, Outcome>(
+export async function runInSavepoint<Item, Outcome>(
   tx: Tx,
   items: readonly Item[],
   run: (items: readonly Item[]) => Promise<Outcome[]>,
 ): Promise<ItemResult<Outcome>[]> {
+  if (items.length === 0) return [];
   const inOne = async (some: readonly Item[]) =>
     (await inSavepoint(tx, () => run(some))).map((outcome) => ({ outcome }));
-  const results: ItemResult<Outcome>[] = [];
-  for (let start = 0; start < items.length; start += SLICE) {
-    results.push(...(await runIsolated(items.slice(start, start + SLICE), inOne, () => true)));
-  }
-  return results;
+  return runIsolated(items, inOne, () => true);
 }
 
 /** Like `Promise.all`, but rejects only after all promises have settled: no statement may follow a rollback to a savepoint. */

@@ -1,13 +1,26 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyContextConfig, FastifyRequest } from 'fastify';
+import { sql } from 'kysely';
 import { type Static, type TSchema, Type } from 'typebox';
-import type { Context } from '../context.ts';
-import type { ItemResult } from '../database/batching.ts';
+import type { Actor, Context } from '../context.ts';
+import { type ItemResult, runInSavepoint } from '../database/batching.ts';
+import { takeLock } from '../database/named-locks.ts';
 import { sqlState } from '../database/postgres-errors.ts';
-import { callerOf } from './access.ts';
-import { examplesOf, ok, Problem } from './envelope.ts';
+import { inTransaction } from '../database/transactions.ts';
+import { actorOf, callerOf } from './access.ts';
+import type { Api } from './api.ts';
+import { Envelope, examplesOf, ok, Problem } from './envelope.ts';
 import { AppError } from './errors.ts';
 import { Choice } from './fields.ts';
-import { type IdempotencyKey, repeatable } from './idempotency.ts';
+import {
+  answerRow,
+  findAnswers,
+  type IdempotencyKey,
+  insertAnswers,
+  keyOfItem,
+  lockNameOf,
+  readAnswer,
+  repeatable,
+} from './idempotency.ts';
 import { knownError } from './server.ts';
 import { createSharedSlots, type SharedSlots } from './shared-slots.ts';
 import { type Checked, closed } from './validation.ts';
@@ -15,6 +28,11 @@ import { type Checked, closed } from './validation.ts';
 // A bulk call creates up to 1,000 items. Each item has its own outcome, as if it had been sent alone.
 
 const MAX_ITEMS = 1_000;
+/**
+ * The items that are created at once, in one transaction. A transaction delays the events of all others until it ends. Of payments,
+ * it is no more than a batch, so that single payments are in the next one.
+ */
+const SLICE = 100;
 const MAX_CALLS_AT_ONCE = 2;
 const MAX_WAITING = 8;
 const MAX_WAIT_MS = 10_000;
@@ -24,12 +42,6 @@ export const BULK_DESCRIPTION =
   'others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only ' +
   'what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. A call ' +
   'counts as one bulk operation.';
-
-/** What every bulk route declares. A slow client needs time to send 4 MB; 1,000 items may wait for locks of others. */
-export const BULK_ROUTE = {
-  bodyLimit: 4 * 1024 * 1024,
-  config: { rate: 'bulk', repeatable: true, bodyTimeoutMs: 60_000, answerTimeoutMs: 30_000 },
-} as const;
 
 /**
  * Limits the concurrent bulk calls of an instance, because each may hold a database connection until it ends.
@@ -45,7 +57,7 @@ export function openBulkSlots(poolSize: number): SharedSlots {
   });
 }
 
-/** Schema of the body. `answerBulk` validates the items, because a wrong one is an outcome and not a refusal of the call. */
+/** Schema of the body. The route validates the items, because a wrong one is an outcome and not a refusal of the call. */
 export function BulkBody<T extends TSchema>(item: T, title: string) {
   // The description shows the examples of a body beside it, not in its schema.
   const { examples: _shownBeside, ...described } = item as T & { examples?: unknown[] };
@@ -95,16 +107,23 @@ export interface BulkItem<Body> {
   body: Body;
 }
 
-interface BulkWork<Item extends TSchema, Data> {
+interface BulkRoute<Item extends TSchema, Data> {
+  access: FastifyContextConfig['access'];
+  tag: string;
+  operationId: string;
+  summary: string;
+  description?: string;
   item: Item;
+  body: TSchema;
+  answer: TSchema;
   /**
-   * Creates the items.
-   * @param txContext - see `repeatable`. @param key - the key of the call.
+   * Creates the items of a slice.
+   * @param key - the key of the call. `keyOfItem` makes the key of an item, so that a repeat after a crash finds what was created.
    * @returns the result of each item, in their order.
    */
   create(
-    txContext: Context,
-    items: BulkItem<Static<Item>>[],
+    actor: Actor,
+    items: readonly BulkItem<Static<Item>>[],
     key: IdempotencyKey | undefined,
   ): Promise<ItemResult<Data>[]>;
 }
@@ -113,37 +132,122 @@ type Outcome<Data> =
   | { index: number; status: 'created'; data: Data }
   | { index: number; status: 'failed'; error: Static<typeof Problem> };
 
-/** Answers a bulk call. With an Idempotency-Key, a repeat gets the same answer. */
-export async function answerBulk<Item extends TSchema, Data>(
-  slots: SharedSlots,
+/** Adds a POST that creates many items. With an Idempotency-Key, a repeat gets the same answer. */
+export function bulkRoute<Item extends TSchema, Data>(
+  api: Api,
   context: Context,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { item, create }: BulkWork<Item, Data>,
-) {
-  const leave = await slots.enter(callerOf(request));
-  try {
-    return await repeatable(context, request, reply, async (txContext, key) => {
-      // Fastify types every check as one that returns a boolean. Those of our compiler return `Checked`.
-      const check = request.compileValidationSchema(item, 'body') as unknown as (body: unknown) => Checked;
-      const { items: bodies } = request.body as { items: unknown[] };
-      const checked = bodies.map(check);
-      const valid = checked.flatMap((one, index) =>
-        'value' in one ? [{ index, body: one.value as Static<Item> }] : [],
+  slots: SharedSlots,
+  path: string,
+  {
+    access,
+    tag,
+    item,
+    body,
+    answer,
+    create,
+    description = BULK_DESCRIPTION,
+    ...schema
+  }: BulkRoute<Item, Data>,
+): void {
+  api.post(
+    path,
+    {
+      // A slow client needs time to send 4 MB; 1,000 items may wait for locks of others.
+      bodyLimit: 4 * 1024 * 1024,
+      config: { access, rate: 'bulk', repeatable: true, bodyTimeoutMs: 60_000, answerTimeoutMs: 30_000 },
+      schema: {
+        ...schema,
+        tags: [tag],
+        description,
+        body,
+        response: { 200: Envelope(answer, 'Items processed.') },
+      },
+    },
+    async (request, reply) => {
+      const leave = await slots.enter(callerOf(request));
+      try {
+        return await repeatable(context, request, reply, async ({ db }, key) => {
+          // Fastify types every check as one that returns a boolean. Those of our compiler return `Checked`.
+          const check = request.compileValidationSchema(item, 'body') as unknown as (
+            body: unknown,
+          ) => Checked;
+          const { items: bodies } = request.body as { items: unknown[] };
+          const checked = bodies.map(check);
+          const valid = checked.flatMap((one, index) =>
+            'value' in one ? [{ index, body: one.value as Static<Item> }] : [],
+          );
+          const results: ItemResult<Data>[] = [];
+          for (let start = 0; start < valid.length; start += SLICE) {
+            results.push(...(await create(actorOf(request), valid.slice(start, start + SLICE), key)));
+            // PostgreSQL ends a transaction that is idle for too long: here, that of the key.
+            if (key) await sql`select 1`.execute(db);
+          }
+          const items = outcomesOf(request, checked, results);
+          const created = items.filter(({ status }) => status === 'created').length;
+          return ok({ created, failed: items.length - created, items }, 'Items processed.');
+        });
+      } finally {
+        leave();
+      }
+    },
+  );
+}
+
+/**
+ * Creates the items of a slice in one transaction, except those that an interrupted call with the same key has created. An item that
+ * fails leaves no trace and does not affect the others.
+ * @param create rejects after all its statements have been answered. @returns the answers of its items.
+ */
+export function createMissing<Body, Data>(
+  context: Context,
+  items: readonly BulkItem<Body>[],
+  key: IdempotencyKey | undefined,
+  create: (context: Context, bodies: readonly Body[]) => Promise<Data[]>,
+): Promise<ItemResult<Data>[]> {
+  return inTransaction(context.db, async (tx) => {
+    const keyed = items.map((item) => ({ ...item, key: key && keyOfItem(key, item.index) }));
+    // The interrupted call may still be committing its last slice.
+    if (key) await takeLock(tx, lockNameOf(key));
+    const answers = await findAnswers(
+      tx,
+      keyed.flatMap((item) => item.key ?? []),
+    );
+    const missing = keyed.filter((_item, at) => !answers[at]);
+    const created = await runInSavepoint(tx, missing, async (some) => {
+      const data = await create(
+        { ...context, db: tx },
+        some.map(({ body }) => body),
       );
-      const results = (await create(txContext, valid, key)).values();
-      const items = checked.map((one, index): Outcome<Data> => {
-        const result = 'error' in one ? one : results.next().value;
-        if (result && 'outcome' in result) return { index, status: 'created', data: result.outcome };
-        const { code, message, details } = errorOf(request, result);
-        return { index, status: 'failed', error: { code, message, details } };
-      });
-      const created = items.filter(({ status }) => status === 'created').length;
-      return ok({ created, failed: items.length - created, items }, 'Items processed.');
+      await insertAnswers(
+        tx,
+        some.flatMap((item, at) => (item.key ? answerRow(item.key, 201, data[at]) : [])),
+      );
+      return data;
     });
-  } finally {
-    leave();
-  }
+    const results = created.values();
+    return keyed.map((item, at): ItemResult<Data> => {
+      const stored = answers[at];
+      if (!stored || !item.key)
+        return results.next().value ?? { error: new Error('Each item of a slice has a result.') };
+      const kept = readAnswer(stored, item.key);
+      return kept instanceof AppError ? { error: kept } : { outcome: JSON.parse(kept.answer) as Data };
+    });
+  });
+}
+
+/** The outcome of each item, from the checks of all and the results of the valid ones. */
+function outcomesOf<Data>(
+  request: FastifyRequest,
+  checked: readonly Checked[],
+  results: readonly ItemResult<Data>[],
+): Outcome<Data>[] {
+  const left = results.values();
+  return checked.map((one, index) => {
+    const result = 'error' in one ? one : left.next().value;
+    if (result && 'outcome' in result) return { index, status: 'created', data: result.outcome };
+    const { code, message, details } = errorOf(request, result);
+    return { index, status: 'failed', error: { code, message, details } };
+  });
 }
 
 /**

@@ -91,6 +91,10 @@ export function answerRow(
   return { caller, path, key, body_hash: bodyHash, status, answer: JSON.stringify(answer) };
 }
 
+export async function insertAnswers(tx: Tx, rows: Insertable<IdempotencyKeys>[]): Promise<void> {
+  if (rows.length > 0) await tx.insertInto('idempotency_keys').values(rows).execute();
+}
+
 /** Finds the stored answers, in the order of the keys. Undefined for a new key. */
 export async function findAnswers(
   tx: Tx,

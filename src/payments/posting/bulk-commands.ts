@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Actor, Context } from '../../core/context.ts';
 import type { ItemResult } from '../../core/database/batching.ts';
 import type { BulkItem } from '../../core/http/bulk.ts';
@@ -7,23 +6,16 @@ import type { PaymentRow } from '../rules.ts';
 import type { NewPayment } from '../schema.ts';
 import { type PostingQueue, recordPayment } from './commands.ts';
 
-/**
- * The payments of a call that wait in the queue at once: no more than a batch, so that single payments are in the next one. The
- * queue has room for those of all bulk calls and of all other requests, so that none is refused half way.
- */
-const SLICE = 100;
-
 interface BulkAnswer<Data> {
-  /** The key of the call. Each payment has a key made from it, so that a repeat after a crash finds what was posted. */
   key: IdempotencyKey | undefined;
   answerOf(payment: PaymentRow): Data;
 }
 
 /**
- * Records the manual payments of one call through the queue, each committed with its batch.
- * @param context `db` is the transaction of the call's key, if it has one.
+ * Records manual payments of one call through the queue, each committed with its batch. The queue has room for those of all bulk
+ * calls and of all other requests, so that none is refused half way.
  */
-export async function recordPayments<Data>(
+export function recordPayments<Data>(
   context: Context,
   queue: Pick<PostingQueue, 'submit'>,
   actor: Actor,
@@ -40,11 +32,5 @@ export async function recordPayments<Data>(
       return { error };
     }
   };
-  const results: ItemResult<Data>[] = [];
-  for (let start = 0; start < items.length; start += SLICE) {
-    results.push(...(await Promise.all(items.slice(start, start + SLICE).map(record))));
-    // PostgreSQL ends a transaction that is idle for too long.
-    if (key) await sql`select 1`.execute(context.db);
-  }
-  return results;
+  return Promise.all(items.map(record));
 }
