@@ -325,6 +325,7 @@ create table events (
   request_id text,
   data json not null,
   created_at timestamp(3) with time zone not null default business_now(),
+  api_key_id bigint,
   constraint events_account_version CHECK (((account_id IS NULL) = (account_version IS NULL))),
   constraint events_pkey PRIMARY KEY (id)
 );

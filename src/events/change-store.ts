@@ -33,9 +33,9 @@ export function insertChanges(parameter: `$${number}`): string {
       select id, actor_user_id, api_key_id, actor, action, resource, resource_id, before, after, request_id, true
       from changes where action is not null),
     published as (
-      insert into events (id, type, version, resource, resource_id, account_id, account_version, actor_user_id, actor,
+      insert into events (id, type, version, resource, resource_id, account_id, account_version, actor_user_id, api_key_id, actor,
         request_id, data)
-      select id, type, version, resource, resource_id, account_id, account_version, actor_user_id,
+      select id, type, version, resource, resource_id, account_id, account_version, actor_user_id, api_key_id,
         case when actor_user_id is null then actor else 'user' end, request_id, data
       from changes)`;
 }

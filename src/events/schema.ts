@@ -57,6 +57,7 @@ export const Event = Type.Object(
     ),
     actor: Type.String({ description: '"user", "api key" and its name, "system", or the provider.' }),
     userId: Nullable(Type.Integer()),
+    apiKeyId: Nullable(Type.Integer({ description: 'The API key that made the change.' })),
     requestId: Nullable(Type.String()),
     createdAt: Timestamp,
     data: Type.Any({ description: 'By type: see docs/events.md. Amounts are in units of the currency.' }),
@@ -74,6 +75,7 @@ export const Event = Type.Object(
         accountVersion: 2,
         actor: 'provider mobilemoney',
         userId: null,
+        apiKeyId: null,
         requestId: null,
         createdAt: '2026-11-02T08:15:30.000Z',
         data: {

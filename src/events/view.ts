@@ -15,6 +15,7 @@ export function toEvent(row: EventRow, currency: Currency): Event {
     accountVersion: row.account_version,
     actor: row.actor,
     userId: row.actor_user_id,
+    apiKeyId: row.api_key_id,
     requestId: row.request_id,
     createdAt: row.created_at,
     data: inUnits(row.data as object, currency),

@@ -175,7 +175,7 @@ describe('what an API key does', () => {
     const published = events.body.data.events.filter(
       (one: { accountId: number }) => one.accountId === accountId,
     );
-    expect(published).toMatchObject([{ actor: 'api key CRM', userId: null }]);
+    expect(published).toMatchObject([{ actor: 'api key CRM', userId: null, apiKeyId: id }]);
     const { body } = await service.call('GET', `/accounts/${accountId}/history?sort=id:desc`);
     expect(body.data[0]).toMatchObject({ to: 'suspended', actor: 'api key CRM' });
     expect(body.data.at(-1)).toMatchObject({ actor: 'admin@example.com' });

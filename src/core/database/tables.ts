@@ -251,6 +251,7 @@ export interface Events {
   account_version: Int8 | null;
   actor: string;
   actor_user_id: Int8 | null;
+  api_key_id: Int8 | null;
   created_at: Generated<Moment>;
   data: Json;
   id: Int8;

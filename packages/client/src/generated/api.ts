@@ -3472,6 +3472,7 @@ export interface components {
          *       "accountVersion": 2,
          *       "actor": "provider mobilemoney",
          *       "userId": null,
+         *       "apiKeyId": null,
          *       "requestId": null,
          *       "createdAt": "2026-11-02T08:15:30.000Z",
          *       "data": {
@@ -3497,6 +3498,7 @@ export interface components {
             /** @description "user", "api key" and its name, "system", or the provider. */
             actor: string;
             userId: number | null;
+            apiKeyId: number | null;
             requestId: string | null;
             /** Format: date-time */
             createdAt: string;
@@ -3516,6 +3518,7 @@ export interface components {
          *           "accountVersion": 2,
          *           "actor": "provider mobilemoney",
          *           "userId": null,
+         *           "apiKeyId": null,
          *           "requestId": null,
          *           "createdAt": "2026-11-02T08:15:30.000Z",
          *           "data": {
@@ -16794,6 +16797,7 @@ export interface operations {
                      *             "accountVersion": 2,
                      *             "actor": "provider mobilemoney",
                      *             "userId": null,
+                     *             "apiKeyId": null,
                      *             "requestId": null,
                      *             "createdAt": "2026-11-02T08:15:30.000Z",
                      *             "data": {
