@@ -73,6 +73,7 @@ const WHO_MAY: Record<string, string[] | typeof PUBLIC> = {
   'GET /accounts/:id/history': EVERYONE,
   'GET /accounts/:id/statement': EVERYONE,
   'GET /accounts/:id/quote': EVERYONE,
+  'GET /accounts/:id/schedule': EVERYONE,
   'GET /accounts/:accountId/payments': EVERYONE,
   'POST /accounts/:id/credit/transfer': ['admin', 'manager', 'finance'],
   'POST /accounts/:id/credit/refund': ['admin', 'manager', 'finance'],

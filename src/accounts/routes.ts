@@ -17,6 +17,7 @@ import {
   AccountChanges,
   type AccountExpansion,
   AccountQuery,
+  AccountSchedule,
   accountList,
   NewAccount,
   NewAccounts,
@@ -25,7 +26,7 @@ import {
   statusChangeList,
 } from './schema.ts';
 import { findAccountRow, listAccounts, type ShownAccountRow } from './store.ts';
-import { toAccount } from './view.ts';
+import { toAccount, toSchedule } from './view.ts';
 
 export function accountRoutes(api: Api, context: Context, slots: SharedSlots): void {
   const answer = (row: ShownAccountRow) => toAccount(row, context.currency, today(context));
@@ -118,6 +119,28 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
       },
     },
     async (request) => read(actorOf(request), request.params.id, request.query.expand),
+  );
+
+  api.get(
+    '/accounts/:id/schedule',
+    {
+      config: { access: 'accounts:read', errors: ['NOT_FOUND'] },
+      schema: {
+        tags: ['Accounts'],
+        operationId: 'getAccountSchedule',
+        summary: 'Get the schedule of an account',
+        description:
+          'The deposit and all instalments with what is paid of them. Payments cover the items in their order.',
+        params: IdParams,
+        response: { 200: Envelope(AccountSchedule, 'Schedule found.') },
+      },
+    },
+    async (request) => {
+      const { id } = request.params;
+      const account = await findAccountRow(context.db, id);
+      if (!account) throw notFound('account', id);
+      return ok(toSchedule(account, context.currency, today(context)), 'Schedule found.');
+    },
   );
 
   api.put(

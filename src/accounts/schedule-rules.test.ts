@@ -17,6 +17,7 @@ import {
   type ScheduledPayment,
   type Slice,
   type Standing,
+  scheduleItems,
   type Terms,
   totalMinor,
 } from './schedule-rules.ts';
@@ -539,6 +540,69 @@ describe('allocate', () => {
         expect(position(terms, { paidMinor: sum(split), ...standing })).toEqual(
           position(terms, { paidMinor: sum(payments), ...standing }),
         );
+      }),
+      RUNS,
+    );
+  });
+});
+
+describe('scheduleItems', () => {
+  const terms: Terms = {
+    depositMinor: 2000n,
+    instalmentMinor: 400n,
+    instalmentCount: 4,
+    frequency: 'weekly',
+    graceDays: 3,
+    activationDate: date('2026-10-19'),
+  };
+  const on = (paidMinor: bigint, fields: Partial<Standing> = {}): Standing => ({
+    paidMinor,
+    today: date('2026-11-02'),
+    closed: false,
+    activated: true,
+    ...fields,
+  });
+  const states = (standing: Standing, own = terms) => scheduleItems(own, standing).map(({ state }) => state);
+
+  it('lists the deposit and all instalments with their dates, amounts and states', () => {
+    expect(scheduleItems(terms, on(2500n))).toEqual([
+      { index: 0, date: '2026-10-19', amountMinor: 2000n, paidMinor: 2000n, state: 'paid' },
+      { index: 1, date: '2026-10-26', amountMinor: 400n, paidMinor: 400n, state: 'paid' },
+      { index: 2, date: '2026-11-02', amountMinor: 400n, paidMinor: 100n, state: 'due' },
+      { index: 3, date: '2026-11-09', amountMinor: 400n, paidMinor: 0n, state: 'upcoming' },
+      { index: 4, date: '2026-11-16', amountMinor: 400n, paidMinor: 0n, state: 'upcoming' },
+    ]);
+  });
+
+  it('calls an item overdue even if a part of it is paid, and a later item partly paid', () => {
+    expect(states(on(2100n))).toEqual(['paid', 'overdue', 'due', 'upcoming', 'upcoming']);
+    expect(states(on(2900n))).toEqual(['paid', 'paid', 'paid', 'partly_paid', 'upcoming']);
+  });
+
+  it('calls nothing overdue or due before activation, and nothing owed on a closed account', () => {
+    expect(states(on(500n, { activated: false }))).toEqual(['partly_paid', ...Array(4).fill('upcoming')]);
+    expect(states(on(2000n, { closed: true }))).toEqual(['paid', ...Array(4).fill('not_owed')]);
+  });
+
+  it('leaves out a deposit of 0, unless money is missing', () => {
+    const without = { ...terms, depositMinor: 0n };
+    expect(scheduleItems(without, on(0n)).map(({ index }) => index)).toEqual([1, 2, 3, 4]);
+    const [deposit] = scheduleItems(without, on(-100n));
+    expect(deposit).toMatchObject({ index: 0, amountMinor: 0n, paidMinor: -100n, state: 'overdue' });
+  });
+
+  it('agrees with nextItem, position and the sum paid', () => {
+    fc.assert(
+      fc.property(caseArb, ({ terms: own, ...standing }) => {
+        const items = scheduleItems(own, standing);
+        const open = items.filter(({ amountMinor, paidMinor }) => paidMinor < amountMinor);
+        const next = nextItem(own, standing.paidMinor);
+        expect(open[0]?.index).toBe(next?.index);
+        expect(open[0] && open[0].amountMinor - open[0].paidMinor).toBe(next?.remainderMinor);
+        const sum = items.reduce((all, { paidMinor }) => all + paidMinor, 0n);
+        expect(sum).toBe(minMinor(standing.paidMinor, totalMinor(own)));
+        const isPastDue = items.some(({ state }) => state === 'overdue');
+        expect(isPastDue).toBe(position(own, standing).daysPastDue > 0);
       }),
       RUNS,
     );

@@ -194,6 +194,50 @@ export function position(terms: Terms, standing: Standing): Position {
   };
 }
 
+/** The first state whose condition holds is the state of the item. */
+export const itemStates = ['paid', 'not_owed', 'overdue', 'due', 'partly_paid', 'upcoming'] as const;
+export type ItemState = (typeof itemStates)[number];
+
+export interface ScheduleItem {
+  /** 0 for the deposit, k for instalment k. */
+  index: number;
+  date: PlainDate;
+  amountMinor: Minor;
+  /** The part that is paid. Negative for the deposit if the sum paid is. */
+  paidMinor: Minor;
+  state: ItemState;
+}
+
+/**
+ * All items of a schedule with their payments: paid; not_owed (the account is closed); overdue (dated before today); due (dated
+ * today); partly_paid; upcoming. Before activation no item is overdue or due. A deposit of 0 is left out, unless money is missing.
+ */
+export function scheduleItems(terms: Terms, standing: Standing): ScheduleItem[] {
+  const { paidMinor, today, closed, activated } = standing;
+  const begun = activated && compareDates(today, terms.activationDate) >= 0;
+  const items: ScheduleItem[] = [];
+  let leftMinor = paidMinor;
+  for (let index = 0; index <= terms.instalmentCount; index++) {
+    const amountMinor = itemMinor(terms, index);
+    const ownMinor = minMinor(leftMinor, amountMinor);
+    // A negative sum counts against the deposit only.
+    leftMinor = leftMinor > ownMinor ? leftMinor - ownMinor : 0n;
+    if (amountMinor === 0n && ownMinor === 0n) continue;
+    const date = dueDate(terms, index);
+    const state = stateOf({ amountMinor, paidMinor: ownMinor, daysLeft: daysBetween(today, date) });
+    items.push({ index, date, amountMinor, paidMinor: ownMinor, state });
+  }
+  return items;
+
+  function stateOf(item: { amountMinor: Minor; paidMinor: Minor; daysLeft: number }): ItemState {
+    if (item.paidMinor >= item.amountMinor) return 'paid';
+    if (closed) return 'not_owed';
+    if (begun && item.daysLeft < 0) return 'overdue';
+    if (begun && item.daysLeft === 0) return 'due';
+    return item.paidMinor > 0n ? 'partly_paid' : 'upcoming';
+  }
+}
+
 /**
  * Allocates payments to the items of the schedule, ordered by value date and id. The slices have the same order and add up to
  * min(paid, total). The rest is credit.

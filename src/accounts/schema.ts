@@ -7,7 +7,7 @@ import { defineList } from '../core/lists/query.ts';
 import { ExpandedCustomer } from '../customers/schema.ts';
 import { FREQUENCIES } from '../pay-plans/schema.ts';
 import { ExpandedProduct } from '../products/schema.ts';
-import { paymentStates } from './schedule-rules.ts';
+import { itemStates, paymentStates } from './schedule-rules.ts';
 
 /** Why the lateness policy changes the status of an account. */
 const STATUS_CAUSES = ['non_payment', 'payment'] as const;
@@ -260,4 +260,46 @@ export const statusChangeList = defineList(
     createdAt: { kind: 'timestamp', column: 'h.created_at' },
   },
   {},
+);
+
+export const AccountSchedule = Type.Object(
+  {
+    accountId: Id,
+    accountNumber: Type.String(),
+    currency: Type.String(),
+    items: Type.Array(
+      Type.Object(
+        {
+          number: Type.Integer({ description: '0 for the deposit, 1 for the first instalment.' }),
+          dueDate: DateText,
+          amount: Money,
+          paid: Type.Number({
+            description:
+              'The paid part of the amount. Negative for the deposit if credit left the account before its payment was reversed.',
+          }),
+          state: Choice('ScheduleItemState', itemStates, {
+            description:
+              'The first that holds: `paid`; `not_owed` (the account is closed); `overdue`; `due` (today); `partly_paid`; `upcoming`.',
+          }),
+        },
+        { title: 'ScheduleItem' },
+      ),
+      { description: 'In the order in which payments cover them.' },
+    ),
+  },
+  {
+    title: 'AccountSchedule',
+    examples: [
+      {
+        accountId: 1,
+        accountNumber: 'ACC10000012',
+        currency: 'KES',
+        items: [
+          { number: 0, dueDate: '2026-10-26', amount: 2000, paid: 2000, state: 'paid' },
+          { number: 1, dueDate: '2026-11-02', amount: 400, paid: 100, state: 'due' },
+          { number: 2, dueDate: '2026-11-09', amount: 400, paid: 0, state: 'upcoming' },
+        ],
+      },
+    ],
+  },
 );

@@ -3,18 +3,13 @@ import { amountOf, type Currency } from '../core/context.ts';
 import type { PlainDate } from '../core/values/dates.ts';
 import { balanceOf } from '../ledger/rules.ts';
 import { formatAccountNumber } from './account-number-rules.ts';
-import { position, termsOf } from './schedule-rules.ts';
+import { position, type Standing, scheduleItems, termsOf } from './schedule-rules.ts';
 import type { ShownAccountRow } from './store.ts';
 
 export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDate) {
   const { status } = row;
   const paidMinor = BigInt(row.paid_minor);
-  const at = position(termsOf(row), {
-    paidMinor,
-    today: day,
-    closed: isStatusIn(status, 'closed'),
-    activated: !isStatusIn(status, 'awaitingActivation'),
-  });
+  const at = position(termsOf(row), standingOf(row, day));
   return {
     id: row.id,
     accountNumber: formatAccountNumber(row.id),
@@ -46,5 +41,29 @@ export function toAccount(row: ShownAccountRow, currency: Currency, day: PlainDa
     metadata: row.metadata,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+  };
+}
+
+export function toSchedule(row: ShownAccountRow, currency: Currency, day: PlainDate) {
+  return {
+    accountId: row.id,
+    accountNumber: formatAccountNumber(row.id),
+    currency: currency.code,
+    items: scheduleItems(termsOf(row), standingOf(row, day)).map((item) => ({
+      number: item.index,
+      dueDate: item.date,
+      amount: amountOf(item.amountMinor, currency),
+      paid: amountOf(item.paidMinor, currency),
+      state: item.state,
+    })),
+  };
+}
+
+function standingOf({ status, paid_minor }: ShownAccountRow, day: PlainDate): Standing {
+  return {
+    paidMinor: BigInt(paid_minor),
+    today: day,
+    closed: isStatusIn(status, 'closed'),
+    activated: !isStatusIn(status, 'awaitingActivation'),
   };
 }

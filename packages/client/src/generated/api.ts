@@ -738,6 +738,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/accounts/{id}/schedule": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the schedule of an account
+         * @description The deposit and all instalments with what is paid of them. Payments cover the items in their order.
+         *
+         *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
+         */
+        get: operations["getAccountSchedule"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/accounts/{id}/history": {
         parameters: {
             query?: never;
@@ -2304,6 +2326,43 @@ export interface components {
             metadata?: {
                 [key: string]: string;
             };
+        };
+        /**
+         * @example {
+         *       "accountId": 1,
+         *       "accountNumber": "ACC10000012",
+         *       "currency": "KES",
+         *       "items": [
+         *         {
+         *           "number": 0,
+         *           "dueDate": "2026-10-26",
+         *           "amount": 2000,
+         *           "paid": 2000,
+         *           "state": "paid"
+         *         },
+         *         {
+         *           "number": 1,
+         *           "dueDate": "2026-11-02",
+         *           "amount": 400,
+         *           "paid": 100,
+         *           "state": "due"
+         *         },
+         *         {
+         *           "number": 2,
+         *           "dueDate": "2026-11-09",
+         *           "amount": 400,
+         *           "paid": 0,
+         *           "state": "upcoming"
+         *         }
+         *       ]
+         *     }
+         */
+        AccountSchedule: {
+            accountId: number;
+            accountNumber: string;
+            currency: string;
+            /** @description In the order in which payments cover them. */
+            items: components["schemas"]["ScheduleItem"][];
         };
         /**
          * @example {
@@ -5444,6 +5503,23 @@ export interface components {
         };
         /** @enum {string} */
         Role: "admin" | "manager" | "finance" | "agent" | "viewer";
+        ScheduleItem: {
+            /** @description 0 for the deposit, 1 for the first instalment. */
+            number: number;
+            /**
+             * Format: date
+             * @description YYYY-MM-DD
+             */
+            dueDate: string;
+            /** @description In units of the currency. */
+            amount: number;
+            /** @description The paid part of the amount. Negative for the deposit if credit left the account before its payment was reversed. */
+            paid: number;
+            /** @description The first that holds: `paid`; `not_owed` (the account is closed); `overdue`; `due` (today); `partly_paid`; `upcoming`. */
+            state: components["schemas"]["ScheduleItemState"];
+        };
+        /** @enum {string} */
+        ScheduleItemState: "paid" | "not_owed" | "overdue" | "due" | "partly_paid" | "upcoming";
         /**
          * @example {
          *       "type": "customer",
@@ -9863,6 +9939,79 @@ export interface operations {
             409: components["responses"]["DuplicateEntry"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["UnsupportedType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getAccountSchedule: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @example 1 */
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Schedule found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "accountId": 1,
+                     *         "accountNumber": "ACC10000012",
+                     *         "currency": "KES",
+                     *         "items": [
+                     *           {
+                     *             "number": 0,
+                     *             "dueDate": "2026-10-26",
+                     *             "amount": 2000,
+                     *             "paid": 2000,
+                     *             "state": "paid"
+                     *           },
+                     *           {
+                     *             "number": 1,
+                     *             "dueDate": "2026-11-02",
+                     *             "amount": 400,
+                     *             "paid": 100,
+                     *             "state": "due"
+                     *           },
+                     *           {
+                     *             "number": 2,
+                     *             "dueDate": "2026-11-09",
+                     *             "amount": 400,
+                     *             "paid": 0,
+                     *             "state": "upcoming"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "message": "Schedule found."
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {boolean} */
+                        success: true;
+                        data: components["schemas"]["AccountSchedule"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["ValidationError"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

@@ -132,6 +132,8 @@ export interface AccountsCalls {
   get(id: number, query?: QueryOf<'getAccount'>, options?: CallOptions): Promise<DataOf<'getAccount'>>;
   /** Change an account’s status, external id or metadata */
   changeStatus(id: number, body: BodyOf<'changeAccountStatus'>, options?: CallOptions): Promise<DataOf<'changeAccountStatus'>>;
+  /** Get the schedule of an account */
+  getSchedule(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getAccountSchedule'>>;
   /** List the status changes of an account */
   listStatusChanges(id: number, query?: QueryOf<'listAccountStatusChanges'>, options?: CallOptions): Promise<PageOf<'listAccountStatusChanges'>>;
   /** List the status changes of an account: every row, reading page after page. */
@@ -477,6 +479,7 @@ export const OPERATIONS = {
     openMany: { method: 'POST', path: '/api/accounts/bulk', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     get: { method: 'GET', path: '/api/accounts/{id}', hasQuery: true, secured: true, answers: 'data' },
     changeStatus: { method: 'PUT', path: '/api/accounts/{id}', hasBody: true, secured: true, answers: 'data' },
+    getSchedule: { method: 'GET', path: '/api/accounts/{id}/schedule', hasQuery: true, secured: true, answers: 'data' },
     listStatusChanges: { method: 'GET', path: '/api/accounts/{id}/history', hasQuery: true, secured: true, answers: 'page' },
     iterateStatusChanges: { method: 'GET', path: '/api/accounts/{id}/history', hasQuery: true, secured: true, answers: 'rows' },
     find: { method: 'GET', path: '/api/accounts/by-external-id/{externalId}', hasQuery: true, secured: true, answers: 'data' },
