@@ -132,6 +132,7 @@ async function generateDescription(): Promise<string> {
     log: createLog(config),
     redis: undefined,
     version,
+    consoleFolder: undefined,
     databaseKind: 'embedded PostgreSQL',
     jobsCompletedAt: () => undefined,
     deliveryCounts: () => ({}),

@@ -35,6 +35,7 @@ import { paymentRoutes } from './payments/routes.ts';
 import { describeApi } from './platform/api-docs/description.ts';
 import { DOCS_PATH, docsRoutes } from './platform/api-docs/pages.ts';
 import { startPageRoute } from './platform/api-docs/start-page.ts';
+import { consoleRoutes, isConsoleNavigation } from './platform/console/routes.ts';
 import { metricsRoutes } from './platform/health/metrics.ts';
 import { healthRoutes } from './platform/health/routes.ts';
 import { createHealthCheck } from './platform/health/status.ts';
@@ -59,6 +60,8 @@ export interface AppParts extends Pick<Pools, 'pool' | 'copies' | 'verifier' | '
   log: Log;
   redis: SharedRedis | undefined;
   version: string;
+  /** The build of the staff console. Undefined: a start page takes its place. */
+  consoleFolder: string | undefined;
   /** The kind of database, for /metrics: embedded, PostgreSQL or behind a pooler. */
   databaseKind: string;
   /** When this instance last completed the minute jobs. */
@@ -82,6 +85,7 @@ export function buildApp({
   log,
   redis,
   version,
+  consoleFolder,
   databaseKind,
   jobsCompletedAt,
   deliveryCounts,
@@ -115,7 +119,9 @@ export function buildApp({
   app.addHook('onClose', () => postingQueue.close());
   app.addHook('onClose', () => apiKeyUses.close());
   app.addHook('preClose', async () => feed.close());
-  app.setNotFoundHandler((request) => {
+  const sendConsole = consoleFolder === undefined ? undefined : consoleRoutes(app, consoleFolder);
+  app.setNotFoundHandler((request, reply) => {
+    if (sendConsole && isConsoleNavigation(request)) return sendConsole(request, reply);
     throw unknownAddress(request.method, request.url);
   });
 
@@ -162,7 +168,7 @@ export function buildApp({
 
   const check = createHealthCheck(probe, redis);
   app.register(async (root) => healthRoutes(root, { check, probe, accepting }));
-  startPageRoute(app, { check, version, registration: config.registration.open });
+  if (!sendConsole) startPageRoute(app, { check, version, registration: config.registration.open });
   docsRoutes(app);
   // To add an API version, add a line here with its features and prefix.
   app.register(async (api) => v1(api), { prefix: '/api' });

@@ -190,7 +190,7 @@ export const settingsSchema = Type.Object({
   RATE_LIMIT_PAGES: setting(
     Type.Integer({ minimum: 0 }),
     300,
-    'Files of the start page and the documentation per minute and address. 0: no limit.',
+    'Files of the console and the documentation per minute and address. 0: no limit.',
   ),
   RATE_LIMIT_WEBHOOK: setting(
     Type.Integer({ minimum: 0 }),

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { buildApp } from './app.ts';
@@ -62,6 +62,7 @@ export async function startService(config: Config): Promise<Service> {
     log,
     redis,
     version,
+    consoleFolder: findConsole(),
     databaseKind: databaseKind(config),
     jobsCompletedAt: () => jobs?.lastCompletedAt(),
     deliveryCounts: () => dispatcher?.counts ?? {},
@@ -98,6 +99,11 @@ export async function startService(config: Config): Promise<Service> {
 function packageVersion(): string {
   const file = readFileSync(join(import.meta.dirname, '..', 'package.json'), 'utf8');
   return (JSON.parse(file) as { version: string }).version;
+}
+
+function findConsole(): string | undefined {
+  const folder = join(import.meta.dirname, '..', 'web', 'dist');
+  return existsSync(join(folder, 'index.html')) ? folder : undefined;
 }
 
 function databaseKind({ DATABASE_URL, pooled }: Config): string {

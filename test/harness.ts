@@ -103,6 +103,7 @@ export async function startTestService(environment: Record<string, string> = {})
     log,
     redis,
     version: 'test',
+    consoleFolder: undefined,
     databaseKind: 'PostgreSQL',
     jobsCompletedAt: () => undefined,
     deliveryCounts: () => ({}),

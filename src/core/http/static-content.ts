@@ -17,6 +17,7 @@ const compressors = {
   identity: async (bytes: Buffer) => bytes,
 };
 type Encoding = keyof typeof compressors;
+export type CompressedEncoding = Exclude<Encoding, 'identity'>;
 
 /** Compressing a smaller text does not save a network packet. */
 const MIN_COMPRESSED_BYTES = 1_000;
@@ -30,12 +31,25 @@ export function isSharedContent(bytes: Buffer): boolean {
 
 export type StaticContent = (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
+interface StaticOptions {
+  cacheControl?: string;
+  /** Reads what a build has compressed. */
+  readCompressed?: (encoding: CompressedEncoding) => Promise<Buffer>;
+}
+
+/** Clients must revalidate, so that a page and its files change together after an upgrade. */
+const REVALIDATE = 'no-cache';
+
 /**
  * A handler for content that is the same for every caller. The content is created and compressed at the first request, and then
  * sent from memory. A caller that has the current version gets 304.
  * @param contentType - the type with its charset.
  */
-export function staticContent(contentType: string, make: () => Buffer | string): StaticContent {
+export function staticContent(
+  contentType: string,
+  make: () => Buffer | string,
+  { cacheControl = REVALIDATE, readCompressed }: StaticOptions = {},
+): StaticContent {
   let made: { bytes: Buffer; etag: string } | undefined;
   const encoded = new Map<Encoding, Promise<Buffer>>();
 
@@ -49,17 +63,20 @@ export function staticContent(contentType: string, make: () => Buffer | string):
   }
 
   function encodedAs(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
-    const present = encoded.get(encoding) ?? compressors[encoding](bytes);
+    const present = encoded.get(encoding) ?? encode(encoding, bytes);
     encoded.set(encoding, present);
     return present;
   }
 
+  function encode(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
+    return readCompressed && encoding !== 'identity'
+      ? readCompressed(encoding)
+      : compressors[encoding](bytes);
+  }
+
   return async (request, reply) => {
     const { bytes, etag } = original();
-    varyBy(reply, 'accept-encoding')
-      .header('etag', etag)
-      // Clients must revalidate, so that a page and its files change together after an upgrade.
-      .header('cache-control', 'no-cache');
+    varyBy(reply, 'accept-encoding').header('etag', etag).header('cache-control', cacheControl);
     if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
     const encoding = encodingFor(request.headers['accept-encoding'], bytes.length);
     if (encoding !== 'identity') reply.header('content-encoding', encoding);
