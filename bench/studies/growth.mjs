@@ -1,18 +1,18 @@
 /**
- * What becomes slower as the company grows: the same calls on its books, on those of the same customers and accounts
- * with a hundredth of the payments, and on those of a company a hundred times smaller; in turns, with few enough
- * callers that a latency is what a request takes and not how long it queues.
+ * Measures which calls become slower as a company grows. Runs the same calls in turns on three databases: the full books, the same
+ * customers and accounts with a hundredth of the payments, and a company a hundred times smaller. There are few callers, so that
+ * latencies contain no queueing.
  *
  *   npm run build && node bench/studies/growth.mjs [--payments=10000000 | --database=URL] [--rounds=5] [--seconds=3]
  *     [--connections=2]
  *
- * --database is one that bench/lib/load.mjs has filled, with 10,000,000 payments or so: a hundredth must be enough to be
- * reconciled ten thousand at a time; the smaller companies are made on its server. Needs what bench/run.mjs needs, except
- * pgbench and psql.
+ * --database is one that bench/lib/load.mjs has filled with about 10,000,000 payments. A hundredth of them must be enough to
+ * reconcile ten thousand at a time. The smaller companies are created on the same server. Needs the programs of bench/run.mjs,
+ * except pgbench and psql.
  *
  * Result (b38bd31, before payments were posted in batches; 103,440 and 10,343,974 payments): with a hundred times the
- * payments, a read, a list, a payment and a batch of 10,000 reconciled payments took 0.8 to 1.2 times as long. Only what
- * counts its matches grew: the search for 1 % of the customers took 2.8 times as long with a hundred times the customers.
+ * payments, a read, a list, a payment and a batch of 10,000 reconciled payments took 0.8 to 1.2 times as long. Only calls that
+ * count their matches became slower: the search for 1 % of the customers took 2.8 times as long with a hundred times the customers.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

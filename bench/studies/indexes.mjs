@@ -1,12 +1,12 @@
 /**
- * Which declared filters and sorts have an index, and which indexes serve nothing: asks every list for its first page
- * in every order and for the rows of one value of every field, over HTTP, and has PostgreSQL explain what was asked.
- * Then it does what else the service does, and names the indexes that were never scanned.
+ * Shows which filters and sorts have no index, and which indexes are never used. Requests every list over HTTP in every order and
+ * with one value of every filter, and asks PostgreSQL to explain the statements. Then it runs the other calls of the service, and
+ * prints the indexes that were never scanned.
  *
  *   npm run build && node bench/studies/indexes.mjs [--payments=200000 | --database=URL] [--slow=50] [--all]
  *
- * --database names one that bench/lib/load.mjs filled and that nobody uses; the work is done on a copy, which is dropped.
- * --slow: the milliseconds from which an answer counts as slow; --all prints every answer.
+ * --database is one that bench/lib/load.mjs has filled and that has no other users. The study uses a copy and drops it.
+ * --slow: answers that take more milliseconds are slow. --all prints every answer.
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';

@@ -1,16 +1,16 @@
 /**
- * Measures one, two and four instances behind nginx, with PostgreSQL, Redis and wrk on the same machine: for a read, a list
- * and a payment the rate, the latencies, each instance's share, and the CPU that each part spends on a request.
+ * Measures one, two and four instances behind nginx, with PostgreSQL, Redis and wrk on the same machine: the rate, the
+ * latencies, each instance's share and the CPU time of each part for a request, for a read, a list and a payment.
  *
  *   npm run build && BENCH_REDIS_URL=redis://localhost:6379 node bench/studies/instances.mjs [--instances=1,2,4]
  *     [--payments=1000000] [--rounds=3] [--seconds=5] [--connections=32] [--database=URL]
  *
- * --database is one that bench/lib/load.mjs has filled; it is left with the payments that were made. Needs wrk, nginx
+ * --database is one that bench/lib/load.mjs has filled. It keeps the new payments. Needs wrk, nginx
  * (/usr/sbin/nginx, or BENCH_NGINX), and PostgreSQL as `npm run bench` does, on this machine and without other users.
  *
  * Result (7735f54, before payments were posted in batches; 10,250,511 payments, two cores for everything): nginx gave each of
  * four instances 24.6 to 25.4 % of the calls. A read cost 0.129 ms of CPU with one instance and 0.276 ms with four, a payment
- * 0.951 and 1.996 ms, since four processes share two cores. One core of the services carried 501 payments a second, one
+ * 0.951 and 1.996 ms, because four processes share two cores. One core of the services carried 501 payments a second, one
  * core of PostgreSQL 641, one core of nginx 11,650.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -149,7 +149,7 @@ async function reportOf({ results, memory }) {
         ...[round(line.walBytes), line.redisScripts.toFixed(1)],
       ]),
     ),
-    `So many requests a second does one core of each part carry, and so much write-ahead log come of 1,000 requests a ` +
+    `Requests a second that one core of each part can serve, and the write-ahead log at 1,000 requests a ` +
       `second (from the lines with ${counts.at(-1)} instances):`,
     table(
       ['workload', ...PARTS.slice(0, -1), 'write-ahead log, MB/s'],

@@ -1,17 +1,17 @@
 /**
- * What a pooler in transaction mode costs: the service on PostgreSQL itself with named statements, the same without
- * them, and behind PgBouncer, in turns; medians of the rounds.
+ * Measures the cost of a pooler in transaction mode. Runs the service in turns directly on PostgreSQL with named statements,
+ * directly without them, and behind PgBouncer. Prints medians of the rounds.
  *
  *   npm run build && node bench/studies/pooler.mjs [--payments=100000 | --database=URL] [--rounds=5] [--seconds=5]
  *     [--connections=32]
  *
- * --database is one that bench/lib/load.mjs has filled; it is left with the payments that were made. Needs wrk;
+ * --database is one that bench/lib/load.mjs has filled. It keeps the new payments. Needs wrk;
  * pgbouncer, which runs as `postgres` if root starts it; and a server on which a superuser may log in by trust from the loopback
  * and create a database and a role, BENCH_DATABASE_URL (default postgres://postgres@localhost:55432/postgres).
  *
  * Result (before payments were posted in batches; 10,600,000 payments, two cores): through PgBouncer 0.45 of the direct
- * rate for GET /accounts/:id and 0.66 for a payment. Without named statements and shared connections, but directly, it
- * was 0.54 and 0.70: most of the loss is theirs.
+ * rate for GET /accounts/:id and 0.66 for a payment. Directly, but without named statements and shared connections,
+ * it was 0.54 and 0.70, so these two cause most of the loss.
  */
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

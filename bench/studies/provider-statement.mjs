@@ -1,11 +1,11 @@
 /**
- * The provider's statement: seconds of upload, matching, taking in and reconciling over HTTP with the built
- * service, and what the process's memory grows by. Nine lines in ten have their payment in the books.
+ * Measures the seconds of upload, matching, importing and reconciling a provider's statement over HTTP with the built service, and
+ * the memory of the process. Nine lines in ten have a payment in the books.
  *
- *   npm run build && node bench/studies/provider-statement.mjs [lines=100000] [taken in, at most=1000]
+ *   npm run build && node bench/studies/provider-statement.mjs [lines=100000] [maximum of imported lines=1000]
  *
  * Result (2 shared cores): 100,000 lines were matched 21 s after the upload began, 90,000 payments reconciled in 9 s. The
- * process grew to 359 MB with 100,000 lines and to 355 MB with 280,000, which is what 64 MiB hold.
+ * process grew to 359 MB with 100,000 lines, and to 355 MB with 280,000, the most lines of a file of 64 MiB.
  *
  * Needs a server on which it may create a database: BENCH_DATABASE_URL, by default
  * postgres://postgres@localhost:55432/postgres. The database is dropped afterwards.
@@ -77,7 +77,7 @@ async function measure() {
   console.log(`memory: at most ${memory.stop()} MB in all`);
 }
 
-/** The file is made while it is sent. */
+/** Creates the file while sending it. */
 async function upload(headers, count, prefix) {
   const response = await fetch(`${api}/reconciliations/statements`, {
     method: 'POST',
@@ -120,7 +120,7 @@ async function post(headers, path) {
   if (!response.ok) throw new Error(await response.text());
 }
 
-/** Accounts, and the payments of nine in ten lines of the file, which the provider has reported. */
+/** Accounts, and reported payments for nine in ten lines of the file. */
 async function fill() {
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();

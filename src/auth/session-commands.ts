@@ -107,7 +107,7 @@ export async function endSession(
   await inTransaction(context.db, (tx) => revoke(tx, actor, actor.userId, sessionId, 'signed out'));
 }
 
-/** @returns the id of the session, or undefined if the token is of none. */
+/** @returns the id of the session, or undefined if no session has the token. */
 export function endBrowserSession(
   context: Context,
   refreshToken: string,

@@ -3,7 +3,7 @@ import type { Db } from '../core/database/db.ts';
 import { createHorizonReader } from './horizon.ts';
 import { type EventPage, type EventRow, findEvents } from './store.ts';
 
-/** How often new events are looked for while a reader waits: soon after the last ones, and less often later. */
+/** Pauses between polls while a reader waits: short after new events, then longer. */
 const SHORTEST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 200;
 const MAX_EVENTS_PER_READ = 1_000;
@@ -11,7 +11,7 @@ const MAX_EVENTS_PER_READ = 1_000;
 export interface FeedPage extends EventPage {
   /** Whether the page ends before the horizon. */
   hasMore: boolean;
-  /** The last id that was taken. */
+  /** The last id of the sequence. */
   lastId: number;
 }
 

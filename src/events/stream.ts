@@ -40,7 +40,7 @@ async function* messages(feed: Feed, { after, types, show, mayRead, signal }: St
     let events: EventRow[];
     if (hasMore) {
       const page = await feed.read({ after: sentTo, types, limit: PAGE_SIZE });
-      if (sentTo < page.deletedToId) return; // The client learns it when it connects again.
+      if (sentTo < page.deletedToId) return; // The client gets the error when it reconnects.
       ({ events, hasMore, toId: sentTo } = page);
     } else {
       const limits = { timeoutMs: CHECK_MS, signal };
@@ -48,7 +48,7 @@ async function* messages(feed: Feed, { after, types, show, mayRead, signal }: St
     }
     const text = events.map((event) => `id: ${event.id}\ndata: ${JSON.stringify(show(event))}\n\n`).join('');
     if (text === '' && performance.now() - sentAt < HEARTBEAT_MS) continue;
-    // A message without data has no effect but to set the id, so that a client need not read the same ids again.
+    // A message without data only sets the id, so that a client that reconnects does not read the same ids again.
     yield text === '' ? `: nothing new\nid: ${sentTo}\n\n` : text;
     sentAt = performance.now();
   }

@@ -6,9 +6,9 @@ import { lookUp } from '../core/database/statements.ts';
 import type { AccountStatus, InvoiceStatus, PaymentStatus } from '../core/database/tables.ts';
 import { likeLiteral } from '../core/lists/sql.ts';
 
-// Each statement reads a few rows of an index, whatever the number of rows of its table.
+// Each statement reads a few rows of an index. Its cost does not grow with the table.
 
-/** More than a search returns, because some may match better than others. */
+/** More than a search returns, because the statements do not sort by how well a row matches. */
 export const MAX_CANDIDATES = 40;
 const LIMIT = `limit ${MAX_CANDIDATES}`;
 
@@ -81,7 +81,7 @@ export interface AccountHit {
 
 const ACCOUNT = `a.id, a.status, a.external_id, c.first_name || ' ' || c.last_name as customer_name`;
 
-/** In the order of their ids. */
+/** Ordered by id. */
 export function findAccountsInRanges(db: Db, ranges: readonly IdRange[]): Promise<AccountHit[]> {
   return lookUp(
     db,

@@ -28,7 +28,7 @@ export class Backlog<E extends BacklogEvent> {
   readonly #items = new Map<number, Item<E>>();
   /** The keys of events in webhook_retries. */
   #blockedKeys: ReadonlySet<string> = new Set();
-  /** Up to this event everything was read from the feed. */
+  /** The feed was read up to this event. */
   position: number;
 
   constructor(position: number) {
@@ -49,7 +49,7 @@ export class Backlog<E extends BacklogEvent> {
     if (!this.#items.has(item.event.id)) this.#items.set(item.event.id, item);
   }
 
-  /** Continues from another place of the feed. Events that are being sent stay. */
+  /** Continues at another event of the feed. Events that are being sent are kept. */
   moveTo(position: number): void {
     for (const { event } of this.all('ready')) this.#items.delete(event.id);
     this.position = position;
@@ -73,7 +73,7 @@ export class Backlog<E extends BacklogEvent> {
     return this.all(state).length;
   }
 
-  /** Ids of all events that are known here. */
+  /** Ids of all events of the backlog. */
   ids(): number[] {
     return [...this.#items.keys()];
   }

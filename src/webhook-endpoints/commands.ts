@@ -32,7 +32,7 @@ import * as store from './store.ts';
 
 const LONGEST_WAIT_FOR_HORIZON_MS = 3_000;
 const HORIZON_PAUSE_MS = 20;
-/** Each endpoint costs connections and statements, and an event is sent to every endpoint with its type. */
+/** Limited, because each endpoint needs connections and statements, and gets every event of its types. */
 const MAX_ENDPOINTS = 50;
 
 /**

@@ -37,16 +37,16 @@ import {
 import { secretsAt, typesOf } from './rules.ts';
 import { disableEndpoint } from './store.ts';
 
-/** So many events are read at once, and again when half of them are left. */
+/** Events to read at once. More are read when half of them are left. */
 const READ_BATCH = 200;
 /** Attempts are saved together, so that a busy endpoint costs few transactions. */
 const SAVE_INTERVAL_MS = 100;
 /** How often the cursor is saved while no event matches. */
 const IDLE_SAVE_INTERVAL_MS = 5_000;
-/** A request that ends with its process is sent again by the next owner after this. */
+/** If a process dies during a request, the next owner repeats the request after this time. */
 const RESEND_AFTER_MS = SEND_TIMEOUT_MS + 5_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
-/** How long a stop waits for requests before it abandons them. */
+/** How long a stop waits for requests before it aborts them. */
 const STOP_MS = 3_000;
 
 export interface DeliveryParts {
@@ -57,19 +57,19 @@ export interface DeliveryParts {
   horizon(): number;
   /** Limits the statements for all endpoints, so that they leave connections to requests. */
   limited<T>(work: () => Promise<T>): Promise<T>;
-  /** Called for each attempt. */
+  /** Called after each attempt. */
   onOutcome(outcome: Outcome): void;
 }
 
 /** Delivers to one endpoint while this instance owns its lease. */
 export interface DeliveryLoop {
-  /** Looks for new events. */
+  /** Checks for new events. */
   wake(): void;
   /** Changes whenever the loop itself has read the settings of the endpoint. */
   version(): number;
-  /** Takes over settings that another statement has read. */
+  /** Uses settings that another statement has read. */
   update(endpoint: LeasedEndpoint, leasedAtMs: number): void;
-  /** Waits for requests, for a while, saves progress and frees the endpoint. */
+  /** Waits a few seconds for requests, saves progress and frees the lease. */
   stop(): Promise<void>;
   /** Resolves when the loop has ended. It ends by itself when another instance has the lease. */
   ended: Promise<void>;
@@ -100,7 +100,7 @@ export function startDeliveryLoop(
   let version = 0;
   let leaseEndsMs = performance.now() + lease.seconds * 1000;
   let finished: Finished[] = [];
-  /** Attempts whose save is under way. */
+  /** Attempts that are being saved. */
   let saving: Finished[] = [];
   let isStopping = false;
   let mayHaveRetries = true;
@@ -184,7 +184,7 @@ export function startDeliveryLoop(
     );
   }
 
-  /** How many requests may run now, also by the attempts that are not saved yet. */
+  /** How many requests may run now. Includes the effect of attempts that are not saved yet. */
   function slots(now: Date): number {
     const results = [...saving, ...finished].map(({ result }) => result);
     return slotsOf(healthAfter(endpoint, results, now), now);
@@ -288,7 +288,7 @@ export function startDeliveryLoop(
         { webhookEndpoint: id, reason },
         'A webhook endpoint was disabled. Enable it when it works again',
       );
-    // In order, the next event of a key may go when an event has left webhook_retries.
+    // With inOrder, the next event of a key may be sent when an event has left webhook_retries.
     if (inOrder && retries.length + done.length > 0) mayHaveRetries = true;
     adopt(next, leasedAtMs);
     return true;
@@ -366,7 +366,7 @@ function toRows(endpointId: number, { item, sent, result }: Finished, now: Date,
   const next = isDelivered(result)
     ? undefined
     : nextAttemptAt(attempt, new Date(firstAttemptAt), result, now, Math.random());
-  // A disabled endpoint keeps all its events, for the time when it is enabled again.
+  // A disabled endpoint keeps all its events. They are delivered when it is enabled again.
   const retryAt = isDelivered(result) || !isDisabled ? next : now;
   const outcome: Outcome = isDelivered(result) ? 'delivered' : retryAt ? 'failed' : 'given_up';
   const delivery: DeliveryRow = {

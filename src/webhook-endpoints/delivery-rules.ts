@@ -1,7 +1,7 @@
 import type { DisabledReason } from './rules.ts';
 
 export const OUTCOMES = ['delivered', 'failed', 'given_up'] as const;
-/** failed: the event is sent again later. given_up: it is not, unless a user asks for it. */
+/** failed: the event is sent again later. given_up: only a user can send it again. */
 export type Outcome = (typeof OUTCOMES)[number];
 
 const MINUTE = 60_000;
@@ -10,7 +10,7 @@ const HOUR = 60 * MINUTE;
 /** Before the second attempt, the third, …; later ones follow every 8 hours. */
 const RETRY_DELAYS_MS = [5_000, 30_000, 2 * MINUTE, 10 * MINUTE, HOUR, 3 * HOUR];
 const LAST_RETRY_DELAY_MS = 8 * HOUR;
-/** A delay is up to this much shorter or longer, so that events that failed together do not return together. */
+/** The relative jitter of a delay, so that events that failed together are not retried together. */
 const JITTER = 0.1;
 /** An event is given up, and an endpoint disabled, after it has failed for three days. */
 export const MAX_FAILING_MS = 72 * HOUR;
@@ -69,7 +69,7 @@ export interface Health {
   failuresInARow: number;
   /** The first failure since the latest success. */
   failingSince: string | null;
-  /** Nothing is sent before. */
+  /** Nothing is sent before this time. */
   pausedUntil: string | null;
 }
 
@@ -119,7 +119,7 @@ export function slotsOf({ failuresInARow, pausedUntil }: Health, now: Date): num
   return failuresInARow >= FAILURES_TO_PAUSE ? 1 : MAX_IN_FLIGHT;
 }
 
-/** The same for every attempt, and another one for each endpoint. */
+/** The same for every attempt, and different for each endpoint. */
 export function messageIdOf(endpointId: number, eventId: number): string {
   return `msg_${endpointId}_${eventId}`;
 }

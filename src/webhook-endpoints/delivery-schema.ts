@@ -24,7 +24,7 @@ const deliveryProperties = {
       'webhook-timestamp': Type.String(),
       'webhook-signature': Type.String(),
     },
-    { description: 'As they were sent, besides those of HTTP itself.' },
+    { description: 'The headers that the service added to the request.' },
   ),
   createdAt: Type.String({ format: 'date-time', description: 'When the request was sent.' }),
 };
@@ -60,7 +60,7 @@ export const WebhookDeliveryWithBody = Type.Object(
   {
     ...deliveryProperties,
     requestBody: Nullable(
-      Type.String({ description: 'As it was sent. Null for a test, and if the event was deleted.' }),
+      Type.String({ description: 'The body of the request. Null for a test, and if the event was deleted.' }),
     ),
   },
   { title: 'WebhookDeliveryWithBody', examples: [{ ...example, requestBody: '{"id":120}' }] },
@@ -85,7 +85,7 @@ export const webhookDeliveryList = defineList(
   {},
 );
 
-/** The most events that a resend names one by one or by a range. From an event or a time on there is no limit. */
+/** The maximum number of events in a list or range of a resend. All events since an event or a time have no limit. */
 export const MAX_RESENT_EVENTS = 10_000;
 
 export const Resend = Type.Object(
@@ -93,12 +93,12 @@ export const Resend = Type.Object(
     eventIds: Type.Optional(
       Type.Array(Id, { minItems: 1, maxItems: 100, description: 'Only these events.' }),
     ),
-    fromEventId: Type.Optional({ ...Id, description: 'All events from this one on.' }),
+    fromEventId: Type.Optional({ ...Id, description: 'This event and all later ones.' }),
     toEventId: Type.Optional({
       ...Id,
       description: `Ends the range of fromEventId, which then has at most ${MAX_RESENT_EVENTS} ids.`,
     }),
-    since: Type.Optional(Type.String({ format: 'date-time', description: 'All events from this time on.' })),
+    since: Type.Optional(Type.String({ format: 'date-time', description: 'All events since this time.' })),
   },
   {
     minProperties: 1,
@@ -113,7 +113,7 @@ export const ResendResult = Type.Object(
   {
     eventCount: Nullable(
       Type.Integer({
-        description: 'How many events are sent again; null if all from an event or a time on are.',
+        description: 'The number of events to send again; null for all since an event or a time.',
       }),
     ),
   },

@@ -9,7 +9,7 @@ import type { Health, Outcome } from './delivery-rules.ts';
 import type { WebhookDelivery } from './delivery-schema.ts';
 import type { Secrets } from './rules.ts';
 
-/** What the owner of a lease needs to know about an endpoint. */
+/** The data of an endpoint that the owner of its lease needs. */
 export interface LeasedEndpoint extends Health, Secrets {
   id: number;
   url: string;
@@ -77,7 +77,7 @@ export async function releaseEndpoint(db: Db, owner: string, id: number): Promis
 export interface Progress extends Health {
   id: number;
   cursor: number;
-  /** As the cursor was read; if a user has moved it since, it stays. */
+  /** The cursor when it was read. If a user has moved it since then, it is not overwritten. */
   cursorMoves: number;
   /** As the health was read; if a user has reset it since, it stays. */
   healthResets: number;
@@ -179,7 +179,7 @@ export interface DueRetry {
 }
 
 /**
- * Events of webhook_retries that are due, the longest waiting first.
+ * Due events of webhook_retries, the earliest due first.
  * @param inOrder only the first event of each order key. @param except events that are known already.
  */
 export async function findDueRetries(
@@ -295,7 +295,7 @@ export interface DeliveryState {
   /** Active endpoints that fail, and endpoints that the service disabled. */
   failing: number;
   disabled: number;
-  /** Age of the oldest event that an active endpoint does not have yet; 0 without one. */
+  /** Age of the oldest event that is not delivered to an active endpoint; 0 if there is none. */
   oldestPendingSeconds: number;
 }
 

@@ -8,11 +8,11 @@ import { type DeliveryLoop, startDeliveryLoop } from './delivery-commands.ts';
 import type { Outcome } from './delivery-rules.ts';
 import { findOwnedEndpoints, type Lease, leaseEndpoints } from './delivery-store.ts';
 
-/** If an instance dies, another one takes its endpoints over after this. */
+/** If an instance dies, another one takes over its endpoints after this time. */
 const LEASE_SECONDS = 6;
-/** How often leases are renewed and taken, and due retries looked for. */
+/** Interval for renewing and taking leases, and for reading due retries. */
 const LEASE_INTERVAL_MS = 1_500;
-/** How often new events are looked for. */
+/** Poll interval for new events. */
 const POLL_INTERVAL_MS = 100;
 const MAX_STATEMENTS = 2;
 
@@ -20,7 +20,7 @@ const MAX_STATEMENTS = 2;
 export interface Dispatcher {
   /** Attempts of this instance since its start. */
   readonly counts: Readonly<Record<Outcome, number>>;
-  /** Waits for requests, for a while, and frees the endpoints for other instances. */
+  /** Waits a few seconds for requests, and frees the endpoints for other instances. */
   stop(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function startDispatcher(context: Context, log: Log): Dispatcher {
     for (const endpoint of endpoints) {
       const { id } = endpoint;
       const loop = loops.get(id);
-      // What the loop has read itself is newer.
+      // The loop has read newer settings itself.
       if (loop && loop.version() === versions.get(id)) loop.update(endpoint, leasedAtMs);
       if (!loop && !signal.aborted) start(endpoint.id, startDeliveryLoop(endpoint, parts));
     }
@@ -77,7 +77,7 @@ export function startDispatcher(context: Context, log: Log): Dispatcher {
     for (const loop of loops.values()) loop.wake();
   }
 
-  /** Repeats work until the stop. A failure is logged once in a row. */
+  /** Repeats work until the stop. Of consecutive failures only the first is logged. */
   async function repeat(work: () => Promise<void>, intervalMs: number): Promise<void> {
     let hasFailed = false;
     while (!signal.aborted) {

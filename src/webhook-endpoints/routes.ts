@@ -55,7 +55,7 @@ export function webhookEndpointRoutes(api: Api, context: Context): void {
     async (request) => okList(await listEndpoints(context.db, request.query), 'Webhook endpoints found.'),
   );
 
-  // Without an Idempotency-Key, whose stored answer would hold the secret.
+  // No Idempotency-Key, because its stored answer would contain the secret.
   api.post(
     '/webhook-endpoints',
     {
@@ -154,7 +154,7 @@ export function webhookEndpointRoutes(api: Api, context: Context): void {
       ),
   );
 
-  // Without an Idempotency-Key, whose transaction would be open while the receiver answers.
+  // No Idempotency-Key, because its transaction would stay open until the receiver answers.
   api.post(
     '/webhook-endpoints/:id/test',
     {
@@ -164,7 +164,7 @@ export function webhookEndpointRoutes(api: Api, context: Context): void {
         operationId: 'testWebhookEndpoint',
         summary: 'Send a test to a webhook endpoint',
         description:
-          'Sends a message of the type `test` once, also to a disabled endpoint, and answers what happened.',
+          'Sends a message of the type `test` once, also to a disabled endpoint, and returns the outcome.',
         params: IdParams,
         response: { 200: Envelope(TestResult, 'Test sent.') },
       },
@@ -181,7 +181,7 @@ export function webhookEndpointRoutes(api: Api, context: Context): void {
         operationId: 'resendWebhookEvents',
         summary: 'Deliver events again',
         description:
-          'Only events of the types of the endpoint are delivered. Those that it has not got yet keep their place.',
+          'Only events of the types of the endpoint are delivered. Events that are not yet delivered keep their order.',
         params: IdParams,
         body: Resend,
         response: { 200: Envelope(ResendResult, 'Events will be delivered again.') },

@@ -30,7 +30,7 @@ describe('messages are signed', () => {
   const previousSecret = Buffer.from('old');
   const now = new Date('2026-11-02T08:15:30Z');
 
-  it('with the former secret too, until its overlap ends', () => {
+  it('also with the previous secret, until its overlap ends', () => {
     const secrets = (previousSecretExpiresAt: string) =>
       secretsAt({ secret, previousSecret, previousSecretExpiresAt }, now);
     expect(secrets('2026-11-02T08:15:31.000Z')).toEqual([secret, previousSecret]);

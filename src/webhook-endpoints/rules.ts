@@ -28,7 +28,7 @@ export interface Secrets {
   previousSecretExpiresAt: string | null;
 }
 
-/** The secrets to sign with: the former one too, until its overlap ends. */
+/** The secrets to sign with. They include the previous secret until its overlap ends. */
 export function secretsAt({ secret, previousSecret, previousSecretExpiresAt }: Secrets, now: Date): Buffer[] {
   const isOverlap =
     previousSecret && previousSecretExpiresAt !== null && new Date(previousSecretExpiresAt) > now;

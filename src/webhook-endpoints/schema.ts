@@ -11,7 +11,7 @@ const Url = Type.String({
   maxLength: MAX_URL_LENGTH,
   format: 'text',
   description:
-    'https:// to a host of the public internet, on port 443 or from 1024, without a user. WEBHOOKS_OUT_ALLOW can allow others.',
+    'https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow others.',
 });
 const Types = Type.Array(Type.String({ maxLength: 100, pattern: TYPE_FILTER }), {
   minItems: 1,
@@ -68,7 +68,7 @@ export const SecretRotation = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: MAX_OVERLAP_SECONDS,
-        description: `How long messages are signed with the former secret, too. Default: ${DEFAULT_OVERLAP_SECONDS}, a day.`,
+        description: `How long messages are also signed with the previous secret. Default: ${DEFAULT_OVERLAP_SECONDS}, a day.`,
       }),
     ),
   },
@@ -90,7 +90,10 @@ const endpointProperties = {
   ),
   disabledAt: Nullable(Timestamp),
   failingSince: Nullable(
-    Type.String({ format: 'date-time', description: 'The first failure since the latest success.' }),
+    Type.String({
+      format: 'date-time',
+      description: 'The time of the first failure since the latest success.',
+    }),
   ),
   pausedUntil: Nullable(
     Type.String({

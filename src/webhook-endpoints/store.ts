@@ -65,7 +65,7 @@ export async function countEndpoints(tx: Tx): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** What is needed to send a message. @throws AppError NOT_FOUND */
+/** The data for sending a message. @throws AppError NOT_FOUND */
 export async function getSigningEndpoint(db: Db, id: number): Promise<Secrets & { url: string }> {
   const { rows } = await sql<Secrets & { url: string }>`
     select url, secret, previous_secret as "previousSecret", previous_secret_expires_at as "previousSecretExpiresAt"
@@ -106,7 +106,7 @@ export async function updateEndpoint(tx: Tx, id: number, { inOrder, ...changes }
     .execute();
 }
 
-/** Forgets failures, so that everything that waits is sent at once. */
+/** Deletes the record of failures, so that waiting events are sent at once. */
 export async function resetFailures(tx: Tx, id: number, now: Date): Promise<void> {
   await sql`
     update webhook_endpoints set failures_in_a_row = 0, failing_since = null, paused_until = null,
@@ -137,7 +137,7 @@ export async function replaceSecret(tx: Tx, id: number, secret: Buffer, previous
     where id = ${id}`.execute(tx);
 }
 
-/** Nothing is delivered any more. The minute jobs delete the row when they have deleted its deliveries. */
+/** Stops deliveries. The minute jobs delete the row after its deliveries. */
 export async function markDeleted(tx: Tx, id: number): Promise<void> {
   await sql`
     update webhook_endpoints set deleted_at = business_now(), secret = '', previous_secret = null,

@@ -134,7 +134,7 @@ describe('a new API key', () => {
   });
 });
 
-describe('an API key that is not one', () => {
+describe('a text that is not an API key', () => {
   it('is refused without a query if its checksum is wrong, and with one query in three seconds otherwise', async () => {
     const { key } = await newApiKey(service, 'viewer');
     const mistyped = `${key.slice(0, 20)}${key[20] === 'a' ? 'b' : 'a'}${key.slice(21)}`;
@@ -194,7 +194,7 @@ describe('what an API key does', () => {
     expect(rows).toEqual([{ created_by: null, api_key_id: id }]);
   });
 
-  it('counts as the work of staff for the lateness policy', async () => {
+  it('counts as staff for the lateness policy', async () => {
     const { key } = await newApiKey(service, 'manager');
     const { id } = await newAccount(service);
     await service.call('PUT', `/accounts/${id}`, { status: 'suspended', reason: 'test' });
@@ -251,7 +251,7 @@ describe('what an API key does', () => {
     expect((await service.call('GET', `/accounts/${accountId}`)).body.data.paid).toBe(6);
   });
 
-  it('does not include what concerns a person', async () => {
+  it('excludes operations that concern a person', async () => {
     const { key } = await newApiKey(service, 'admin');
     for (const [method, path, body] of [
       ['GET', '/auth/me', undefined],
@@ -369,7 +369,7 @@ describe('the end of an API key', () => {
     expect((await service.call('GET', '/api-keys?filter[status]=revoked')).body.data[0].id).toBe(id);
   });
 
-  it('is not the end of its creator’s session, nor the other way round', async () => {
+  it('does not end its creator’s session, and is independent of it', async () => {
     const admin = await service.signInAs('admin');
     const { body } = await service.call('POST', '/api-keys', { name: 'A', role: 'viewer' }, { token: admin });
     const me = (await service.call('GET', '/auth/me', undefined, { token: admin })).body.data.id;
@@ -470,7 +470,7 @@ describe('the last use of an API key', () => {
     await expect.poll(async () => (await keyNow(id)).lastUsedAddress, { timeout: 5_000 }).toBe('203.0.113.3');
   });
 
-  it('is asked for once in a minute, and not waited for', async () => {
+  it('is sent once a minute, without delaying the request', async () => {
     const { call } = await instance();
     const { key, id } = await newApiKey(service, 'viewer');
     await service.context.db.transaction().execute(async (tx) => {

@@ -66,7 +66,7 @@ describe('an account', () => {
     ]);
   });
 
-  it('publishes a payment, the next due date and the credit that follow, and the completion', async () => {
+  it('publishes a payment, its effect on the next due date and the credit, and the completion', async () => {
     const { id } = await newAccount(service);
     const { nextDueDate } = await accountNow(service, id);
     const events = await eventsOf(() => pay(service, id, 23_000));
@@ -184,7 +184,7 @@ describe('a reader', () => {
     ).toBe(1);
   });
 
-  it('gets the types of its filter, and passes the others', async () => {
+  it('gets only the types of its filter', async () => {
     const { id } = await newAccount(service);
     const start = (await eventsAfter()).at(-1).id;
     await pay(service, id, 23_000);
@@ -198,7 +198,7 @@ describe('a reader', () => {
     expect(none.body.data.after).toBeGreaterThan(start);
   });
 
-  it('learns which types there are from a wrong filter, and the last id from a later one', async () => {
+  it('gets the allowed types for a wrong filter, and the last id for a later one', async () => {
     const types = await service.call('GET', '/events?types=payment');
     expect(types.status).toBe(400);
     expect(types.text).toContain('payment.*');
@@ -260,13 +260,13 @@ describe('waiting for events', () => {
     expect(typesOf(answer.body.data.events)).toEqual(['payment.received']);
   });
 
-  it('ends without an event after its time, with the id up to which there is none', async () => {
+  it('ends without an event after its time, with the id that was checked last', async () => {
     const last = (await eventsAfter()).at(-1).id;
     const answer = await service.call('GET', `/events?after=${last}&wait=1`);
     expect(answer.body.data).toEqual({ events: [], after: last, hasMore: false });
   });
 
-  it('passes events of other types', async () => {
+  it('ignores events of other types', async () => {
     const { id } = await newAccount(service);
     const start = (await eventsAfter()).at(-1).id;
     const waiting = service.call('GET', `/events?after=${start}&wait=2&types=user.created`);
@@ -385,7 +385,7 @@ describe('a stream', () => {
     expect(hasEnded).toBe(true);
   }, 25_000);
 
-  it('refuses a Last-Event-ID that is no id', async () => {
+  it('refuses a Last-Event-ID that is not an id', async () => {
     const response = await fetch(`${service.origin}/api/events`, {
       headers: {
         accept: 'text/event-stream',
@@ -399,7 +399,7 @@ describe('a stream', () => {
 });
 
 describe('concurrent changes', () => {
-  it('reach a reader that keeps the last id, none missing and each account in order', async () => {
+  it('reach a reader that keeps the last id completely, and in order for each account', async () => {
     const accounts = await Promise.all(Array.from({ length: 20 }, () => newAccount(service)));
     const start = (await eventsAfter()).at(-1).id;
     const seen: Event[] = [];
@@ -494,7 +494,7 @@ describe('the proof', () => {
     expect(twice).toEqual(['events: audit entry of account.opened']);
   });
 
-  it('finds a gap, and an event that does not say what the account shows', async () => {
+  it('finds a gap, and an event that contradicts its account', async () => {
     const gap = await whileDamaged(
       (id) =>
         sql`update events set account_version = account_version + 1 where account_id = ${id} and account_version = 4`,

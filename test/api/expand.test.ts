@@ -103,7 +103,7 @@ describe('expand', () => {
     }
   });
 
-  it('refuses an unknown value, and says what is allowed', async () => {
+  it('refuses an unknown value, and names the allowed ones', async () => {
     for (const [path, allowed] of [
       ['/accounts', 'customer, product'],
       [`/accounts/${account.id}`, 'customer, product'],

@@ -111,14 +111,14 @@ describe.each(KINDS)('the external id of a $resource', (kind) => {
     expect((await create(kind, { externalId: null })).body.data).toMatchObject({ externalId: null });
   });
 
-  it('is refused if another one has it, and named with the id of that one', async () => {
+  it('is refused if another resource has it, with the id of that resource', async () => {
     const externalId = unique('DUP');
     const first = await create(kind, { externalId });
     expectDuplicate(await create(kind, { externalId: ` ${externalId}` }), resource, first.body.data.id);
     expect((await create(kind, { externalId: externalId.toLowerCase() })).status).toBe(201);
   });
 
-  it('is refused if it is empty, too long, or has characters that show nothing', async () => {
+  it('is refused if it is empty, too long, or has invisible characters', async () => {
     for (const externalId of ['', '  ', 'x'.repeat(101), 'a\u200bb', 'a\nb', '\ud800', 5])
       expect(wrongFields(await create(kind, { externalId })), String(externalId)).toEqual(['externalId']);
     const longest = `${'x'.repeat(90)}${unique('-')}`.padEnd(100, 'ß');

@@ -68,14 +68,14 @@ const resend = (id: number, body: object) => service.call('POST', `/webhook-endp
 const fail: Receiver['answer'] = (_received, response) => response.writeHead(500).end('broken');
 const accept: Receiver['answer'] = (_received, response) => response.writeHead(204).end();
 
-/** Waits until an endpoint got so many requests, and a little longer, so that one too many is seen. */
+/** Waits until an endpoint got this number of requests, and a little longer to notice additional ones. */
 async function untilReceived(receiver: Receiver, count: number): Promise<void> {
   await expect.poll(() => receiver.received.length, WITHIN).toBeGreaterThanOrEqual(count);
   await sleep(150);
   expect(receiver.received).toHaveLength(count);
 }
 
-/** Moves the clock and waits until the next look for due retries has passed. */
+/** Moves the clock and waits for the next read of due retries. */
 async function later(ms: number): Promise<void> {
   service.clock.set(new Date(service.context.clock.now().getTime() + ms));
   await sleep(2_000);
@@ -84,7 +84,7 @@ const SECOND = 1_000;
 const HOUR = 3_600_000;
 
 describe('a delivery', () => {
-  it('brings each event of the types once, signed, soon after the commit', async () => {
+  it('sends each event of the types once, signed, soon after the commit', async () => {
     const receiver = await open({ types: ['payment.*'] });
     const other = await open({ types: ['customer.created'] });
     dispatch();
@@ -110,7 +110,7 @@ describe('a delivery', () => {
     expect(other.received).toEqual([]);
   });
 
-  it('begins with the events after the creation of the endpoint', async () => {
+  it('starts with the first event after the creation of the endpoint', async () => {
     await pay();
     const receiver = await open();
     const id = await pay();
@@ -119,7 +119,7 @@ describe('a delivery', () => {
     expect(paymentsOf(receiver)).toEqual([id]);
   });
 
-  it('is logged with what was sent and answered', async () => {
+  it('is logged with its request and its answer', async () => {
     const receiver = await open();
     receiver.answer = (_received, response) => response.writeHead(202).end('x'.repeat(5_000));
     dispatch();
@@ -146,7 +146,7 @@ describe('a delivery', () => {
     expect(await deliveriesOf(receiver.id, 'filter[outcome]=failed')).toEqual([]);
   });
 
-  it('goes on with a new secret while the former one still verifies, without a failure', async () => {
+  it('continues with a new secret while the previous one still verifies, without a failure', async () => {
     const receiver = await open();
     const verifiers = [new Webhook(receiver.secret)];
     receiver.answer = ({ body, headers }, response) => {
@@ -262,7 +262,7 @@ describe('a failed delivery', () => {
     expect(paymentsOf(receiver).sort()).toEqual([poison, ...others]);
   });
 
-  it('disables the endpoint after three days with a warning, and is sent when it is enabled', async () => {
+  it('disables the endpoint after three days with a warning, and is repeated when it is enabled', async () => {
     const warn = vi.spyOn(service.parts.log, 'warn');
     const receiver = await open();
     receiver.answer = fail;
@@ -512,7 +512,7 @@ describe('in order', () => {
 });
 
 describe('an instance', () => {
-  it('that stops hands its endpoints over, without a repeat', async () => {
+  it('that stops releases its endpoints, and no event is repeated', async () => {
     const receiver = await open();
     const first = dispatch();
     const ids = [await pay()];
@@ -537,7 +537,7 @@ describe('an instance', () => {
     expect(receiver.received).toHaveLength(20);
   });
 
-  it('that stops abandons a request without an answer, which is sent again', async () => {
+  it('that stops aborts a request without an answer, which is repeated', async () => {
     const receiver = await open();
     receiver.answer = () => {};
     const first = dispatch();

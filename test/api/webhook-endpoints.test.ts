@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { useService, wrongFields } from '../harness.ts';
 import { type Receiver, startReceiver } from '../receiver.ts';
 
-/** Endpoints themselves; deliveries are tested in webhook-deliveries.test.ts. */
+/** Deliveries are tested in webhook-deliveries.test.ts. */
 const service = useService({ WEBHOOKS_OUT_ALLOW: '127.0.0.0/8, erp.internal' });
 
 const receivers: Receiver[] = [];
@@ -185,7 +185,7 @@ describe('a test of an endpoint', () => {
 });
 
 describe('the secret of an endpoint', () => {
-  it('is rotated with an overlap, in which messages are signed with both', async () => {
+  it('is rotated with an overlap, during which messages are signed with both', async () => {
     const receiver = await receive();
     const { id, secret: first } = await newEndpoint({ url: receiver.url });
     const rotate = async (body: object) => {

@@ -53,7 +53,7 @@ function limitCalls(app: HttpServer): (reply: FastifyReply) => void {
   const notifications = { inFlight: 0, most: MAX_NOTIFICATIONS_IN_FLIGHT };
   const waiting = { inFlight: 0, most: MAX_WAITING };
   const waitingOfCaller = new Map<string, number>();
-  /** What to count down when a request is done. */
+  /** The counters of a request, to reduce when it is done. */
   const releases = new WeakMap<FastifyReply, (() => void)[]>();
   let closing = false;
 

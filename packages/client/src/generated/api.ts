@@ -2085,7 +2085,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test to a webhook endpoint
-         * @description Sends a message of the type `test` once, also to a disabled endpoint, and answers what happened.
+         * @description Sends a message of the type `test` once, also to a disabled endpoint, and returns the outcome.
          *
          *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
          */
@@ -2107,7 +2107,7 @@ export interface paths {
         put?: never;
         /**
          * Deliver events again
-         * @description Only events of the types of the endpoint are delivered. Those that it has not got yet keep their place.
+         * @description Only events of the types of the endpoint are delivered. Events that are not yet delivered keep their order.
          *
          *     Needs the permission `webhook-endpoints:administer`: admin. API keys are refused.
          */
@@ -4275,7 +4275,7 @@ export interface components {
             employeeId?: number | null;
         };
         NewWebhookEndpoint: {
-            /** @description https:// to a host of the public internet, on port 443 or from 1024, without a user. WEBHOOKS_OUT_ALLOW can allow others. */
+            /** @description https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow others. */
             url: string;
             /** @description Types of events: a name such as payment.received, all of a subject by payment.*, or all by *. */
             types: string[];
@@ -5472,13 +5472,13 @@ export interface components {
         Resend: {
             /** @description Only these events. */
             eventIds?: number[];
-            /** @description All events from this one on. */
+            /** @description This event and all later ones. */
             fromEventId?: number;
             /** @description Ends the range of fromEventId, which then has at most 10000 ids. */
             toEventId?: number;
             /**
              * Format: date-time
-             * @description All events from this time on.
+             * @description All events since this time.
              */
             since?: string;
         };
@@ -5553,7 +5553,7 @@ export interface components {
             match: "exact" | "prefix" | "part";
         };
         SecretRotation: {
-            /** @description How long messages are signed with the former secret, too. Default: 86400, a day. */
+            /** @description How long messages are also signed with the previous secret. Default: 86400, a day. */
             overlapSeconds?: number;
         };
         /**
@@ -5958,7 +5958,7 @@ export interface components {
             answer: string | null;
             durationMs: number;
             nextAttemptAt: string | null;
-            /** @description As they were sent, besides those of HTTP itself. */
+            /** @description The headers that the service added to the request. */
             requestHeaders: {
                 "content-type": string;
                 "user-agent": string;
@@ -6011,7 +6011,7 @@ export interface components {
             answer: string | null;
             durationMs: number;
             nextAttemptAt: string | null;
-            /** @description As they were sent, besides those of HTTP itself. */
+            /** @description The headers that the service added to the request. */
             requestHeaders: {
                 "content-type": string;
                 "user-agent": string;
@@ -6064,7 +6064,7 @@ export interface components {
             updatedAt: string;
         };
         WebhookEndpointChanges: {
-            /** @description https:// to a host of the public internet, on port 443 or from 1024, without a user. WEBHOOKS_OUT_ALLOW can allow others. */
+            /** @description https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow others. */
             url?: string;
             /** @description Types of events: a name such as payment.received, all of a subject by payment.*, or all by *. */
             types?: string[];
@@ -6112,7 +6112,7 @@ export interface components {
             answer: string | null;
             durationMs: number;
             nextAttemptAt: string | null;
-            /** @description As they were sent, besides those of HTTP itself. */
+            /** @description The headers that the service added to the request. */
             requestHeaders: {
                 "content-type": string;
                 "user-agent": string;
