@@ -15,6 +15,8 @@ export interface FragilePostgres {
   start(): Promise<void>;
   /** fast: closes connections and writes everything to disk. immediate: like a power failure. */
   stop(mode: 'fast' | 'immediate'): Promise<void>;
+  /** Ends every process of the server by SIGKILL. */
+  kill(): Promise<void>;
   /** Freezes every process of the server: connections stay open and nothing answers. */
   freeze(): void;
   thaw(): void;
@@ -74,6 +76,12 @@ export async function createPostgres(): Promise<FragilePostgres> {
       server.kill(SIGNALS[mode]);
       await ended;
     },
+    async kill() {
+      const ended = once(server, 'exit');
+      server.kill('SIGSTOP'); // It must not start another process while they are listed.
+      for (const pid of familyOf(server.pid ?? 0).reverse()) killNow(pid);
+      await ended;
+    },
     freeze() {
       frozen = familyOf(server.pid ?? 0);
       for (const pid of frozen) process.kill(pid, 'SIGSTOP');
@@ -82,6 +90,14 @@ export async function createPostgres(): Promise<FragilePostgres> {
       for (const pid of frozen) process.kill(pid, 'SIGCONT');
     },
   };
+}
+
+function killNow(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has just ended.
+  }
 }
 
 async function accepts(connectionString: string): Promise<boolean> {
