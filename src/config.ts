@@ -3,6 +3,7 @@ import envSchema from 'env-schema';
 import { type Static, type TSchema, Type } from 'typebox';
 import {
   canNameProvider,
+  type IdentityProvider,
   PROVIDER_DOMAIN_PARTS,
   PROVIDER_PARTS,
   PROVIDER_VARIABLE,
@@ -12,11 +13,10 @@ import {
 } from './auth/provider-variable-rules.ts';
 import type { Config } from './core/context.ts';
 import type { UserRole } from './core/database/tables.ts';
-import { createNetworks, type Networks, sizeOf } from './core/http/addresses.ts';
+import { type AllowedDestinations, createNetworks, type Networks, sizeOf } from './core/http/addresses.ts';
 import { isTimeZone } from './core/values/dates.ts';
 import { domainKey } from './core/values/email.ts';
 import { callingCode } from './core/values/phone.ts';
-import type { AllowedDestinations } from './platform/outbound/destinations.ts';
 import { rolesWith, USER_ROLES } from './rights.ts';
 
 const MAX_LOGO_BYTES = 1024 * 1024;
@@ -223,16 +223,6 @@ export const PROVIDER_SETTINGS: Readonly<Record<ProviderPart, string>> = {
 };
 
 export type Settings = Readonly<Static<typeof settingsSchema>>;
-
-export interface IdentityProvider {
-  /** In lower case, as in the path. */
-  readonly name: string;
-  readonly issuer: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** People with a verified e-mail in one of these domains (compared by `domainKey`) become users with the role. */
-  readonly newcomers: { readonly domains: ReadonlySet<string>; readonly role: UserRole } | undefined;
-}
 
 declare module './core/context.ts' {
   interface Config extends Settings {

@@ -55,7 +55,7 @@ const ASSEMBLY = '^src/[^/]+[.]ts$';
 const CORE = '^src/core/';
 const RULES = 'rules[.]ts$';
 const SCHEMA = 'schema[.]ts$';
-/** Files of the assembly that features and platform may import: the permissions, and types and errors of the configuration. */
+/** Files of the assembly that features and platform may import: the permissions, and the error of the configuration. */
 const SHARED = ['^src/rights[.]ts$', '^src/config[.]ts$'];
 const PACKAGES: IRegularForbiddenRuleType['to'] = {
   dependencyTypes: ['npm', 'core', 'npm-dev', 'npm-optional', 'unknown'],
@@ -90,6 +90,11 @@ export const FORBIDDEN = [
     'only the assembly and the CLI import the assembly',
     { path: '^src/', pathNot: [ASSEMBLY, '^src/cli/'] },
     { path: ASSEMBLY, pathNot: SHARED },
+  ),
+  forbid(
+    'the configuration imports only core, rules and the permissions',
+    { path: '^src/config[.]ts$' },
+    { path: '^src/', pathNot: [CORE, RULES, '^src/rights[.]ts$'] },
   ),
   forbid(
     'only app.ts imports routes',

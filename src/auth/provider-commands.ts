@@ -1,4 +1,3 @@
-import type { IdentityProvider } from '../config.ts';
 import { type Context, SYSTEM } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
@@ -9,7 +8,12 @@ import { audit } from '../events/change-store.ts';
 import { holdUser, type UserRow } from '../users/store.ts';
 import type { AuthParts } from './commands.ts';
 import { newSignInSecrets, type ProvenIdentity } from './identity-providers.ts';
-import { canNameProvider, PROVIDER_PARTS, providerVariable } from './provider-variable-rules.ts';
+import {
+  canNameProvider,
+  type IdentityProvider,
+  PROVIDER_PARTS,
+  providerVariable,
+} from './provider-variable-rules.ts';
 import {
   createUninvitedUser,
   findInvitation,

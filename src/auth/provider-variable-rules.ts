@@ -1,3 +1,15 @@
+import type { UserRole } from '../core/database/tables.ts';
+
+export interface IdentityProvider {
+  /** In lower case, as in the path. */
+  readonly name: string;
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** People with a verified e-mail in one of these domains (compared by `domainKey`) become users with the role. */
+  readonly newcomers: { readonly domains: ReadonlySet<string>; readonly role: UserRole } | undefined;
+}
+
 /**
  * Names of environment variables contain the name of the identity provider: with OAUTH_GOOGLE_ISSUER and two more variables, the
  * route `GET /api/auth/google` works. If the provider is not configured, the error lists the missing variables.

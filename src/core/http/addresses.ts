@@ -6,6 +6,13 @@ export interface Networks {
   has(text: string): boolean;
 }
 
+/** Destinations that outbound requests may have besides the public internet. */
+export interface AllowedDestinations {
+  /** Host names in lower case. */
+  readonly hosts: ReadonlySet<string>;
+  readonly networks: Networks | undefined;
+}
+
 /** @param cidrs - valid networks or addresses. IPv4 networks also match IPv4 addresses mapped into IPv6. */
 export function createNetworks(cidrs: readonly string[]): Networks {
   const list = new BlockList();

@@ -1,13 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type Networks, readAddress } from '../../core/http/addresses.ts';
-
-/** The hosts and networks of WEBHOOKS_OUT_ALLOW, which are allowed besides the public internet. */
-export interface AllowedDestinations {
-  /** Host names in lower case. */
-  readonly hosts: ReadonlySet<string>;
-  readonly networks: Networks | undefined;
-}
+import { type AllowedDestinations, readAddress } from '../../core/http/addresses.ts';
 
 /** TLS on 443, or a port that needs no privileges. Requests to mail, SSH and other services on low ports are refused. */
 const HTTPS_PORT = 443;

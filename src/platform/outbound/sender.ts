@@ -2,7 +2,8 @@ import { lookup as lookUpInDns } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { type AllowedDestinations, mayConnect, NOT_PUBLIC, problemOfDestination } from './destinations.ts';
+import type { AllowedDestinations } from '../../core/http/addresses.ts';
+import { mayConnect, NOT_PUBLIC, problemOfDestination } from './destinations.ts';
 
 /**
  * Posts to addresses that users entered. A connection is made only to a checked address. The check is part of the DNS look-up
