@@ -23,6 +23,7 @@ import { creditRoutes } from './credit/routes.ts';
 import { customerRoutes } from './customers/routes.ts';
 import { employeeRoutes } from './employees/routes.ts';
 import { createFeed } from './events/feed.ts';
+import type { HorizonReader } from './events/horizon.ts';
 import { eventRoutes } from './events/routes.ts';
 import { invoiceRoutes } from './invoices/routes.ts';
 import { kycRoutes } from './kyc/routes.ts';
@@ -57,6 +58,8 @@ import { webhookEndpointRoutes } from './webhook-endpoints/routes.ts';
 
 export interface AppParts extends Pick<Pools, 'pool' | 'copies' | 'verifier' | 'summaries' | 'probe'> {
   context: Context;
+  /** Shared by all readers of events of this instance. */
+  horizon: HorizonReader;
   log: Log;
   redis: SharedRedis | undefined;
   version: string;
@@ -77,6 +80,7 @@ export interface AppParts extends Pick<Pools, 'pool' | 'copies' | 'verifier' | '
 /** Assembles the HTTP service, and opens no connection. */
 export function buildApp({
   context,
+  horizon,
   copies,
   verifier,
   summaries,
@@ -104,7 +108,7 @@ export function buildApp({
   const printer = createPrinter(config);
 
   const postingQueue = openPostingQueue(context);
-  const feed = createFeed(context.db);
+  const feed = createFeed(context.db, horizon);
   const bulkSlots = openBulkSlots(config.DATABASE_POOL_SIZE);
 
   const app = createHttpServer(context, log);
@@ -161,7 +165,7 @@ export function buildApp({
     proofRoutes(api, context, verifier);
     auditRoutes(api, context);
     eventRoutes(api, context, { feed, sessions });
-    webhookEndpointRoutes(api, context);
+    webhookEndpointRoutes(api, context, horizon);
     providerRoutes(api, context, postingQueue);
     if (testClock) testClockRoutes(api, testClock);
   }

@@ -8,6 +8,7 @@ import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
 import { systemClock } from './core/values/dates.ts';
 import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
+import { createHorizonReader } from './events/horizon.ts';
 import { type Jobs, runMinuteJobs, startJobs } from './jobs.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';
 import { startEmbeddedPostgres } from './platform/embedded-postgres/supervisor.ts';
@@ -56,9 +57,11 @@ export async function startService(config: Config): Promise<Service> {
     currency,
     secret: await getJwtSecret(pools.db, config),
   };
+  const horizon = createHorizonReader(pools.db);
   const app = buildApp({
     ...pools,
     context,
+    horizon,
     log,
     redis,
     version,
@@ -71,7 +74,7 @@ export async function startService(config: Config): Promise<Service> {
   });
   const address = await app.listen({ host: config.HOST, port: config.PORT });
   jobs = startJobs(context, direct, log);
-  dispatcher = startDispatcher(context, log);
+  dispatcher = startDispatcher(context, horizon, log);
   log.info({ version, node: process.version, database: databaseKind(config), address }, 'Started');
   for (const line of welcome(address, config, { migrations, isNew })) log.info(line);
 

@@ -8,6 +8,7 @@ import { openRedis } from '../src/core/http/redis.ts';
 import type { HttpServer } from '../src/core/http/server.ts';
 import { createLog } from '../src/core/log.ts';
 import { currencyOf } from '../src/database.ts';
+import { createHorizonReader } from '../src/events/horizon.ts';
 import { requestTasks } from '../src/jobs.ts';
 import { type JobQueue, startJobQueue } from '../src/platform/jobs/queue.ts';
 import { createSettableClock, type SettableClock } from '../src/platform/test-clock/routes.ts';
@@ -100,6 +101,7 @@ export async function startTestService(environment: Record<string, string> = {})
   const parts: AppParts = {
     ...pools,
     context,
+    horizon: createHorizonReader(pools.db),
     log,
     redis,
     version: 'test',
@@ -160,6 +162,7 @@ export async function startInstance(service: TestService, environment: Record<st
   const app = buildApp({
     ...parts,
     context: { ...service.context, config, secret: config.JWT_SECRET || service.context.secret },
+    horizon: createHorizonReader(parts.context.db),
     log,
     redis,
     ...(config.TEST_CLOCK === 'on' && testClock && { testClock }),

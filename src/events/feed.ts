@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../core/database/db.ts';
-import { createHorizonReader } from './horizon.ts';
+import type { HorizonReader } from './horizon.ts';
 import { type EventPage, type EventRow, findEvents } from './store.ts';
 
 /** Pauses between polls while a reader waits: short after new events, then longer. */
@@ -56,8 +56,7 @@ interface Waiter {
   fail(error: unknown): void;
 }
 
-export function createFeed(db: Db): Feed {
-  const horizon = createHorizonReader(db);
+export function createFeed(db: Db, horizon: HorizonReader): Feed {
   const waiters = new Set<Waiter>();
   /** The id up to which the loop has given all events to the waiting readers. */
   let readTo = 0;

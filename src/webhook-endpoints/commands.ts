@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Actor, Context } from '../core/context.ts';
-import type { Db, Tx } from '../core/database/db.ts';
+import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { busy, invalidField } from '../core/http/errors.ts';
 import { EVENT_TYPES } from '../events/catalogue-schema.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
-import { createHorizonReader } from '../events/horizon.ts';
+import type { HorizonReader } from '../events/horizon.ts';
 import { problemOfDestination } from '../platform/outbound/destinations.ts';
 import { createSender } from '../platform/outbound/sender.ts';
 import {
@@ -41,12 +41,17 @@ const MAX_ENDPOINTS = 50;
  * @returns the endpoint with its secret, which is not shown again.
  * @throws AppError VALIDATION_ERROR for an address or a type that is not allowed.
  */
-export async function createEndpoint(context: Context, actor: Actor, body: NewWebhookEndpoint) {
+export async function createEndpoint(
+  context: Context,
+  reader: HorizonReader,
+  actor: Actor,
+  body: NewWebhookEndpoint,
+) {
   checkFields(context, body);
   const { url, types, description = null, inOrder = false } = body;
   const fields = { url, types, description, inOrder };
   const secret = newSigningSecret();
-  const cursor = await readHorizon(context.db);
+  const cursor = await readHorizon(reader);
   return inTransaction(context.db, async (tx) => {
     if ((await store.countEndpoints(tx)) >= MAX_ENDPOINTS)
       throw invalidField('url', `must not be added: there are ${MAX_ENDPOINTS} endpoints; delete one first`);
@@ -233,8 +238,7 @@ async function resendSome(
 }
 
 /** Waits until the horizon of the feed is known. Every event that is not visible yet has a higher id than the horizon. */
-async function readHorizon(db: Db): Promise<number> {
-  const reader = createHorizonReader(db);
+async function readHorizon(reader: HorizonReader): Promise<number> {
   const endsAt = Date.now() + LONGEST_WAIT_FOR_HORIZON_MS;
   for (;;) {
     const { id, lastId } = await reader.read();

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { Context } from '../core/context.ts';
 import type { Log } from '../core/log.ts';
-import { createHorizonReader } from '../events/horizon.ts';
+import type { HorizonReader } from '../events/horizon.ts';
 import { type DeliveryLoop, startDeliveryLoop } from './delivery-commands.ts';
 import type { Outcome } from './delivery-rules.ts';
 import { findOwnedEndpoints, type Lease, leaseEndpoints } from './delivery-store.ts';
@@ -24,10 +24,9 @@ export interface Dispatcher {
   stop(): Promise<void>;
 }
 
-export function startDispatcher(context: Context, log: Log): Dispatcher {
+export function startDispatcher(context: Context, reader: HorizonReader, log: Log): Dispatcher {
   const { db } = context;
   const lease: Lease = { owner: randomUUID(), seconds: LEASE_SECONDS };
-  const reader = createHorizonReader(db);
   const loops = new Map<number, DeliveryLoop>();
   const counts: Record<Outcome, number> = { delivered: 0, failed: 0, given_up: 0 };
   const stopping = new AbortController();

@@ -4,6 +4,7 @@ import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, Nothing, ok, okList } from '../core/http/envelope.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { repeatable } from '../core/http/idempotency.ts';
+import type { HorizonReader } from '../events/horizon.ts';
 import { findEventsById } from '../events/store.ts';
 import { toEvent } from '../events/view.ts';
 import { SEND_TIMEOUT_MS } from '../platform/outbound/sender.ts';
@@ -39,7 +40,7 @@ import { toDelivery } from './view.ts';
 const access = 'webhook-endpoints:administer';
 const tags = ['Webhook endpoints'];
 
-export function webhookEndpointRoutes(api: Api, context: Context): void {
+export function webhookEndpointRoutes(api: Api, context: Context, horizon: HorizonReader): void {
   api.get(
     '/webhook-endpoints',
     {
@@ -71,7 +72,7 @@ export function webhookEndpointRoutes(api: Api, context: Context): void {
       },
     },
     async (request, reply) => {
-      const endpoint = await createEndpoint(context, actorOf(request), request.body);
+      const endpoint = await createEndpoint(context, horizon, actorOf(request), request.body);
       reply.status(201);
       return ok(endpoint, 'Webhook endpoint created.');
     },

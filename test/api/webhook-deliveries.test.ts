@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 function dispatch(): Dispatcher {
-  const dispatcher = startDispatcher(service.context, service.parts.log);
+  const dispatcher = startDispatcher(service.context, service.parts.horizon, service.parts.log);
   cleanUp.push(() => dispatcher.stop());
   return dispatcher;
 }
