@@ -37,6 +37,8 @@ export interface Feed {
    * `toId` is the id up to which there are none.
    */
   wait(after: number, types: readonly string[] | undefined, limits: WaitLimits): Promise<Arrival>;
+  /** The id after which there are no events yet. */
+  latest(): Promise<number>;
   isClosed(): boolean;
   /** Ends every wait. */
   close(): void;
@@ -153,5 +155,7 @@ export function createFeed(db: Db, horizon: HorizonReader): Feed {
     for (const waiter of [...waiters]) finishEmpty(waiter);
   }
 
-  return { read, wait, isClosed: () => isClosed, close };
+  const latest = async () => (await horizon.read()).id;
+
+  return { read, wait, latest, isClosed: () => isClosed, close };
 }

@@ -49,7 +49,9 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
       },
     },
     async (request, reply) => {
-      const { after, limit = 100, types: filter, wait = 0 } = request.query;
+      const { limit = 100, types: filter, wait = 0 } = request.query;
+      const after =
+        request.query.after ?? (request.query.from === 'latest' ? await feed.latest() : undefined);
       const types = readTypes(filter);
       varyBy(reply, 'accept');
       if (wantsStream(request)) {

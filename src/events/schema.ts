@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { type Static, Type } from 'typebox';
 import { examplesOf } from '../core/http/envelope.ts';
-import { Id, Nullable, Timestamp } from '../core/http/fields.ts';
+import { Choice, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 
 export const MAX_EVENTS = 1_000;
 export const MAX_WAIT_SECONDS = 30;
@@ -13,6 +13,9 @@ export const EventQuery = Type.Object({
       maximum: Number.MAX_SAFE_INTEGER,
       description: 'The `after` of the answer before. Default: the first event that is kept.',
     }),
+  ),
+  from: Type.Optional(
+    Choice('EventStart', ['latest'], { description: 'Without `after`: only events from now on.' }),
   ),
   limit: Type.Optional(
     Type.Integer({

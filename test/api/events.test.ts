@@ -363,6 +363,17 @@ describe('a stream', () => {
     expect(resumed.messages).toEqual(messages.slice(1));
   });
 
+  it('sends only new events after the latest', async () => {
+    const { id } = await newAccount(service);
+    await pay(service, id, 500);
+    const { messages } = await readStream({ query: '?from=latest&types=payment.*' }, 1, () =>
+      delay(500).then(() => pay(service, id, 501)),
+    );
+    expect(messages.map(({ event }) => event.data.amount)).toEqual([501]);
+    const page = await service.call('GET', '/events?from=latest');
+    expect(page.body.data).toEqual({ events: [], after: messages[0]?.event.id, hasMore: false });
+  });
+
   it('sends only the types of its filter', async () => {
     const { id } = await newAccount(service);
     const start = (await eventsAfter()).at(-1).id;

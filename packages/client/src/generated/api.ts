@@ -3601,6 +3601,8 @@ export interface components {
             /** @description Whether more events may already exist. */
             hasMore: boolean;
         };
+        /** @enum {string} */
+        EventStart: "latest";
         /**
          * @example {
          *       "id": 1,
@@ -16905,6 +16907,8 @@ export interface operations {
             query?: {
                 /** @description The `after` of the answer before. Default: the first event that is kept. */
                 after?: number;
+                /** @description Without `after`: only events from now on. */
+                from?: components["schemas"]["EventStart"];
                 /** @description The most events in an answer. */
                 limit?: number;
                 /** @description Seconds to wait for the first event if there is none. */
