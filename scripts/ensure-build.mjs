@@ -19,35 +19,52 @@ const PROJECTS = [
   },
   { config: 'tools', sources: join(ROOT, 'tools'), build: join(ROOT, 'dist', 'tools', '.tsbuildinfo') },
 ];
+const CONSOLE = {
+  sources: join(ROOT, 'web', 'src'),
+  build: join(ROOT, 'web', 'dist', '.built'), // Vite writes it last.
+  isOptional: true, // An installation without its sources has only the API.
+};
+/** They change the console, too. */
+const CONSOLE_SETTINGS = ['web/index.html', 'web/vite.config.ts', 'web/package.json', 'package-lock.json'];
 const PACKAGES = join(ROOT, 'node_modules');
 const COMPILER = join(PACKAGES, 'typescript', 'bin', 'tsc');
+const BUNDLER = join(PACKAGES, 'vite', 'bin', 'vite.js');
 const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 /** The compiler alone is not enough: it is an optional peer of other packages, and needs the type packages. */
 const canBuild = Object.keys(devDependencies).every((name) => existsSync(join(PACKAGES, name)));
 const HOW_TO_BUILD =
   'Run "npm ci && npm run build" with the development packages; "npm prune --omit=dev" removes them afterwards.';
 
-const present = PROJECTS.filter(({ sources }) => existsSync(sources));
-const missing = PROJECTS.find(
+const parts = [...PROJECTS, CONSOLE];
+const present = parts.filter(({ sources }) => existsSync(sources));
+const missing = parts.find(
   ({ sources, build, isOptional }) => !existsSync(build) && (!isOptional || existsSync(sources)),
 );
-const outdated = present.find(
-  ({ sources, build }) => !missing && newestChangeMs(sources) > statSync(build).mtimeMs,
-);
+const outdated = missing ? undefined : present.find(isOutdated);
 
 if (canBuild && present.length > 0) {
-  const configs = present.map(({ config }) => config);
-  const { status } = spawnSync(process.execPath, [COMPILER, '-b', ...configs], {
-    cwd: ROOT,
-    stdio: 'inherit',
-  });
-  process.exitCode = status ?? 1;
+  const configs = PROJECTS.filter((project) => present.includes(project)).map(({ config }) => config);
+  run(COMPILER, '-b', ...configs);
+  // Unlike the compiler, Vite would build everything again.
+  if (present.includes(CONSOLE) && (!existsSync(CONSOLE.build) || isOutdated(CONSOLE))) {
+    run(BUNDLER, 'build', 'web', '--logLevel', 'warn');
+  }
 } else if (missing) {
   fail(`The service is not built: there is no ${missing.build}. ${HOW_TO_BUILD}`);
 } else if (outdated) {
-  fail(
-    `The build in dist/ is older than the sources in ${relative(ROOT, outdated.sources)}/. ${HOW_TO_BUILD}`,
-  );
+  fail(`The build is older than the sources in ${relative(ROOT, outdated.sources)}/. ${HOW_TO_BUILD}`);
+}
+
+/** Ends this process if the program fails. */
+function run(...command) {
+  const { status } = spawnSync(process.execPath, command, { cwd: ROOT, stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+function isOutdated(part) {
+  const settings = part === CONSOLE ? CONSOLE_SETTINGS.map((name) => join(ROOT, name)) : [];
+  const changes = settings.filter((file) => existsSync(file)).map((file) => statSync(file).mtimeMs);
+  return Math.max(newestChangeMs(part.sources), ...changes) > statSync(part.build).mtimeMs;
 }
 
 function newestChangeMs(folder) {

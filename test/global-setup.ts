@@ -25,7 +25,7 @@ declare module 'vitest' {
  * template that each test file clones.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  execFileSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' }); // some tests run the built program
+  execFileSync(process.execPath, ['scripts/ensure-build.mjs'], { stdio: 'inherit' }); // some tests run the built program
   const removeTemporaryFolder = await useTemporaryFolder();
   const url = process.env.TEST_DATABASE_URL ?? '';
   const redisUrl = process.env.TEST_REDIS_URL ?? '';

@@ -1,0 +1,47 @@
+import createFetchClient from 'openapi-fetch';
+import createQueryClient from 'openapi-react-query';
+import type { Paths } from './paths.ts';
+import { isErrorBody } from './problem.ts';
+import { send } from './send.ts';
+import { accessToken, replaceToken } from './session.ts';
+
+/** One call: `await client.GET('/api/accounts/{id}', …)`. Pages use the hooks of `api`. */
+export const client = createFetchClient<Paths>({
+  baseUrl: location.origin,
+  fetch: sendSignedIn,
+  querySerializer: writeQuery,
+});
+
+/** The hooks: `api.useQuery('get', '/api/accounts/{id}', { params: { path: { id } } })`. */
+export const api = createQueryClient(client);
+
+/** Sends a request with the access token, and renews the token once if the service refuses it. */
+export async function sendSignedIn(request: Request): Promise<Response> {
+  const token = await accessToken();
+  const response = await send(withToken(request, token));
+  if (token === undefined || response.status !== 401) return response;
+  const answer: unknown = await response.clone().json();
+  // A wrong password is 401, too.
+  if (!isErrorBody(answer) || answer.error.code !== 'UNAUTHORIZED') return response;
+  const other = await replaceToken(token);
+  return other === undefined ? response : send(withToken(request, other));
+}
+
+function withToken(request: Request, token: string | undefined): Request {
+  const signed = request.clone();
+  if (token !== undefined) signed.headers.set('authorization', `Bearer ${token}`);
+  return signed;
+}
+
+/** `{ 'filter[id]': { in: [1, 2] }, expand: ['customer'] }` becomes `filter[id][in]=1,2&expand=customer`. */
+function writeQuery(query: Readonly<Record<string, unknown>>): string {
+  const parameters = new URLSearchParams();
+  const add = (name: string, value: unknown) => {
+    if (value !== undefined && value !== null && value !== '') parameters.append(name, String(value));
+  };
+  for (const [name, value] of Object.entries(query)) {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) add(name, value);
+    else for (const [operator, operand] of Object.entries(value)) add(`${name}[${operator}]`, operand);
+  }
+  return parameters.toString();
+}

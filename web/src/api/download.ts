@@ -1,0 +1,13 @@
+import { sendSignedIn } from './client.ts';
+
+/** Saves a file of the API, which needs the access token. @throws the error body if the service refuses. */
+export async function download(path: string): Promise<void> {
+  const response = await sendSignedIn(new Request(new URL(path, location.origin)));
+  if (!response.ok) throw await response.json();
+  const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = name ?? '';
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,114 @@
+import type { QueryClient } from '@tanstack/react-query';
+import { sendSignedIn } from './client.ts';
+import { may } from './session.ts';
+
+interface LiveEvent {
+  resource: string;
+  resourceId: number | null;
+  accountId: number | null;
+}
+
+const RECONNECT_MS = 2_000;
+/** Events that come together cause one read. */
+const COLLECT_MS = 300;
+
+/** Where the queries of a resource begin, if not with its plural. */
+const PATHS: Readonly<Record<string, readonly string[]>> = {
+  account: ['/api/accounts', '/api/reports'],
+  payment: ['/api/payments', '/api/accounts', '/api/reports', '/api/reconciliations'],
+  refund: ['/api/accounts', '/api/credit-moves'],
+  notification: ['/api/notifications', '/api/payments'],
+  provider_statement: ['/api/reconciliations'],
+  configuration: ['/api/products'],
+  commission: ['/api/commissions'],
+  commission_rule: ['/api/commissions'],
+  payment_method: ['/api/payment-methods'],
+};
+
+/**
+ * Reads again what a change of the books concerns, as soon as it happens. Only while the page is visible: each user may have ten
+ * streams. @returns a function that ends it.
+ */
+export function followEvents(queries: QueryClient): () => void {
+  let stream: AbortController | undefined;
+  const update = () => {
+    const shouldRun = may('events:read') && document.visibilityState === 'visible';
+    if (!shouldRun) stream?.abort();
+    if (!shouldRun || (stream && !stream.signal.aborted)) return;
+    stream = new AbortController();
+    void run(queries, stream.signal);
+  };
+  update();
+  document.addEventListener('visibilitychange', update);
+  return () => {
+    document.removeEventListener('visibilitychange', update);
+    stream?.abort();
+  };
+}
+
+async function run(queries: QueryClient, signal: AbortSignal): Promise<void> {
+  const collected: LiveEvent[] = [];
+  const readAgain = () => {
+    const events = collected.splice(0);
+    if (events.length > 0) {
+      void queries.invalidateQueries({ predicate: ({ queryKey }) => concerns(queryKey, events) });
+    }
+  };
+  for (let after = 'from=latest', isFirst = true; !signal.aborted; isFirst = false) {
+    try {
+      const stream = await open(after, signal);
+      // Changes while there was no stream are unknown.
+      if (!isFirst) void queries.invalidateQueries();
+      for await (const message of messagesOf(stream)) {
+        if (message.id) after = `after=${message.id}`;
+        if (collected.push(JSON.parse(message.data) as LiveEvent) === 1) setTimeout(readAgain, COLLECT_MS);
+      }
+    } catch {
+      // The connection ended. It is opened again.
+    }
+    await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
+  }
+}
+
+async function open(after: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+  const url = new URL(`/api/events?${after}`, location.origin);
+  const headers = { accept: 'text/event-stream' };
+  const { ok, body } = await sendSignedIn(new Request(url, { headers, signal }));
+  if (!ok || !body) throw new Error('The stream of events was refused.');
+  return body;
+}
+
+/** Messages of a stream of Server-Sent Events. EventSource cannot send a token. */
+export async function* messagesOf(
+  stream: ReadableStream<Uint8Array<ArrayBuffer>>,
+): AsyncGenerator<{ id: string; data: string }> {
+  let rest = '';
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    const blocks = (rest + chunk.value).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const lines = block.split('\n');
+      const fieldOf = (field: string) =>
+        lines
+          .filter((line) => line.startsWith(`${field}:`))
+          .map((line) => line.slice(field.length + 1).trimStart())
+          .join('\n');
+      const data = fieldOf('data');
+      if (data !== '') yield { id: fieldOf('id'), data };
+    }
+  }
+}
+
+/** A query of another account than that of an event is not concerned. */
+function concerns(queryKey: readonly unknown[], events: readonly LiveEvent[]): boolean {
+  const [, path, init] = queryKey as [string, string, { params?: { path?: Record<string, number> } }?];
+  if (typeof path !== 'string') return false;
+  const parameters = init?.params?.path ?? {};
+  const ofAccount = path.startsWith('/api/accounts/{') ? (parameters.id ?? parameters.accountId) : undefined;
+  return events.some((event) => {
+    const prefixes = PATHS[event.resource] ?? [`/api/${event.resource.replaceAll('_', '-')}s`];
+    if (!prefixes.some((prefix) => path.startsWith(prefix))) return false;
+    return ofAccount === undefined || event.accountId === null || event.accountId === ofAccount;
+  });
+}

@@ -1,0 +1,35 @@
+import type { ErrorCode } from '@account-management/client';
+
+/** Why a request failed. */
+export interface Problem {
+  /** CONNECTION: no answer came, so the service may have done the work. */
+  code: ErrorCode | 'CONNECTION';
+  /** The message of the service. */
+  message: string;
+  /** The wrong fields of the request. */
+  fields: readonly { path: string; message: string }[];
+  details: Readonly<Record<string, unknown>>;
+}
+
+interface ErrorBody {
+  error: { code: ErrorCode; message: string; details?: Record<string, unknown> };
+}
+
+/** @param error what a query or a write reports: the body of the answer, or what fetch threw. */
+export function problemOf(error: unknown): Problem | undefined {
+  if (error === null || error === undefined) return undefined;
+  if (!isErrorBody(error)) return { code: 'CONNECTION', message: '', fields: [], details: {} };
+  const { code, message, details = {} } = error.error;
+  return { code, message, fields: fieldsOf(code, message, details), details };
+}
+
+export function isErrorBody(value: unknown): value is ErrorBody {
+  const { error } = (value ?? {}) as Partial<ErrorBody>;
+  return typeof error?.code === 'string' && typeof error.message === 'string';
+}
+
+function fieldsOf(code: ErrorCode, message: string, details: Record<string, unknown>): Problem['fields'] {
+  if (Array.isArray(details.fields)) return details.fields as { path: string; message: string }[];
+  const isAboutField = code === 'DUPLICATE_ENTRY' || code === 'NOT_FOUND';
+  return isAboutField && typeof details.field === 'string' ? [{ path: details.field, message }] : [];
+}

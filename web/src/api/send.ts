@@ -1,0 +1,77 @@
+import { startWaiting } from './connection.ts';
+import { isErrorBody } from './problem.ts';
+
+const FIRST_DELAY_MS = 500;
+const LONGEST_DELAY_MS = 10_000;
+
+/**
+ * Sends a request. If no answer comes or the service is busy, sends it again until it is answered or aborted, provided that
+ * the service does the work only once.
+ * @returns an answer whose body is JSON if its status is an error. @throws TypeError if the connection fails, or the reason
+ * of an abort.
+ */
+export async function send(request: Request, isRepeatable = doesWorkOnce(request)): Promise<Response> {
+  for (let tries = 0; ; tries++) {
+    const response = await fetch(request.clone()).catch((error: unknown) => {
+      if (request.signal.aborted || !isRepeatable) throw error;
+      return undefined;
+    });
+    if (response && !(isRepeatable && asksToRepeat(response)))
+      return response.ok ? response : withJsonBody(response);
+    const endWait = startWaiting(response ? 'busy' : 'lost');
+    try {
+      await pause(Math.max(backoffMs(tries), askedMs(response)), request.signal);
+    } finally {
+      endWait();
+    }
+  }
+}
+
+/** Whether the service recognizes a request that it gets twice. */
+function doesWorkOnce({ method, headers }: Request): boolean {
+  return method !== 'POST' || headers.has('idempotency-key');
+}
+
+function asksToRepeat({ status, headers }: Response): boolean {
+  // 409 with Retry-After: the first request with this Idempotency-Key is still running.
+  return [429, 502, 503, 504].includes(status) || (status === 409 && headers.has('retry-after'));
+}
+
+/** A proxy may answer with a page or with nothing, which openapi-fetch would not report as an error. */
+async function withJsonBody(response: Response): Promise<Response> {
+  const text = await response.text();
+  const { status } = response;
+  try {
+    if (isErrorBody(JSON.parse(text))) return new Response(text, { status });
+  } catch {
+    // Not JSON.
+  }
+  const message = `The service answered with status ${status}.`;
+  return Response.json({ success: false, error: { code: 'INTERNAL_ERROR', message } }, { status });
+}
+
+function askedMs(response: Response | undefined): number {
+  const seconds = Number(response?.headers.get('retry-after'));
+  return Number.isFinite(seconds) ? seconds * 1000 : 0;
+}
+
+function backoffMs(tries: number): number {
+  return Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * (0.75 + Math.random() / 2);
+}
+
+/** Ends early when the network is back. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      removeEventListener('online', end);
+      signal.removeEventListener('abort', end);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    const timer = setTimeout(end, ms);
+    addEventListener('online', end);
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
+  });
+}

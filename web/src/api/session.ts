@@ -1,0 +1,125 @@
+import type { Permission, Schemas, SignedIn } from './paths.ts';
+import { isErrorBody } from './problem.ts';
+import { send } from './send.ts';
+
+export interface Session {
+  user: Schemas['User'];
+  permissions: ReadonlySet<Permission>;
+}
+
+interface Token {
+  value: string;
+  expiresAtMs: number;
+}
+
+const JSON_HEADERS = { 'content-type': 'application/json' };
+const SESSION_PATH = '/api/auth/session';
+/** A token is renewed before it expires, so that a request on a slow network does not arrive too late. */
+const RENEW_BEFORE_MS = 30_000;
+
+// The access token is in memory only: a script of another origin or a copied profile cannot read it from storage.
+let token: Token | undefined;
+let session: Session | undefined;
+let hasEnded = false;
+let renewal: Promise<void> | undefined;
+const listeners = new Set<() => void>();
+
+/** The session of this tab; undefined if nobody is signed in. */
+export function currentSession(): Session | undefined {
+  return session;
+}
+
+/** Whether the session ended without a sign-out in this tab. */
+export function sessionHasEnded(): boolean {
+  return hasEnded;
+}
+
+export function onSessionChange(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export function may(permission: Permission): boolean {
+  return session?.permissions.has(permission) ?? false;
+}
+
+/** Signs in with the refresh cookie of the browser, if it has one. */
+export async function restoreSession(): Promise<void> {
+  await renew();
+  hasEnded = false;
+}
+
+/** @throws the error body if the service refuses, or TypeError if it does not answer. */
+export async function signIn(credentials: { email: string; password: string }): Promise<void> {
+  const { data } = await call('POST', SESSION_PATH, credentials);
+  start(data as SignedIn);
+}
+
+export async function signOut(): Promise<void> {
+  await withSessionLock(() => call('DELETE', SESSION_PATH));
+  end(false);
+}
+
+/** The access token for a request; undefined if nobody is signed in. */
+export async function accessToken(): Promise<string | undefined> {
+  if (token && token.expiresAtMs - RENEW_BEFORE_MS < Date.now()) await renew();
+  return token?.value;
+}
+
+/** @returns another token in place of one that the service refused; undefined if the session has ended. */
+export async function replaceToken(refused: string): Promise<string | undefined> {
+  if (token?.value === refused) await renew();
+  return token?.value;
+}
+
+/** Callers at the same time share one renewal. */
+function renew(): Promise<void> {
+  renewal ??= withSessionLock(async () => {
+    const { data } = await call('POST', `${SESSION_PATH}/refresh`);
+    const restored = data as SignedIn | { user: null };
+    if (restored.user) start(restored);
+    else end(true);
+  }).finally(() => {
+    renewal = undefined;
+  });
+  return renewal;
+}
+
+/**
+ * Each renewal replaces the refresh cookie of all tabs. Tabs that renew at once would send the replaced one and be signed out.
+ * Browsers have locks only in secure contexts.
+ */
+function withSessionLock<Result>(work: () => Promise<Result>): Promise<Result> {
+  return navigator.locks ? navigator.locks.request('session', work) : work();
+}
+
+async function call(method: string, path: string, body?: unknown): Promise<{ data: unknown }> {
+  const init = body === undefined ? {} : { body: JSON.stringify(body), headers: JSON_HEADERS };
+  const request = new Request(new URL(path, location.origin), { method, ...init });
+  // For a renewal whose answer was lost, the service keeps a short grace period.
+  const response = await send(request, body === undefined);
+  if (response.status === 204) return { data: {} };
+  const answer: unknown = await response.json();
+  if (isErrorBody(answer)) throw answer;
+  return answer as { data: unknown };
+}
+
+function start({ user, permissions, accessToken, expiresIn }: SignedIn): void {
+  const isSame = session?.user.id === user.id && session.user.role === user.role;
+  token = { value: accessToken, expiresAtMs: Date.now() + expiresIn * 1000 };
+  hasEnded = false;
+  session = { user, permissions: new Set(permissions) };
+  if (!isSame) notify();
+}
+
+function end(unexpectedly: boolean): void {
+  const wasSignedIn = session !== undefined;
+  token = undefined;
+  session = undefined;
+  hasEnded = unexpectedly && wasSignedIn;
+  if (wasSignedIn) notify();
+}
+
+function notify(): void {
+  for (const listener of listeners) listener();
+}

@@ -1,0 +1,89 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { MaybeOptionalInit } from 'openapi-fetch';
+import type { PathsWithMethod } from 'openapi-typescript-helpers';
+import { useRef } from 'react';
+import { client } from './client.ts';
+import type { Paths } from './paths.ts';
+import { type Problem, problemOf } from './problem.ts';
+
+type WriteMethod = 'post' | 'put' | 'delete';
+
+export interface Write<Init, Data> {
+  /** Resolves to undefined if the service refused; `problem` says why. */
+  send(init: Init): Promise<Data | undefined>;
+  isSending: boolean;
+  problem: Problem | undefined;
+  /** Stops to try again. The service may have done the work. */
+  stop(): void;
+}
+
+/**
+ * A change. Two clicks send one request. A request with the content of one whose answer is unknown has its Idempotency-Key, so
+ * that the service does not do the work twice. After it all queries on the page are read again.
+ */
+export function useWrite<Method extends WriteMethod, Path extends PathsWithMethod<Paths, Method>>(
+  method: Method,
+  path: Path,
+): Write<InitOf<Paths[Path], Method>, DataOf<Paths[Path], Method>> {
+  const queries = useQueryClient();
+  const running = useRef<Promise<unknown>>(undefined);
+  const controller = useRef<AbortController>(undefined);
+  const lastKey = useRef({ content: '', key: '' });
+  const { mutateAsync, error, isPending } = useMutation({
+    mutationFn: async (init: object) => {
+      const content = JSON.stringify(init);
+      if (lastKey.current.content !== content) lastKey.current = { content, key: randomKey() };
+      controller.current = new AbortController();
+      const { data, error } = await request(method, path, {
+        ...init,
+        headers: method === 'post' ? { 'idempotency-key': lastKey.current.key } : {},
+        signal: controller.current.signal,
+      });
+      lastKey.current = { content: '', key: '' };
+      if (error) throw error;
+      return data?.data;
+    },
+    onSuccess: () => queries.invalidateQueries(),
+  });
+  return {
+    send: (init) => {
+      running.current ??= mutateAsync(init as object)
+        .catch(() => undefined)
+        .finally(() => {
+          running.current = undefined;
+        });
+      return running.current as Promise<DataOf<Paths[Path], Method> | undefined>;
+    },
+    isSending: isPending,
+    problem: problemOf(error),
+    stop: () => controller.current?.abort(),
+  };
+}
+
+type InitOf<Item, Method extends WriteMethod> = Method extends keyof Item
+  ? MaybeOptionalInit<Item, Method>
+  : never;
+
+type AnswerOf<Operation> = Operation extends { responses: infer Responses }
+  ? Responses[keyof Responses & (200 | 201 | 202)]
+  : never;
+
+type DataOf<Item, Method extends WriteMethod> = Method extends keyof Item
+  ? AnswerOf<Item[Method]> extends { content: { 'application/json': { data: infer Data } } }
+    ? Data
+    : undefined
+  : never;
+
+/** Without the types of a path, which TypeScript cannot follow through a type parameter. */
+const request = client.request as unknown as (
+  method: string,
+  path: string,
+  init: object,
+) => Promise<{ data?: { data: unknown }; error?: unknown }>;
+
+/** Not randomUUID, which browsers have in secure contexts only. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+}

@@ -1,0 +1,94 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { Component, lazy, type ReactNode, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
+import { Redirect, Route, Switch } from 'wouter';
+import { followEvents } from './api/live.ts';
+import { currentSession, may, onSessionChange } from './api/session.ts';
+import { currentLanguage, t } from './i18n/index.ts';
+import { Layout } from './layout.tsx';
+import { PAGES } from './pages/index.ts';
+import { Button } from './ui/button.tsx';
+import { Empty, Notice, Skeleton } from './ui/feedback.tsx';
+import { PageHead } from './ui/panel.tsx';
+import { Toasts } from './ui/toast.tsx';
+
+const SignIn = lazy(async () => ({ default: (await import('./pages/sign-in/page.tsx')).Page }));
+const ROUTES = PAGES.map(({ load, ...entry }) => ({
+  ...entry,
+  Page: lazy(async () => ({ default: (await load()).Page })),
+}));
+
+/** The page of the address, or the sign-in in its place. After signing in the address is still the same. */
+export function App() {
+  const session = useSyncExternalStore(onSessionChange, currentSession);
+  const queries = useQueryClient();
+  const [language, setLanguage] = useState(currentLanguage);
+  const userId = session?.user.id;
+  useEffect(() => {
+    if (userId === undefined) return;
+    const end = followEvents(queries);
+    return () => {
+      end();
+      queries.clear(); // The next user of this tab must not see them.
+    };
+  }, [queries, userId]);
+
+  return (
+    <FailureBoundary key={`${language} ${session?.user.role}`}>
+      {session ? (
+        <Layout user={session.user} onLanguageChange={() => setLanguage(currentLanguage())}>
+          <Suspense fallback={<Skeleton lines={6} />}>
+            <Switch>
+              {ROUTES.map(({ path, permission, Page }) => (
+                <Route key={path} path={path}>
+                  {(parameters) => (may(permission) ? <Page {...parameters} /> : <Forbidden />)}
+                </Route>
+              ))}
+              <Route path="/">
+                <Redirect to="/find" replace />
+              </Route>
+              <Route>
+                <PageHead title={t('app.notFound')} />
+                <Empty>{t('app.notFound.hint')}</Empty>
+              </Route>
+            </Switch>
+          </Suspense>
+        </Layout>
+      ) : (
+        <Suspense>
+          <SignIn onLanguageChange={() => setLanguage(currentLanguage())} />
+        </Suspense>
+      )}
+      <Toasts />
+    </FailureBoundary>
+  );
+}
+
+function Forbidden() {
+  return (
+    <>
+      <PageHead title={t('app.forbidden')} />
+      <Empty>{t('problem.forbidden')}</Empty>
+    </>
+  );
+}
+
+/** Shows a failure of a page, such as a file of it that could not be loaded. */
+class FailureBoundary extends Component<{ children: ReactNode }, { hasFailed: boolean }> {
+  override state = { hasFailed: false };
+
+  static getDerivedStateFromError() {
+    return { hasFailed: true };
+  }
+
+  override render() {
+    if (!this.state.hasFailed) return this.props.children;
+    return (
+      <main className="failure">
+        <Notice tone="bad" title={t('app.failed')}>
+          <p>{t('app.failed.hint')}</p>
+          <Button onClick={() => location.reload()}>{t('app.reload')}</Button>
+        </Notice>
+      </main>
+    );
+  }
+}

@@ -1,0 +1,20 @@
+import './ui/styles.css';
+import { restoreSession } from './api/session.ts';
+import { loadSettings } from './api/settings.ts';
+import { loadPreferredLanguage } from './i18n/index.ts';
+import { applyTheme } from './ui/theme.ts';
+
+// The requests run while the browser loads the app.
+applyTheme();
+const ready = Promise.all([loadPreferredLanguage(), loadSettings(), restoreSession()]);
+const main = import('./main.tsx');
+
+Promise.all([main, ready])
+  .then(([{ start }]) => start())
+  .catch(() => {
+    const box = document.getElementById('app');
+    // The messages may be what could not be loaded.
+    if (box)
+      box.textContent =
+        'The console could not be loaded. Reload the page. / Imeshindikana kupakia. Pakia upya.';
+  });

@@ -1,0 +1,18 @@
+export const customer = {
+  'customer.title': 'Customer',
+  'customer.contact': 'Contact',
+  'customer.phone': 'Phone',
+  'customer.email': 'E-mail',
+  'customer.nationalId': 'National ID',
+  'customer.externalId': 'External ID',
+  'customer.since': 'Customer since',
+  'customer.accounts': 'Accounts',
+  'customer.accounts.none': 'This customer has no account yet.',
+  'customer.kyc': 'Identity check',
+  'customer.kyc.none': 'No documents were submitted.',
+  'customer.kyc.review': 'Waits for a decision',
+  'customer.kyc.verify': 'Verify',
+  'customer.kyc.reject': 'Reject',
+  'customer.kyc.decided': 'Decision saved',
+  'customer.kyc.by': '{actor}, {date}',
+} as const;

@@ -1,0 +1,9 @@
+import { account } from './account.ts';
+import { common } from './common.ts';
+import { customer } from './customer.ts';
+import { find } from './find.ts';
+import { session } from './session.ts';
+import { values } from './values.ts';
+
+/** One file for each page, and keys that begin with its name. Each has a file with the same name in ../sw. */
+export const en = { ...common, ...values, ...session, ...find, ...account, ...customer } as const;

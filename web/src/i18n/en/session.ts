@@ -1,0 +1,18 @@
+export const session = {
+  'session.title': 'Sign in',
+  'session.lead': 'Use the e-mail address and password of your staff account.',
+  'session.email': 'E-mail',
+  'session.password': 'Password',
+  'session.submit': 'Sign in',
+  'session.with': 'Continue with {provider}',
+  'session.or': 'or',
+  'session.ended': 'Your session has ended. Sign in again to continue where you were.',
+  'session.failed': 'E-mail or password is wrong.',
+  'session.tooMany': 'Too many attempts. Wait a few minutes, then try again.',
+  'session.unavailable': 'The service does not answer. Check your connection and try again.',
+  'session.currentPassword': 'Current password',
+  'session.newPassword': 'New password',
+  'session.newPassword.hint': 'Choose a sentence or several words that nobody would guess.',
+  'session.passwordChanged': 'Password changed. Your other sessions were ended.',
+  'session.wrongPassword': 'This is not your current password.',
+} as const;

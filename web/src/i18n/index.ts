@@ -1,0 +1,13 @@
+export {
+  type Catalogue,
+  changeLanguage,
+  currentLanguage,
+  LANGUAGES,
+  type Language,
+  loadPreferredLanguage,
+  type MessageKey,
+  t,
+  tCount,
+  tValue,
+} from './catalogue.ts';
+export * as format from './format.ts';

@@ -1,0 +1,9 @@
+import type { Catalogue } from '../catalogue.ts';
+import { account } from './account.ts';
+import { common } from './common.ts';
+import { customer } from './customer.ts';
+import { find } from './find.ts';
+import { session } from './session.ts';
+import { values } from './values.ts';
+
+export const sw: Catalogue = { ...common, ...values, ...session, ...find, ...account, ...customer };

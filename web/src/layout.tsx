@@ -1,0 +1,108 @@
+import { type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { Link, useLocation } from 'wouter';
+import { connection, onConnectionChange } from './api/connection.ts';
+import type { Schemas } from './api/paths.ts';
+import { may, signOut } from './api/session.ts';
+import { settings } from './api/settings.ts';
+import { t, tValue } from './i18n/index.ts';
+import { PasswordDialog } from './pages/account-settings/password-dialog.tsx';
+import { FindBox } from './pages/find/find-box.tsx';
+import { PAGES } from './pages/index.ts';
+import { LanguageChoice, ThemeChoice } from './preferences.tsx';
+import { Icon } from './ui/icons.tsx';
+import { Menu } from './ui/menu.tsx';
+
+interface LayoutProps {
+  user: Schemas['User'];
+  onLanguageChange(): void;
+  children: ReactNode;
+}
+
+/** Navigation, search and the menu of the user around a page. */
+export function Layout({ user, onLanguageChange, children }: LayoutProps) {
+  const [location] = useLocation();
+  const main = useRef<HTMLElement>(null);
+  const [changesPassword, setChangesPassword] = useState(false);
+  const firstLocation = useRef(location);
+  useEffect(() => {
+    if (firstLocation.current === location) return;
+    firstLocation.current = '';
+    // A screen reader starts at the new page.
+    main.current?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, [location]);
+
+  const links = PAGES.flatMap(({ path, permission, navigation }) =>
+    navigation && may(permission) ? [{ path, ...navigation }] : [],
+  );
+  const navigation = links.map(({ path, label, icon }) => (
+    <Link key={path} href={path} className="nav-link" aria-current={location === path ? 'page' : undefined}>
+      <Icon name={icon} />
+      {t(label)}
+    </Link>
+  ));
+  return (
+    <div className="shell">
+      <a className="skip" href="#main">
+        {t('app.skip')}
+      </a>
+      <header className="top">
+        <span className="phone-only">
+          <Menu label={t('app.menu')} button={<Icon name="menu" />}>
+            <nav className="menu-nav" aria-label={t('app.navigation')}>
+              {navigation}
+            </nav>
+          </Menu>
+        </span>
+        <Link href="/" className="brand" aria-label={settings().companyName}>
+          <span className="brand-mark" aria-hidden="true" />
+          <span className="brand-name">{settings().companyName}</span>
+        </Link>
+        <div className="top-find">
+          <FindBox id="top-find" takesSlash />
+        </div>
+        <Menu
+          label={`${initialsOf(user)}: ${t('app.userMenu')}`}
+          buttonClass="avatar"
+          button={<span aria-hidden="true">{initialsOf(user)}</span>}
+        >
+          <div className="menu-head">
+            <strong>{`${user.firstName} ${user.lastName}`}</strong>
+            <span className="muted">{user.email}</span>
+            <span className="muted">{tValue('role', user.role)}</span>
+          </div>
+          <ThemeChoice />
+          <LanguageChoice onChange={onLanguageChange} />
+          <hr />
+          <button type="button" className="menu-item" onClick={() => setChangesPassword(true)}>
+            {t('app.changePassword')}
+          </button>
+          <button type="button" className="menu-item" onClick={() => void signOut()}>
+            {t('app.signOut')}
+          </button>
+        </Menu>
+      </header>
+      <nav className="side wide-only" aria-label={t('app.navigation')}>
+        {navigation}
+      </nav>
+      <main id="main" ref={main} tabIndex={-1}>
+        {children}
+      </main>
+      <ConnectionBanner />
+      {changesPassword && <PasswordDialog onClose={() => setChangesPassword(false)} />}
+    </div>
+  );
+}
+
+function ConnectionBanner() {
+  const state = useSyncExternalStore(onConnectionChange, connection);
+  return (
+    <div className={`connection ${state}`} role="status">
+      {state !== 'ok' && t(`connection.${state}`)}
+    </div>
+  );
+}
+
+function initialsOf({ firstName, lastName }: Schemas['User']): string {
+  return `${firstName.charAt(0)}${lastName.charAt(0)}`.toUpperCase();
+}

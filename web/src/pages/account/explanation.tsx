@@ -1,0 +1,65 @@
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+
+type Row = Schemas['AccountStatement']['rows'][number];
+
+/** The balance line by line. It is read on demand, because a statement of years is long. */
+export function Explanation({ accountId }: { accountId: number }) {
+  const [isShown, setIsShown] = useState(false);
+  return (
+    <Panel
+      title={t('account.explain')}
+      isFlush={isShown}
+      actions={!isShown && <Button onClick={() => setIsShown(true)}>{t('account.explain.show')}</Button>}
+    >
+      {isShown && <Rows accountId={accountId} />}
+    </Panel>
+  );
+}
+
+function Rows({ accountId }: { accountId: number }) {
+  const statement = api.useQuery(
+    'get',
+    '/api/accounts/{id}/statement',
+    { params: { path: { id: accountId } } },
+    { select: (answer) => (answer as Exclude<typeof answer, string>).data }, // It is no file without `format`.
+  );
+  const columns: Column<Row>[] = [
+    { name: 'date', label: t('account.explain.date'), show: (row) => format.date(row.date) },
+    { name: 'type', label: t('account.explain.what'), onPhone: 'plain', show: nameOf },
+    amountColumn('charged', t('account.explain.charged')),
+    amountColumn('paid', t('account.explain.paid')),
+    amountColumn('dueSoFar', t('account.explain.due'), true),
+    amountColumn('owedInTotal', t('account.explain.owed'), true),
+  ];
+  return (
+    <Loaded query={statement} explain={explain} skeleton={<Skeleton lines={6} />}>
+      {({ rows }) => (
+        <Table
+          caption={t('account.explain')}
+          columns={columns}
+          rows={rows}
+          keyOf={(row) => [row.date, row.type, row.item, row.paymentId, row.creditMoveId].join(' ')}
+        />
+      )}
+    </Loaded>
+  );
+}
+
+function amountColumn(name: 'charged' | 'paid' | 'dueSoFar' | 'owedInTotal', label: string, isTotal = false) {
+  const show = (row: Row) => (row[name] === 0 && !isTotal ? '' : format.money(row[name]));
+  return { name, label, isNumber: true, show };
+}
+
+function nameOf(row: Row): string {
+  const name = tValue('statementRow', row.type);
+  if (row.type === 'instalment') return `${name} ${row.item}`;
+  return row.transactionRef ? `${name} · ${row.transactionRef}` : name;
+}

@@ -1,0 +1,195 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { format, t, tCount, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { Columns, Facts, PageHead, Panel, Stat, Stats } from '../../ui/panel.tsx';
+import { DownloadButton } from '../shared/download-button.tsx';
+import { ACCOUNT_TONES, PAYMENT_STATE_TONES } from '../shared/tones.ts';
+import { Explanation } from './explanation.tsx';
+import { History } from './history.tsx';
+import { Invoices } from './invoices.tsx';
+import { PaymentDialog } from './payment-dialog.tsx';
+import { Payments } from './payments.tsx';
+import { QuotePanel } from './quote-panel.tsx';
+import { type Move, movesOf, StatusDialog } from './status-dialog.tsx';
+import { Timeline } from './timeline.tsx';
+
+type Account = Schemas['Account'];
+
+export function Page({ id }: { id: string }) {
+  const query = { expand: ['customer' as const, 'product' as const] };
+  const account = api.useQuery('get', '/api/accounts/{id}', { params: { path: { id: Number(id) }, query } });
+  return (
+    <Loaded query={account} explain={explain} skeleton={<Skeleton lines={8} />}>
+      {({ data }) => <AccountPage account={data} />}
+    </Loaded>
+  );
+}
+
+function AccountPage({ account }: { account: Account }) {
+  const [opened, setOpened] = useState<'payment' | Move>();
+  const close = () => setOpened(undefined);
+  const moves = may('accounts:change-status') ? movesOf(account.status) : [];
+  return (
+    <>
+      <PageHead
+        eyebrow={
+          <span className="mono" translate="no">
+            {account.accountNumber}
+          </span>
+        }
+        title={account.customer?.name ?? t('account.title', { number: account.accountNumber })}
+        actions={
+          <>
+            {may('payments:record') && (
+              <Button kind="primary" icon="plus" onClick={() => setOpened('payment')}>
+                {t('account.recordPayment')}
+              </Button>
+            )}
+            <DownloadButton path={`/api/accounts/${account.id}/statement?format=pdf`}>
+              {t('account.statement')}
+            </DownloadButton>
+            {moves.length > 0 && (
+              <Menu
+                label={t('action.more')}
+                button={<Icon name="more" />}
+                buttonClass="button secondary square"
+              >
+                {moves.map((move) => (
+                  <button key={move} type="button" className="menu-item" onClick={() => setOpened(move)}>
+                    {t(MOVE_LABELS[move])}
+                  </button>
+                ))}
+              </Menu>
+            )}
+          </>
+        }
+      >
+        <Badge tone={ACCOUNT_TONES[account.status]}>{tValue('accountStatus', account.status)}</Badge>
+        <span>{account.product?.name}</span>
+        {account.reason && <span className="muted">{account.reason}</span>}
+      </PageHead>
+      <Standing account={account} />
+      <Columns
+        main={
+          <>
+            <Timeline accountId={account.id} />
+            <Payments accountId={account.id} />
+            <Explanation accountId={account.id} />
+          </>
+        }
+        side={
+          <>
+            <QuotePanel accountId={account.id} />
+            <AccountFacts account={account} />
+            {may('invoices:read') && <Invoices accountId={account.id} />}
+            <History accountId={account.id} />
+          </>
+        }
+      />
+      {opened === 'payment' && <PaymentDialog account={account} onClose={close} />}
+      {opened && opened !== 'payment' && <StatusDialog account={account} move={opened} onClose={close} />}
+    </>
+  );
+}
+
+const MOVE_LABELS = {
+  suspended: 'account.suspend',
+  active: 'account.reactivate',
+  cancelled: 'account.cancel',
+} as const satisfies Record<Move, string>;
+
+/** Where the account stands, in one look. */
+function Standing({ account }: { account: Account }) {
+  const { balance, total, paid, nextDueDate, nextDueAmount, arrears, daysPastDue, paymentState, paidUntil } =
+    account;
+  const tone = PAYMENT_STATE_TONES[paymentState];
+  return (
+    <Stats>
+      <Stat
+        label={t('account.balance')}
+        value={format.money(balance)}
+        hint={
+          <>
+            <progress className="progress" value={paid} max={total || 1} aria-label={t('account.balance')} />
+            {t('account.paidShare', { percent: format.percent(total ? Math.min(1, paid / total) : 1) })}{' '}
+            {t('account.balance.of', { total: format.money(total) })}
+          </>
+        }
+      />
+      <Stat
+        label={t('account.nextDue')}
+        value={nextDueAmount === null ? '–' : format.money(nextDueAmount)}
+        hint={
+          nextDueDate === null
+            ? t('account.nextDue.none')
+            : `${format.date(nextDueDate)} · ${format.relativeDay(nextDueDate)}`
+        }
+      />
+      <Stat
+        label={t('account.arrears')}
+        value={format.money(arrears)}
+        hint={
+          <Badge tone={tone}>
+            {daysPastDue > 0
+              ? tCount('account.daysPastDue', daysPastDue)
+              : tValue('paymentState', paymentState)}
+          </Badge>
+        }
+        {...(daysPastDue > 0 && tone === 'bad' && { tone: 'bad' as const })}
+      />
+      <Stat
+        label={t('account.paidUntil')}
+        value={paidUntil === null ? '–' : format.date(paidUntil)}
+        hint={paidUntil === null ? t('account.paidUntil.none') : format.relativeDay(paidUntil)}
+      />
+      {account.credit > 0 && (
+        <Stat label={t('account.credit')} value={format.money(account.credit)} tone="good" />
+      )}
+    </Stats>
+  );
+}
+
+function AccountFacts({ account }: { account: Account }) {
+  const { customer, product, instalmentCount, instalmentAmount, frequency, deposit, graceDays } = account;
+  return (
+    <Panel title={t('account.plan')}>
+      <Facts
+        rows={[
+          [
+            t('account.customer'),
+            customer && (
+              <>
+                <Link href={`/customers/${customer.id}`}>{customer.name}</Link>
+                <a className="muted" href={`tel:${customer.phone}`}>
+                  {customer.phone}
+                </a>
+              </>
+            ),
+          ],
+          [t('account.product'), product?.name],
+          [
+            t('account.plan'),
+            t('account.plan.text', {
+              count: format.number(instalmentCount),
+              amount: format.money(instalmentAmount),
+              frequency: tValue('frequency', frequency),
+            }),
+          ],
+          [t('account.deposit'), format.money(deposit)],
+          [t('account.activation'), format.date(account.activationDate)],
+          [t('account.grace'), tCount('account.graceDays', graceDays)],
+          [t('account.externalId'), account.externalId],
+        ]}
+      />
+    </Panel>
+  );
+}

@@ -1,0 +1,76 @@
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { usePaymentMethods } from '../shared/payment-methods.ts';
+import { PAYMENT_TONES } from '../shared/tones.ts';
+
+type Payment = Schemas['Payment'];
+
+const FIRST_ROWS = 10;
+const MOST_ROWS = 100;
+
+export function Payments({ accountId }: { accountId: number }) {
+  const [limit, setLimit] = useState(FIRST_ROWS);
+  const payments = api.useQuery('get', '/api/accounts/{accountId}/payments', {
+    params: { path: { accountId }, query: { limit, sort: 'paymentDate:desc,id:desc' } },
+  });
+  const methods = usePaymentMethods();
+  const columns: Column<Payment>[] = [
+    { name: 'paymentDate', label: t('account.payment.date'), show: (row) => format.date(row.paymentDate) },
+    {
+      name: 'transactionRef',
+      label: t('account.payment.reference'),
+      onPhone: 'plain',
+      show: (row) => <span className="mono">{row.transactionRef ?? '–'}</span>,
+    },
+    {
+      name: 'paymentMethodId',
+      label: t('account.payment.method'),
+      onPhone: 'plain',
+      show: (row) => methods.find(({ id }) => id === row.paymentMethodId)?.name ?? '',
+    },
+    {
+      name: 'status',
+      label: t('account.payment.status'),
+      onPhone: 'plain',
+      show: (row) => <Badge tone={PAYMENT_TONES[row.status]}>{tValue('paymentStatus', row.status)}</Badge>,
+    },
+    {
+      name: 'amount',
+      label: t('account.payment.amount'),
+      isNumber: true,
+      onPhone: 'value',
+      show: (row) =>
+        row.status === 'reversed' ? <s>{format.money(row.amount)}</s> : format.money(row.amount),
+    },
+  ];
+  return (
+    <Panel title={t('account.payments')} isFlush>
+      <Loaded query={payments} explain={explain} skeleton={<Skeleton lines={5} />}>
+        {({ data, pagination }) =>
+          data.length === 0 ? (
+            <Empty>{t('account.payments.none')}</Empty>
+          ) : (
+            <>
+              <Table caption={t('account.payments')} columns={columns} rows={data} keyOf={({ id }) => id} />
+              {(pagination.total ?? 0) > data.length && limit < MOST_ROWS && (
+                <p className="table-foot">
+                  <Button kind="quiet" onClick={() => setLimit(MOST_ROWS)}>
+                    {t('account.payments.all')}
+                  </Button>
+                </p>
+              )}
+            </>
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}

@@ -1,0 +1,51 @@
+import { keepPreviousData } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import { settings } from '../../api/settings.ts';
+import { format, t } from '../../i18n/index.ts';
+import { Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { Facts, Panel } from '../../ui/panel.tsx';
+
+/** "How much to be clear until Friday?" */
+export function QuotePanel({ accountId }: { accountId: number }) {
+  const id = useId();
+  const { today } = settings();
+  const [date, setDate] = useState(today);
+  const query = { params: { path: { id: accountId }, query: { date } } };
+  const quote = api.useQuery('get', '/api/accounts/{id}/quote', query, { placeholderData: keepPreviousData });
+  return (
+    <Panel title={t('account.quote')}>
+      <div className="quote-question">
+        <label htmlFor={id}>{t('account.quote.question')}</label>
+        <input
+          id={id}
+          className="input"
+          type="date"
+          min={today}
+          value={date}
+          onChange={(event) => event.target.value && setDate(event.target.value)}
+        />
+      </div>
+      <Loaded query={quote} explain={explain} skeleton={<Skeleton lines={3} />}>
+        {({ data }) => (
+          <>
+            <output className="quote-answer" htmlFor={id}>
+              <strong>{format.money(data.amountDue)}</strong>
+              <span className="muted">
+                {t('account.quote.amountDue', { date: format.dayAndMonth(data.date) })}
+              </span>
+            </output>
+            <Facts
+              rows={[
+                [t('account.quote.overdue'), format.money(data.overdue)],
+                [t('account.quote.dueOnDate'), format.money(data.dueOnDate)],
+                [t('account.quote.settlement'), format.money(data.settlement)],
+              ]}
+            />
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}

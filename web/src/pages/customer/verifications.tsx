@@ -1,0 +1,103 @@
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Actions, Button } from '../../ui/button.tsx';
+import { Loaded, Notice } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { KYC_TONES } from '../shared/tones.ts';
+
+type Verification = Schemas['KycRecord'];
+
+/** What was submitted and decided about the identity of a customer. The newest is first. */
+export function Verifications({ customerId }: { customerId: number }) {
+  const records = api.useQuery('get', '/api/customers/{id}/kyc', {
+    params: { path: { id: customerId }, query: { sort: 'id:desc', limit: 20 } },
+  });
+  return (
+    <Panel title={t('customer.kyc')}>
+      <Loaded query={records} explain={explain}>
+        {({ data: [latest, ...earlier] }) =>
+          latest ? (
+            <>
+              <ol className="history">
+                {[latest, ...earlier].map((record) => (
+                  <li key={record.id}>
+                    <VerificationRow record={record} />
+                  </li>
+                ))}
+              </ol>
+              {latest.verificationStatus === 'pending' && may('kyc:decide') && <Decision record={latest} />}
+            </>
+          ) : (
+            <p className="muted">{t('customer.kyc.none')}</p>
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}
+
+function VerificationRow({ record }: { record: Verification }) {
+  return (
+    <>
+      <span className="spread">
+        <strong>{tValue('verificationType', record.verificationType)}</strong>
+        <Badge tone={KYC_TONES[record.verificationStatus]}>
+          {tValue('kycStatus', record.verificationStatus)}
+        </Badge>
+      </span>
+      {record.documents.map((document) => (
+        <DocumentText key={JSON.stringify(document)} document={document} />
+      ))}
+      <span className="muted">
+        {t('customer.kyc.by', { actor: record.actor, date: format.dateTime(record.createdAt) })}
+      </span>
+    </>
+  );
+}
+
+/** A text, or an object whose known keys have a fixed meaning. */
+function DocumentText({ document }: { document: unknown }) {
+  if (typeof document !== 'object' || document === null) return <span>{String(document)}</span>;
+  const { url, type, ...others } = document as Record<string, unknown>;
+  const values = Object.values(others).map(String).join(' · ');
+  const isWebAddress = typeof url === 'string' && /^https?:\/\//.test(url);
+  return (
+    <span>
+      {values}{' '}
+      {isWebAddress && (
+        <a href={url} target="_blank" rel="noreferrer noopener">
+          {new URL(url).hostname}
+        </a>
+      )}
+    </span>
+  );
+}
+
+function Decision({ record }: { record: Verification }) {
+  const decide = useWrite('put', '/api/customers/{id}/kyc');
+  async function send(verificationStatus: 'verified' | 'rejected') {
+    const { customerId, verificationType } = record;
+    const body = { verificationType, verificationStatus };
+    const saved = await decide.send({ params: { path: { id: customerId } }, body });
+    if (saved) toast({ text: t('customer.kyc.decided') });
+  }
+  return (
+    <>
+      {decide.problem && <Notice tone="bad">{decide.problem.message}</Notice>}
+      <Actions>
+        <Button kind="primary" isBusy={decide.isSending} onClick={() => void send('verified')}>
+          {t('customer.kyc.verify')}
+        </Button>
+        <Button kind="danger" isBusy={decide.isSending} onClick={() => void send('rejected')}>
+          {t('customer.kyc.reject')}
+        </Button>
+      </Actions>
+    </>
+  );
+}

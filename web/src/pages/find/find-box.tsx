@@ -1,0 +1,163 @@
+import { keepPreviousData } from '@tanstack/react-query';
+import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { useLocation } from 'wouter';
+import { api } from '../../api/client.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { problemOf } from '../../api/problem.ts';
+import { t, tCount, tValue } from '../../i18n/index.ts';
+import { Icon, type IconName } from '../../ui/icons.tsx';
+
+type Result = Schemas['SearchResult'];
+
+const SHORTEST_TEXT = 2;
+const TYPING_MS = 200;
+const ICONS: Record<Result['type'], IconName> = {
+  customer: 'user',
+  account: 'home',
+  payment: 'money',
+  invoice: 'file',
+};
+
+interface FindBoxProps {
+  id: string;
+  /** Whether the key / goes to it. */
+  takesSlash?: boolean;
+  /** Shows the results below it in the page, rather than over the page. */
+  isInPage?: boolean;
+}
+
+/**
+ * One box for all that has a name or a number. The text is in no URL of the console, as it is often a name or a phone number.
+ */
+export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxProps) {
+  const input = useRef<HTMLInputElement>(null);
+  const [, navigate] = useLocation();
+  const [text, setText] = useState('');
+  const [active, setActive] = useState(0);
+  const [isOpen, setIsOpen] = useState(false);
+  const wanted = useSettled(text.trim(), TYPING_MS);
+  const search = api.useQuery(
+    'get',
+    '/api/search',
+    { params: { query: { q: wanted } } },
+    { enabled: wanted.length >= SHORTEST_TEXT, placeholderData: keepPreviousData, gcTime: 60_000 },
+  );
+  const results = wanted.length >= SHORTEST_TEXT ? (search.data?.data ?? []) : [];
+  const isShown = isInPage || (isOpen && wanted.length > 0);
+
+  useEffect(() => {
+    if (!takesSlash) return;
+    const focus = (event: globalThis.KeyboardEvent) => {
+      const isTyping = (event.target as Element).closest?.('input, select, textarea, dialog');
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
+      event.preventDefault();
+      input.current?.focus();
+      input.current?.select();
+    };
+    document.addEventListener('keydown', focus);
+    return () => document.removeEventListener('keydown', focus);
+  }, [takesSlash]);
+
+  function open(result: Result | undefined) {
+    if (!result) return;
+    setIsOpen(false);
+    setText('');
+    input.current?.blur();
+    navigate(addressOf(result));
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) setActive((active + step + results.length) % Math.max(1, results.length));
+    else if (event.key === 'Enter') open(results[active]);
+    else if (event.key === 'Escape') {
+      setText('');
+      setIsOpen(false);
+    } else return;
+    event.preventDefault();
+  }
+
+  return (
+    <div className={`find ${isInPage ? 'in-page' : ''}`}>
+      <label className="find-input" htmlFor={id}>
+        <Icon name="search" />
+        <span className="visually-hidden">{t('find.title')}</span>
+        <input
+          ref={input}
+          id={id}
+          type="search"
+          role="combobox"
+          aria-expanded={isShown && results.length > 0}
+          aria-controls={`${id}-results`}
+          aria-autocomplete="list"
+          aria-activedescendant={isShown && results[active] ? `${id}-${active}` : undefined}
+          placeholder={t('find.placeholder')}
+          autoComplete="off"
+          autoCorrect="off"
+          spellCheck={false}
+          enterKeyHint="search"
+          maxLength={100}
+          value={text}
+          onChange={(event) => {
+            setText(event.target.value);
+            setActive(0);
+            setIsOpen(true);
+          }}
+          onFocus={() => setIsOpen(true)}
+          onBlur={() => setIsOpen(false)}
+          onKeyDown={onKeyDown}
+        />
+        {takesSlash && text === '' && <kbd className="wide-only">/</kbd>}
+      </label>
+      <div className="find-results" hidden={!isShown}>
+        <div id={`${id}-results`} role="listbox" aria-label={t('find.title')}>
+          {results.map((result, index) => (
+            // biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/useFocusableInteractive: The input takes the keys.
+            <div
+              key={`${result.type} ${result.id}`}
+              id={`${id}-${index}`}
+              role="option"
+              aria-selected={index === active}
+              className="find-result"
+              onMouseDown={(event) => event.preventDefault() /* The input keeps the focus. */}
+              onMouseMove={() => setActive(index)}
+              onClick={() => open(result)}
+            >
+              <Icon name={ICONS[result.type]} />
+              <span className="find-text">
+                <span className="find-title">{result.title}</span>
+                {result.subtitle && <span className="muted">{result.subtitle}</span>}
+              </span>
+              <span className="muted">{tValue('searchType', result.type)}</span>
+            </div>
+          ))}
+        </div>
+        <p className="find-status muted" role="status">
+          {statusOf()}
+        </p>
+      </div>
+    </div>
+  );
+
+  function statusOf(): string {
+    if (search.error) return problemOf(search.error)?.message || t('problem.connection');
+    if (wanted.length === 0) return '';
+    if (wanted.length < SHORTEST_TEXT) return t('find.short');
+    if (!search.data) return '';
+    return results.length === 0 ? t('find.none') : tCount('find.results', results.length);
+  }
+}
+
+function addressOf({ type, id }: Result): string {
+  return `/${type}s/${id}`;
+}
+
+/** The value after it has not changed for some time. */
+function useSettled<Value>(value: Value, ms: number): Value {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms);
+    return () => clearTimeout(timer);
+  }, [value, ms]);
+  return settled;
+}

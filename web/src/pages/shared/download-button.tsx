@@ -1,0 +1,23 @@
+import { type ReactNode, useState } from 'react';
+import { download } from '../../api/download.ts';
+import { explain } from '../../api/explain.ts';
+import { Button } from '../../ui/button.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+/** Saves a file of the API. */
+export function DownloadButton({ path, children }: { path: string; children: ReactNode }) {
+  const [isBusy, setIsBusy] = useState(false);
+  return (
+    <Button
+      icon="download"
+      isBusy={isBusy}
+      onClick={async () => {
+        setIsBusy(true);
+        await download(path).catch((error: unknown) => toast({ tone: 'bad', text: explain(error) }));
+        setIsBusy(false);
+      }}
+    >
+      {children}
+    </Button>
+  );
+}

@@ -1,0 +1,15 @@
+import { api } from '../../api/client.ts';
+import type { Schemas } from '../../api/paths.ts';
+
+const NONE: Schemas['PaymentMethod'][] = [];
+
+/** All payment methods; empty until they are loaded. */
+export function usePaymentMethods(): readonly Schemas['PaymentMethod'][] {
+  const methods = api.useQuery(
+    'get',
+    '/api/payment-methods',
+    { params: { query: { limit: 100 } } },
+    { staleTime: 5 * 60_000 },
+  );
+  return methods.data?.data ?? NONE;
+}

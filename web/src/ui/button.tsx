@@ -1,0 +1,52 @@
+import type { ComponentProps, ReactNode } from 'react';
+import { Icon, type IconName } from './icons.tsx';
+
+interface ButtonProps extends Omit<ComponentProps<'button'>, 'className'> {
+  /** One primary button for each page or dialog. */
+  kind?: 'primary' | 'secondary' | 'danger' | 'quiet';
+  icon?: IconName;
+  /** Shows that the work runs, and ignores clicks. */
+  isBusy?: boolean;
+}
+
+export function Button({
+  kind = 'secondary',
+  icon,
+  isBusy = false,
+  type = 'button',
+  onClick,
+  children,
+  ...rest
+}: ButtonProps) {
+  return (
+    <button
+      {...rest}
+      type={type}
+      className={`button ${kind}`}
+      aria-disabled={isBusy || undefined}
+      data-busy={isBusy || undefined}
+      onClick={isBusy ? (event) => event.preventDefault() : onClick}
+    >
+      {icon && <Icon name={icon} />}
+      {children}
+    </button>
+  );
+}
+
+interface IconButtonProps extends Omit<ComponentProps<'button'>, 'className' | 'children'> {
+  icon: IconName;
+  label: string;
+}
+
+export function IconButton({ icon, label, ...rest }: IconButtonProps) {
+  return (
+    <button type="button" {...rest} className="icon-button" aria-label={label} title={label}>
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+/** Buttons in a row, which wraps. */
+export function Actions({ children }: { children: ReactNode }) {
+  return <div className="actions">{children}</div>;
+}

@@ -1,0 +1,49 @@
+import { type ReactNode, useEffect, useId, useRef } from 'react';
+import { t } from '../i18n/index.ts';
+import { IconButton } from './button.tsx';
+
+interface DialogProps {
+  title: string;
+  /** Below the title. */
+  lead?: ReactNode;
+  /** False while its work runs: Escape and the close button do nothing. */
+  canClose?: boolean;
+  onClose(): void;
+  children: ReactNode;
+}
+
+/** Render it only while it is open. The first control with the attribute data-first, or the first control, has the focus. */
+export function Dialog({ title, lead, canClose = true, onClose, children }: DialogProps) {
+  const id = useId();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const element = dialog.current;
+    if (!element || element.open) return;
+    element.showModal();
+    // React's autoFocus is lost when showModal() moves the focus.
+    const body = element.querySelector('.dialog-body');
+    const first =
+      body?.querySelector<HTMLElement>('[data-first]') ?? body?.querySelector<HTMLElement>('input, select');
+    first?.focus();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      className="dialog"
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault();
+        if (canClose) onClose();
+      }}
+    >
+      <header className="dialog-head">
+        <div>
+          <h2 id={id}>{title}</h2>
+          {lead && <p className="muted">{lead}</p>}
+        </div>
+        {canClose && <IconButton icon="close" label={t('action.close')} onClick={onClose} />}
+      </header>
+      <div className="dialog-body">{children}</div>
+    </dialog>
+  );
+}

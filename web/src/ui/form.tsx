@@ -1,0 +1,283 @@
+import {
+  type ComponentProps,
+  createContext,
+  type FormEvent,
+  type ReactNode,
+  useContext,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
+import { t } from '../i18n/index.ts';
+import { Button } from './button.tsx';
+import { Notice } from './feedback.tsx';
+
+/** The problem of a write, as far as a form needs it. */
+export interface FormProblem {
+  /** CONNECTION: it is not known whether the work was done. */
+  code: string;
+  message: string;
+  fields: readonly { path: string; message: string }[];
+}
+
+interface FormProps {
+  onSubmit(values: FormValues): void;
+  problem: FormProblem | undefined;
+  isSending: boolean;
+  /** Whether the request waits for the network or a busy service. */
+  isWaiting?: boolean;
+  onStop?: () => void;
+  children: ReactNode;
+}
+
+interface FormState {
+  errors: Readonly<Record<string, string>>;
+  isSending: boolean;
+}
+
+const FormContext = createContext<FormState>({ errors: {}, isSending: false });
+
+/** What the fields hold, by their names. */
+export class FormValues {
+  readonly #data: FormData;
+  constructor(form: HTMLFormElement) {
+    this.#data = new FormData(form);
+  }
+
+  text(name: string): string {
+    return this.raw(name).trim();
+  }
+
+  /** With the spaces around it, which belong to a password. */
+  raw(name: string): string {
+    return String(this.#data.get(name) ?? '');
+  }
+
+  /** Undefined for an empty field. */
+  optional(name: string): string | undefined {
+    return this.text(name) || undefined;
+  }
+
+  number(name: string): number {
+    return Number(this.text(name));
+  }
+}
+
+/**
+ * A form whose fields have the names of the API. A wrong field shows its problem, and the first one gets the focus. While it is
+ * sent, nothing can be changed or sent again.
+ */
+export function Form({ onSubmit, problem, isSending, isWaiting = false, onStop, children }: FormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const [errors, setErrors] = useState<Record<string, string>>({});
+  const [shownProblem, setShownProblem] = useState<FormProblem>();
+  if (problem !== shownProblem) {
+    setShownProblem(problem);
+    setErrors(Object.fromEntries((problem?.fields ?? []).map(({ path, message }) => [path, message])));
+  }
+  useEffect(() => {
+    if (Object.keys(errors).length === 0) return;
+    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [errors]);
+
+  function submit(event: FormEvent<HTMLFormElement>) {
+    event.preventDefault();
+    if (isSending) return;
+    const wrong = wrongFieldsOf(event.currentTarget);
+    setErrors(wrong);
+    if (Object.keys(wrong).length === 0) onSubmit(new FormValues(event.currentTarget));
+  }
+
+  return (
+    <form
+      ref={form}
+      className="form"
+      noValidate
+      onSubmit={submit}
+      onInput={({ target }) => {
+        const { name } = target as HTMLInputElement;
+        if (name in errors) setErrors(({ [name]: _corrected, ...others }) => others);
+      }}
+    >
+      <FormContext value={{ errors, isSending }}>
+        <fieldset className="form-fields" disabled={isSending}>
+          {children}
+        </fieldset>
+        {isSending && isWaiting && (
+          <Notice tone="warning" title={t('connection.lost')}>
+            <p>{t('form.waiting')}</p>
+            {onStop && <Button onClick={onStop}>{t('form.stop')}</Button>}
+          </Notice>
+        )}
+        {problem && !isSending && <FormNotice problem={problem} form={form.current} />}
+      </FormContext>
+    </form>
+  );
+}
+
+/** A problem that no field of the form shows. */
+function FormNotice({ problem, form }: { problem: FormProblem; form: HTMLFormElement | null }) {
+  if (problem.code === 'CONNECTION')
+    return (
+      <Notice tone="warning" title={t('form.failed')}>
+        {t('form.unknown')}
+      </Notice>
+    );
+  const unplaced = problem.fields.filter(({ path }) => !form?.elements.namedItem(path));
+  if (problem.fields.length > 0 && unplaced.length === 0) return null;
+  return (
+    <Notice tone="bad" title={t('form.failed')}>
+      {unplaced.length > 0
+        ? unplaced.map(({ path, message }) => <p key={path}>{`${path}: ${message}`}</p>)
+        : problem.message}
+    </Notice>
+  );
+}
+
+function wrongFieldsOf(form: HTMLFormElement): Record<string, string> {
+  const fields = [...form.elements].filter(
+    (element) => 'validity' in element && 'name' in element,
+  ) as HTMLInputElement[];
+  return Object.fromEntries(
+    fields
+      .filter(({ validity }) => !validity.valid)
+      .map(({ name, validity, validationMessage }) => [
+        name,
+        validity.valueMissing ? t('form.required') : validationMessage,
+      ]),
+  );
+}
+
+interface FormButtonsProps {
+  submit: string;
+  kind?: 'primary' | 'danger';
+  onCancel?: () => void;
+}
+
+/** The end of a form: cancel, and the button that sends it. */
+export function FormButtons({ submit, kind = 'primary', onCancel }: FormButtonsProps) {
+  const { isSending } = useContext(FormContext);
+  return (
+    <div className="form-buttons">
+      {onCancel && <Button onClick={onCancel}>{t('action.cancel')}</Button>}
+      <Button type="submit" kind={kind} isBusy={isSending}>
+        {isSending ? t('form.sending') : submit}
+      </Button>
+    </div>
+  );
+}
+
+interface FieldProps {
+  label: string;
+  name: string;
+  hint?: ReactNode;
+  /** Has the focus when its dialog opens. */
+  isFirst?: boolean;
+}
+
+/** The attributes that connect a control with its label, hint and problem. */
+interface ControlProps {
+  id: string;
+  name: string;
+  'aria-describedby'?: string;
+  'aria-invalid'?: true;
+  'data-first'?: true;
+}
+
+function Field({
+  label,
+  name,
+  hint,
+  isFirst,
+  isOptional,
+  children,
+}: FieldProps & { isOptional: boolean; children(control: ControlProps): ReactNode }) {
+  const id = useId();
+  const error = useContext(FormContext).errors[name];
+  const describedBy = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(' ');
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        {label}
+        {isOptional && <span className="muted"> {t('form.optional')}</span>}
+      </label>
+      {children({
+        id,
+        name,
+        ...(describedBy && { 'aria-describedby': describedBy }),
+        ...(error && { 'aria-invalid': true as const }),
+        ...(isFirst && { 'data-first': true as const }),
+      })}
+      {hint && (
+        <div className="field-hint" id={`${id}-hint`}>
+          {hint}
+        </div>
+      )}
+      {error && (
+        <p className="field-error" id={`${id}-error`}>
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type InputProps = FieldProps & Omit<ComponentProps<'input'>, keyof FieldProps | 'className' | 'id'>;
+
+/** Text, e-mail, password or date, by `type`. */
+export function TextField({ label, name, hint, isFirst, ...input }: InputProps) {
+  return (
+    <Field {...{ label, name, hint, isFirst }} isOptional={!input.required}>
+      {(control) => <input className="input" {...input} {...control} />}
+    </Field>
+  );
+}
+
+/** An amount. It has no arrows, and the wheel does not change it. */
+export function AmountField({ label, name, hint, isFirst, unit, ...input }: InputProps & { unit: string }) {
+  return (
+    <Field {...{ label, name, hint, isFirst }} isOptional={!input.required}>
+      {(control) => (
+        <div className="input-unit">
+          <span aria-hidden="true">{unit}</span>
+          <input
+            className="input"
+            type="number"
+            inputMode="decimal"
+            min="0"
+            step="any"
+            autoComplete="off"
+            onWheel={(event) => event.currentTarget.blur()}
+            {...input}
+            {...control}
+          />
+        </div>
+      )}
+    </Field>
+  );
+}
+
+type SelectProps = FieldProps & Omit<ComponentProps<'select'>, keyof FieldProps | 'className' | 'id'>;
+
+export function SelectField({ label, name, hint, isFirst, children, ...select }: SelectProps) {
+  return (
+    <Field {...{ label, name, hint, isFirst }} isOptional={!select.required}>
+      {(control) => (
+        <select className="input" {...select} {...control}>
+          {children}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+type TextAreaProps = FieldProps & Omit<ComponentProps<'textarea'>, keyof FieldProps | 'className' | 'id'>;
+
+export function TextAreaField({ label, name, hint, isFirst, ...textarea }: TextAreaProps) {
+  return (
+    <Field {...{ label, name, hint, isFirst }} isOptional={!textarea.required}>
+      {(control) => <textarea className="input" rows={3} {...textarea} {...control} />}
+    </Field>
+  );
+}

@@ -1,0 +1,36 @@
+// 20 × 20, drawn with lines of the text colour.
+const PATHS = {
+  search: 'M9 3.5a5.5 5.5 0 1 1 0 11a5.5 5.5 0 0 1 0-11ZM13.2 13.2L17 17',
+  home: 'M3.5 9L10 3.5L16.5 9V16a.8.8 0 0 1-.8.8H12.5V12H7.5V16.8H4.3A.8.8 0 0 1 3.5 16Z',
+  inbox: 'M3 11.5L5 4.5H15L17 11.5V15.5H3ZM3 11.5H7L8 13.5H12L13 11.5H17',
+  chart: 'M3.5 16.5H16.5M6 13.5V9.5M10 13.5V4.5M14 13.5V7.5',
+  people:
+    'M7.5 9.5a3 3 0 1 0 0-6a3 3 0 0 0 0 6ZM2.5 16.5c0-3 2-5 5-5s5 2 5 5M13 4a2.8 2.8 0 0 1 0 5.2M14.5 11.8c1.9.6 3 2.3 3 4.7',
+  file: 'M5 2.5H11.5L15.5 6.5V17.5H5ZM11.5 2.5V6.5H15.5',
+  plus: 'M10 4V16M4 10H16',
+  menu: 'M3.5 5.5H16.5M3.5 10H16.5M3.5 14.5H16.5',
+  close: 'M5 5L15 15M15 5L5 15',
+  check: 'M4.5 10.5L8.5 14.5L15.5 6',
+  chevron: 'M6 8L10 12L14 8',
+  left: 'M12 5L7 10L12 15',
+  right: 'M8 5L13 10L8 15',
+  more: 'M5 10h.01M10 10h.01M15 10h.01',
+  copy: 'M7 7H16.5V16.5H7ZM13 7V3.5H3.5V13H7',
+  warning: 'M10 3L17.5 16.5H2.5ZM10 8V12M10 14.2v.1',
+  info: 'M10 2.8a7.2 7.2 0 1 1 0 14.4a7.2 7.2 0 0 1 0-14.4ZM10 9V13.5M10 6.3v.1',
+  download: 'M10 3.5V12.5M6 9L10 13L14 9M4 16.5H16',
+  user: 'M10 10a3.3 3.3 0 1 0 0-6.6a3.3 3.3 0 0 0 0 6.6ZM3.8 17c0-3.3 2.6-5.3 6.2-5.3s6.2 2 6.2 5.3',
+  money: 'M2.5 5.5H17.5V14.5H2.5ZM10 7.7a2.3 2.3 0 1 1 0 4.6a2.3 2.3 0 0 1 0-4.6ZM5 10h.01M15 10h.01',
+  sun: 'M10 6.5a3.5 3.5 0 1 1 0 7a3.5 3.5 0 0 1 0-7ZM10 2v1.5M10 16.5V18M2 10h1.5M16.5 10H18M4.3 4.3l1.1 1.1M14.6 14.6l1.1 1.1M4.3 15.7l1.1-1.1M14.6 5.4l1.1-1.1',
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+/** Decorative: the control that holds it has a name. */
+export function Icon({ name }: { name: IconName }) {
+  return (
+    <svg className="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false">
+      <path d={PATHS[name]} />
+    </svg>
+  );
+}

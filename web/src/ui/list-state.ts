@@ -1,0 +1,59 @@
+import { useSearchParams } from 'wouter';
+import type { Sort } from './table.tsx';
+
+export interface ListState<Filter extends string> {
+  page: number;
+  sort: Sort;
+  filters: Readonly<Record<Filter, string>>;
+  setPage(page: number): void;
+  /** Sorts by a column; a second time in the other direction. */
+  sortBy(name: string): void;
+  /** An empty value removes the filter. Goes to the first page. */
+  setFilter(name: Filter, value: string): void;
+}
+
+/**
+ * Filters, sort and page of a list. They are in the URL, so that back works and links can be shared. A search for a name or a
+ * phone number must not be a filter: URLs hold no personal data.
+ */
+export function useListState<Filter extends string>(
+  filterNames: readonly Filter[],
+  defaultSort: Sort,
+): ListState<Filter> {
+  const [parameters, setParameters] = useSearchParams();
+  const sort = readSort(parameters.get('sort')) ?? defaultSort;
+  const filters = Object.fromEntries(filterNames.map((name) => [name, parameters.get(name) ?? ''])) as Record<
+    Filter,
+    string
+  >;
+
+  function change(name: string, value: string) {
+    setParameters((last) => {
+      const next = new URLSearchParams(last);
+      if (name !== 'page') next.delete('page');
+      if (value === '') next.delete(name);
+      else next.set(name, value);
+      return next;
+    });
+  }
+
+  return {
+    page: Math.max(1, Number(parameters.get('page')) || 1),
+    sort,
+    filters,
+    setPage: (page) => change('page', page === 1 ? '' : String(page)),
+    sortBy: (name) =>
+      change('sort', writeSort({ name, isDescending: sort.name === name && !sort.isDescending })),
+    setFilter: (name, value) => change(name, value),
+  };
+}
+
+/** As the API writes it: `createdAt:desc`. */
+export function writeSort({ name, isDescending }: Sort): string {
+  return `${name}:${isDescending ? 'desc' : 'asc'}`;
+}
+
+function readSort(text: string | null): Sort | undefined {
+  const [name, direction] = text?.split(':') ?? [];
+  return name ? { name, isDescending: direction === 'desc' } : undefined;
+}

@@ -1,0 +1,53 @@
+import { type ReactNode, useId, useRef } from 'react';
+
+interface MenuProps {
+  /** The name of the button, if its content is no text. */
+  label: string;
+  button: ReactNode;
+  buttonClass?: string;
+  children: ReactNode;
+}
+
+/** A button with a popover of links and buttons. The popover closes when one of them is used. */
+export function Menu({ label, button, buttonClass = 'icon-button', children }: MenuProps) {
+  const id = useId();
+  const opener = useRef<HTMLButtonElement>(null);
+  const box = useRef<HTMLDivElement>(null);
+  return (
+    <>
+      <button
+        ref={opener}
+        type="button"
+        className={buttonClass}
+        aria-label={label}
+        title={label}
+        popoverTarget={id}
+      >
+        {button}
+      </button>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions lint/a11y/useKeyWithClickEvents: The items are the controls. */}
+      <div
+        ref={box}
+        id={id}
+        popover="auto"
+        className="menu"
+        onBeforeToggle={() => place(box.current, opener.current)}
+        onClick={(event) => {
+          if ((event.target as Element).closest('a, button')) box.current?.hidePopover();
+        }}
+      >
+        {children}
+      </div>
+    </>
+  );
+}
+
+/** Below the button, with its inner edge at that of the button. */
+function place(box: HTMLElement | null, opener: HTMLElement | null): void {
+  if (!box || !opener) return;
+  const { bottom, left, right } = opener.getBoundingClientRect();
+  const isOnRight = (left + right) / 2 > innerWidth / 2;
+  box.style.top = `${bottom + 6}px`;
+  box.style.left = isOnRight ? 'auto' : `${left}px`;
+  box.style.right = isOnRight ? `${document.documentElement.clientWidth - right}px` : 'auto';
+}

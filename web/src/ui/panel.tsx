@@ -1,0 +1,97 @@
+import { type ReactNode, useId } from 'react';
+
+interface PanelProps {
+  title: string;
+  /** Next to the title. */
+  actions?: ReactNode;
+  /** Without padding, for a table. */
+  isFlush?: boolean;
+  children: ReactNode;
+}
+
+/** A section of a page. */
+export function Panel({ title, actions, isFlush = false, children }: PanelProps) {
+  const id = useId();
+  return (
+    <section className={`panel ${isFlush ? 'flush' : ''}`} aria-labelledby={id}>
+      <header className="panel-head">
+        <h2 id={id}>{title}</h2>
+        {actions}
+      </header>
+      <div className="panel-body">{children}</div>
+    </section>
+  );
+}
+
+interface PageHeadProps {
+  title: ReactNode;
+  /** Above the title, such as the kind of the page. */
+  eyebrow?: ReactNode;
+  /** Below the title. */
+  children?: ReactNode;
+  actions?: ReactNode;
+}
+
+/** The head of a page, with its only h1. */
+export function PageHead({ title, eyebrow, children, actions }: PageHeadProps) {
+  return (
+    <header className="page-head">
+      <div className="page-title">
+        {eyebrow && <p className="eyebrow">{eyebrow}</p>}
+        <h1>{title}</h1>
+        {children && <div className="page-sub">{children}</div>}
+      </div>
+      {actions && <div className="actions">{actions}</div>}
+    </header>
+  );
+}
+
+/** A main column and a narrow one, which is below it on a phone. */
+export function Columns({ main, side }: { main: ReactNode; side: ReactNode }) {
+  return (
+    <div className="columns">
+      <div className="column">{main}</div>
+      <div className="column">{side}</div>
+    </div>
+  );
+}
+
+/** Figures that are seen first. */
+export function Stats({ children }: { children: ReactNode }) {
+  return <dl className="stats">{children}</dl>;
+}
+
+interface StatProps {
+  label: string;
+  value: ReactNode;
+  hint?: ReactNode;
+  tone?: 'good' | 'warning' | 'bad';
+}
+
+export function Stat({ label, value, hint, tone }: StatProps) {
+  return (
+    <div className={`stat ${tone ?? ''}`}>
+      <dt>{label}</dt>
+      <dd>
+        <span className="stat-value">{value}</span>
+        {hint && <span className="stat-hint">{hint}</span>}
+      </dd>
+    </div>
+  );
+}
+
+/** Names and values. A value that is null is left out. */
+export function Facts({ rows }: { rows: readonly (readonly [name: string, value: ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {rows
+        .filter(([, value]) => value !== null && value !== undefined)
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

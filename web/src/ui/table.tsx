@@ -1,0 +1,122 @@
+import type { ReactNode } from 'react';
+import { Link } from 'wouter';
+import { t } from '../i18n/index.ts';
+import { IconButton } from './button.tsx';
+
+export interface Column<Row> {
+  /** The field by which the API sorts, if it can. */
+  name: string;
+  label: string;
+  /** Numbers and amounts are at the end of their column, with digits of the same width. */
+  isNumber?: boolean;
+  /** Where it is in the card of a row on a phone. Default: the title for the first column, else a detail with its label. */
+  onPhone?: 'title' | 'value' | 'detail' | 'plain' | 'hidden';
+  canSort?: boolean;
+  show(row: Row): ReactNode;
+}
+
+interface TableProps<Row> {
+  /** For screen readers. */
+  caption: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  keyOf(row: Row): string | number;
+  /** Makes the row a link. Its first cell is the link for keyboards and screen readers. */
+  hrefOf?: (row: Row) => string;
+  sort?: Sort | undefined;
+  onSort?: (name: string) => void;
+}
+
+export interface Sort {
+  name: string;
+  isDescending: boolean;
+}
+
+export function Table<Row>({ caption, columns, rows, keyOf, hrefOf, sort, onSort }: TableProps<Row>) {
+  const [first] = columns;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: Keyboards scroll a wide table.
+    <div className="table-scroll" role="group" aria-label={caption} tabIndex={hrefOf ? undefined : 0}>
+      <table className={`table ${hrefOf ? 'links' : ''}`}>
+        <caption className="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th
+                key={column.name}
+                scope="col"
+                className={classOf(column, column === first)}
+                aria-sort={
+                  sort?.name === column.name ? (sort.isDescending ? 'descending' : 'ascending') : undefined
+                }
+              >
+                {column.canSort && onSort ? (
+                  <button type="button" className="sort" onClick={() => onSort(column.name)}>
+                    {column.label}
+                  </button>
+                ) : (
+                  column.label
+                )}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map((column) => (
+                <td key={column.name} className={classOf(column, column === first)} data-label={column.label}>
+                  {column === first && hrefOf ? (
+                    <Link className="row-link" href={hrefOf(row)}>
+                      {column.show(row)}
+                    </Link>
+                  ) : (
+                    column.show(row)
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function classOf({ isNumber, onPhone = 'detail' }: Column<never>, isFirst: boolean): string {
+  return `${isFirst && onPhone === 'detail' ? 'title' : onPhone} ${isNumber ? 'number' : ''}`;
+}
+
+interface PagerProps {
+  page: number;
+  pages: number;
+  total: number;
+  onPage(page: number): void;
+}
+
+export function Pager({ page, pages, total, onPage }: PagerProps) {
+  return (
+    <nav className="pager" aria-label={t('list.page', { page, pages })}>
+      <span className="muted" role="status">
+        {pages > 1 ? t('list.page', { page, pages }) : ''}
+      </span>
+      {pages > 1 && (
+        <span className="actions">
+          <IconButton
+            icon="left"
+            label={t('list.previous')}
+            disabled={page <= 1}
+            onClick={() => onPage(page - 1)}
+          />
+          <IconButton
+            icon="right"
+            label={t('list.next')}
+            disabled={page >= pages}
+            onClick={() => onPage(page + 1)}
+          />
+        </span>
+      )}
+      <span className="muted">{total}</span>
+    </nav>
+  );
+}

@@ -1,0 +1,21 @@
+export const THEMES = ['system', 'light', 'dark'] as const;
+export type Theme = (typeof THEMES)[number];
+
+const STORAGE_KEY = 'theme';
+
+export function currentTheme(): Theme {
+  const stored = localStorage.getItem(STORAGE_KEY);
+  return THEMES.find((theme) => theme === stored) ?? 'system';
+}
+
+export function chooseTheme(theme: Theme): void {
+  localStorage.setItem(STORAGE_KEY, theme);
+  applyTheme();
+}
+
+/** The style sheet reads the attribute. Without it the theme is that of the system. */
+export function applyTheme(): void {
+  const theme = currentTheme();
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}

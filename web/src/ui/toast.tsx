@@ -1,0 +1,65 @@
+import { useEffect, useRef, useState } from 'react';
+import { t } from '../i18n/index.ts';
+import { IconButton } from './button.tsx';
+import { Icon } from './icons.tsx';
+
+export interface Toast {
+  text: string;
+  tone?: 'good' | 'bad';
+  /** Such as undo. The toast stays for as long as it works. */
+  action?: { label: string; run(): void };
+  seconds?: number;
+}
+
+let show: ((toast: Toast) => void) | undefined;
+
+/** Says that something was done. */
+export function toast(message: Toast): void {
+  show?.(message);
+}
+
+/** A popover, so that it lies above an open dialog. */
+export function Toasts() {
+  const box = useRef<HTMLDivElement>(null);
+  const [current, setCurrent] = useState<Toast>();
+  useEffect(() => {
+    show = (next) => setCurrent({ ...next });
+    return () => {
+      show = undefined;
+    };
+  }, []);
+  useEffect(() => {
+    const popover = box.current;
+    if (!current || !popover) return;
+    popover.hidePopover(); // Shown again, it is above what was opened since.
+    popover.showPopover();
+    const timer = setTimeout(() => setCurrent(undefined), 1000 * (current.seconds ?? 5));
+    return () => {
+      clearTimeout(timer);
+      popover.hidePopover();
+    };
+  }, [current]);
+  return (
+    <div ref={box} popover="manual" className={`toast ${current?.tone ?? 'good'}`} role="status">
+      {current && (
+        <>
+          <Icon name={current.tone === 'bad' ? 'warning' : 'check'} />
+          <span>{current.text}</span>
+          {current.action && (
+            <button
+              type="button"
+              className="link"
+              onClick={() => {
+                current.action?.run();
+                setCurrent(undefined);
+              }}
+            >
+              {current.action.label}
+            </button>
+          )}
+          <IconButton icon="close" label={t('action.close')} onClick={() => setCurrent(undefined)} />
+        </>
+      )}
+    </div>
+  );
+}

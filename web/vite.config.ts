@@ -1,0 +1,62 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
+import { defineConfig, type Plugin } from 'vite';
+
+/** The API that `npx vite web` forwards requests to. */
+const SERVICE = process.env.SERVICE_ORIGIN ?? 'http://localhost:8080';
+
+export default defineConfig({
+  // Also if the tests build it, which have another NODE_ENV.
+  define: { 'process.env.NODE_ENV': JSON.stringify('production') },
+  plugins: [preloadApp(), compressFiles()],
+  build: {
+    target: 'es2022',
+    assetsInlineLimit: 0, // The content security policy allows no data: URLs except images.
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: { checks: { pluginTimings: false, moduleLevelDirective: false } },
+  },
+  server: { proxy: { '/api': SERVICE } },
+});
+
+/** The browser loads the app beside boot.tsx, not after it. */
+function preloadApp(): Plugin {
+  return {
+    name: 'preload-app',
+    apply: 'build',
+    transformIndexHtml: {
+      order: 'post',
+      handler: (_html, { bundle = {} }) => {
+        const main = Object.values(bundle).find((file) => file.type === 'chunk' && file.name === 'main');
+        if (main?.type !== 'chunk') throw new Error('The build has no chunk named main.');
+        return [main.fileName, ...main.imports].map((file) => ({
+          tag: 'link',
+          attrs: { rel: 'modulepreload', crossorigin: true, href: `/${file}` },
+          injectTo: 'head',
+        }));
+      },
+    },
+  };
+}
+
+/** Writes x.br and x.gz next to each file x, so that the service compresses nothing. */
+function compressFiles(): Plugin {
+  return {
+    name: 'compress-files',
+    apply: 'build',
+    async writeBundle({ dir = '' }, bundle) {
+      const compress = async ({ fileName }: { fileName: string }) => {
+        const path = join(dir, fileName);
+        const bytes = await readFile(path);
+        await Promise.all([
+          promisify(brotliCompress)(bytes).then((smaller) => writeFile(`${path}.br`, smaller)),
+          promisify(gzip)(bytes, { level: 9 }).then((smaller) => writeFile(`${path}.gz`, smaller)),
+        ]);
+      };
+      await Promise.all(Object.values(bundle).map(compress));
+      await writeFile(join(dir, '.built'), ''); // For scripts/ensure-build.mjs.
+    },
+  };
+}
