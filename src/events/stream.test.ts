@@ -20,6 +20,7 @@ function fullFeed() {
       return { events, hasMore: true, toId: after + limit, lastId: LAST_ID, deletedToId: 0 };
     },
     wait: () => Promise.reject(new Error('There is always another page.')),
+    latest: async () => LAST_ID,
     isClosed: () => counts.read >= LAST_ID,
     close: () => {},
   };

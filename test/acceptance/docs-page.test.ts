@@ -62,7 +62,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     const description = await fetch(`${service.origin}/api-docs/openapi.json`);
     ({ operations } = readDescription((await description.json()) as OpenAPIV3_1.Document));
     browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
-    page = await openPage(await browser.newContext({ viewport: DESKTOP }), '/');
+    page = await openPage(await browser.newContext({ viewport: DESKTOP }), '/api-docs');
   });
   afterAll(() => browser?.close());
 
@@ -243,9 +243,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
 
   it.each(['light', 'dark'] as const)('a phone shows the page in one column (%s)', async (colorScheme) => {
     const context = await browser.newContext({ viewport: PHONE, colorScheme });
-    const phone = await openPage(context, '/');
-    await expectNoSidewaysScroll(phone, 'the start page');
-    await phone.goto(`${service.origin}/api-docs#/Authentication/signIn`);
+    const phone = await openPage(context, '/api-docs#/Authentication/signIn');
     const signingIn = await unfold('POST /api/auth/login', phone);
     expect(await execute(signingIn)).toBe(200);
     await expectNoSidewaysScroll(phone, 'signing in');

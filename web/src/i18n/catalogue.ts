@@ -70,7 +70,8 @@ type ValueGroup =
   | 'verificationType'
   | 'invoiceStatus'
   | 'searchType'
-  | 'statementRow';
+  | 'statementRow'
+  | 'itemState';
 
 async function switchTo(chosen: Language): Promise<void> {
   messages = await LOADERS[chosen]();

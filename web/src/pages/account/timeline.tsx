@@ -1,16 +1,15 @@
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
-import type { ScheduleItem } from '../../api/paths.ts';
-import { settings } from '../../api/settings.ts';
-import { format, t } from '../../i18n/index.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
 import { Loaded } from '../../ui/feedback.tsx';
 import { Panel } from '../../ui/panel.tsx';
 
-type State = 'paid' | 'partial' | 'late' | 'due' | 'future';
+type Item = Schemas['AccountSchedule']['items'][number];
 
-const LEGEND: readonly State[] = ['paid', 'partial', 'late', 'due', 'future'];
+const LEGEND = ['paid', 'partly_paid', 'overdue', 'due', 'upcoming', 'not_owed'] as const;
 
-/** A cell for each instalment, in the order in which payments are applied to them. */
+/** A cell for each instalment, in the order in which payments cover them. */
 export function Timeline({ accountId }: { accountId: number }) {
   const schedule = api.useQuery('get', '/api/accounts/{id}/schedule', {
     params: { path: { id: accountId } },
@@ -18,25 +17,22 @@ export function Timeline({ accountId }: { accountId: number }) {
   return (
     <Panel title={t('account.timeline')}>
       <Loaded query={schedule} explain={explain}>
-        {({ data }) => <Cells items={data} />}
+        {({ data: { items } }) => <Cells items={items} />}
       </Loaded>
     </Panel>
   );
 }
 
-function Cells({ items }: { items: readonly ScheduleItem[] }) {
-  const { today } = settings();
-  const states = items.map((item) => stateOf(item, today));
-  const paid = states.filter((state) => state === 'paid').length;
-  const shown = LEGEND.filter((state) => states.includes(state));
+function Cells({ items }: { items: readonly Item[] }) {
+  const paid = items.filter(({ state }) => state === 'paid').length;
+  const shown = LEGEND.filter((state) => items.some((item) => item.state === state));
+  const counts = { paid: format.number(paid), total: format.number(items.length) };
   return (
     <>
-      <p className="muted">
-        {t('account.timeline.summary', { paid: format.number(paid), total: format.number(items.length) })}
-      </p>
+      <p className="muted">{t('account.timeline.summary', counts)}</p>
       <ol className="timeline">
-        {items.map((item, index) => (
-          <li key={item.item} className={`cell ${states[index]}`} title={describe(item)}>
+        {items.map((item) => (
+          <li key={item.number} className={`cell ${item.state}`} title={describe(item)}>
             <span className="visually-hidden">{describe(item)}</span>
           </li>
         ))}
@@ -45,7 +41,7 @@ function Cells({ items }: { items: readonly ScheduleItem[] }) {
         {shown.map((state) => (
           <li key={state}>
             <span className={`cell ${state}`} aria-hidden="true" />
-            {t(`account.timeline.${state}`)}
+            {tValue('itemState', state)}
           </li>
         ))}
       </ul>
@@ -53,18 +49,11 @@ function Cells({ items }: { items: readonly ScheduleItem[] }) {
   );
 }
 
-function describe({ item, dueDate, covered, amount }: ScheduleItem): string {
+function describe({ number, dueDate, paid, amount }: Item): string {
   return t('account.timeline.cell', {
-    name: item === 0 ? t('account.timeline.deposit') : t('account.timeline.item', { item }),
+    name: number === 0 ? t('account.timeline.deposit') : t('account.timeline.item', { number }),
     date: format.date(dueDate),
-    covered: format.money(covered),
+    paid: format.money(paid),
     amount: format.money(amount),
   });
-}
-
-function stateOf({ dueDate, amount, covered }: ScheduleItem, today: string): State {
-  if (covered >= amount) return 'paid';
-  if (dueDate < today) return 'late';
-  if (covered > 0) return 'partial';
-  return dueDate === today ? 'due' : 'future';
 }
