@@ -92,10 +92,10 @@ async function readPage(feed: Feed, { after, ...query }: PageQuery): Promise<Fee
   return page;
 }
 
-/** Each passes 10,000 ids. The reader continues after the last. */
+/** The maximum of pages without events in a request. Each page covers 10,000 ids. The next request continues after them. */
 const MAX_EMPTY_PAGES = 20;
 
-/** @throws AppError for an id whose next events were deleted, or that no event has reached. */
+/** @throws AppError if the events after an id were deleted, or if the id is above the last one. */
 function checked(after: number | undefined, page: FeedPage): FeedPage {
   if (after === undefined) return page;
   if (after > page.lastId) {

@@ -79,7 +79,7 @@ export class Backlog<E extends BacklogEvent> {
   }
 
   /**
-   * Starts up to so many events: first those of webhook_retries, which may use half of the slots while new ones wait.
+   * Starts events in the free slots: first those of webhook_retries, which use at most half of the slots while new events wait.
    *
    * @param inOrder events whose key is blocked become `deferred`; those whose key is being sent wait.
    */
@@ -119,7 +119,7 @@ export class Backlog<E extends BacklogEvent> {
 
   /**
    * Events that are being sent and must be stored as retries, because they have held back the cursor for too long.
-   * @param all even if they have not.
+   * @param all events that are being sent, also the recent ones.
    */
   runningToStore(now: Date, all: boolean): Item<E>[] {
     const isLate = ({ isStored, startedAt }: Item<E>) =>

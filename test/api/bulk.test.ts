@@ -198,7 +198,7 @@ describe('POST /customers/bulk', () => {
     expect(fifth.error.details).toEqual({ resource: 'customer', field: 'nationalId', id: fourth.data.id });
   });
 
-  it('creates all others where every slice has an item that is refused', async () => {
+  it('creates all other items if every slice has an item that is refused', async () => {
     const items = Array.from({ length: MANY }, (_, at) =>
       customer(at % 40 === 0 ? { nationalId: 'same' } : {}),
     );
@@ -351,7 +351,7 @@ describe('POST /payments/bulk', () => {
     await expectBooksToBalance(service.context);
   });
 
-  it('answers single payments meanwhile', async () => {
+  it('does not delay single payments', async () => {
     const call = bulk('payments', references('BESIDE', MANY));
     let isDone = false;
     const done = call.then(() => {
