@@ -430,20 +430,38 @@ describe('a receiver that answers 429 with Retry-After', () => {
 });
 
 describe('an endpoint that a transaction has locked', () => {
-  it('goes on with its lease, and delays no other endpoint beyond its own lease', async () => {
-    const [locked, other] = [await open(), await open()];
+  const whileLocked = (id: number, work: () => Promise<void>) =>
+    service.context.db.transaction().execute(async (tx) => {
+      await tx.selectFrom('webhook_endpoints').select('id').where('id', '=', id).forUpdate().execute();
+      await work();
+    });
+
+  it('gets events while its instance cannot renew the lease', async () => {
+    const receiver = await open();
     dispatch();
     await sleep(500);
-    await service.context.db.transaction().execute(async (tx) => {
-      await tx.selectFrom('webhook_endpoints').select('id').where('id', '=', locked.id).forUpdate().execute();
+    await whileLocked(receiver.id, async () => {
       await sleep(2_500); // Leases are renewed in this time.
       await pay();
-      await untilReceived(locked, 1);
-      await sleep(4_500); // Leases that are not renewed end in this time.
-      await pay();
-      await untilReceived(other, 2);
+      await untilReceived(receiver, 1);
     });
-    await untilReceived(locked, 2);
+    await pay();
+    await untilReceived(receiver, 2);
+  });
+
+  it('does not keep the leases of other endpoints from being renewed', async () => {
+    const [locked, other] = [await open(), await open()];
+    // A save of its cursor would renew the lease, too.
+    const lastEvent = service.context.db.selectFrom('events').select(({ fn }) => fn.max('id').as('id'));
+    await service.context.db.updateTable('webhook_endpoints').set({ cursor: lastEvent }).execute();
+    dispatch();
+    await sleep(500);
+    await whileLocked(locked.id, async () => {
+      await sleep(7_000); // Leases that are not renewed end in this time.
+      await pay();
+      await expect.poll(() => other.received.length, { timeout: 2_000 }).toBe(1);
+    });
+    await untilReceived(locked, 1);
   });
 });
 
