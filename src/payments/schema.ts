@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { ACCOUNT_STATUSES } from '../account-status/rules.ts';
 import { ExpandedHolder, expandHolder } from '../accounts/schema.ts';
 import type { MatchMethod, PaymentSource, PaymentStatus } from '../core/database/tables.ts';
 import { BulkBody, BulkResult } from '../core/http/bulk.ts';
@@ -147,6 +148,10 @@ export const UnmatchedPayment = Type.Object(
         customerName: Type.String(),
         reason: Type.String({ description: 'The reasons for the account, strongest first.' }),
         confidence: Choice('Confidence', CONFIDENCES),
+        status: Choice('AccountStatus', ACCOUNT_STATUSES),
+        balance: Money,
+        nextDueDate: Nullable(DateText),
+        nextDueAmount: Nullable(Money),
       }),
       { description: 'Most likely first.' },
     ),
@@ -185,6 +190,10 @@ export const UnmatchedPayment = Type.Object(
             customerName: 'Wanjiru Kamau',
             reason: 'the customer’s phone paid',
             confidence: 'medium',
+            status: 'active',
+            balance: 20_400,
+            nextDueDate: '2026-11-09',
+            nextDueAmount: 400,
           },
         ],
       },

@@ -58,7 +58,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
         summary: 'Report the payments of a period',
         description:
           'startDate and endDate are business days, both included. json has the totals of the period and one page of its ' +
-          'rows. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text ' +
+          'rows. byDay has every day of the period up to today, at most 4,000. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text ' +
           'that a spreadsheet would run as a formula gets a leading apostrophe.',
         querystring: PaymentsQuery,
         response: {
@@ -78,7 +78,7 @@ export function reportRoutes(api: Api, context: Context, { copies, summaries }: 
       const { format, page, limit } = request.query;
       const period = periodOf(request.query);
       if (format !== 'csv') {
-        const { data, pagination } = await reportPayments(db, currency, period, {
+        const { data, pagination } = await reportPayments(db, currency, period, today(context), {
           page: page ?? 1,
           limit: limit ?? DEFAULT_LIMIT,
         });

@@ -1,10 +1,36 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PlainDate } from '../core/values/dates.ts';
-import { BUCKET_STARTS, BUCKETS, beyond, bucketUrl, momentOf, ratioOf, readReportPeriod } from './rules.ts';
+import {
+  BUCKET_STARTS,
+  BUCKETS,
+  beyond,
+  bucketUrl,
+  daysOf,
+  momentOf,
+  ratioOf,
+  readReportPeriod,
+} from './rules.ts';
 
 const day = (text: string) => text as PlainDate;
 const TODAY = day('2026-11-15');
+
+describe('daysOf', () => {
+  const daysIn = (startDate: string, endDate: string, lastPaid?: string) =>
+    daysOf({ startDate: day(startDate), endDate: day(endDate) }, TODAY, lastPaid ? day(lastPaid) : undefined);
+
+  it('lists every day of a period up to today', () => {
+    expect(daysIn('2026-02-27', '2026-03-01')).toEqual(['2026-02-27', '2026-02-28', '2026-03-01']);
+    expect(daysIn('2026-11-14', '2026-11-30')).toEqual(['2026-11-14', '2026-11-15']);
+    expect(daysIn('2026-11-16', '2026-11-30')).toEqual([]);
+  });
+
+  it('includes later days up to the last day with payments', () => {
+    expect(daysIn('2026-11-15', '2026-11-30', '2026-11-17')).toHaveLength(3);
+    expect(daysIn('2026-11-16', '2026-11-30', '2026-11-16')).toEqual(['2026-11-16']);
+    expect(daysIn('2026-11-13', '2026-11-30', '2026-11-13')).toHaveLength(3);
+  });
+});
 
 describe('readPeriod', () => {
   it.each([

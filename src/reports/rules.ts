@@ -1,6 +1,13 @@
 import { statusesIn } from '../account-status/rules.ts';
 import { invalidField } from '../core/http/errors.ts';
-import { addDays, compareDates, firstOfMonth, lastOfMonth, type PlainDate } from '../core/values/dates.ts';
+import {
+  addDays,
+  compareDates,
+  daysBetween,
+  firstOfMonth,
+  lastOfMonth,
+  type PlainDate,
+} from '../core/values/dates.ts';
 import { divideHalfUp, type Minor, minorToNumber } from '../core/values/money.ts';
 
 /** Business days, both included. */
@@ -22,6 +29,18 @@ export function readReportPeriod(given: Partial<ReportPeriod>, today: PlainDate)
     throw invalidField('startDate', `must not be after endDate (${endDate})`);
   }
   return { startDate, endDate };
+}
+
+/** Every day of a period up to today, or up to the last day with payments if that is later. */
+export function daysOf(
+  { startDate, endDate }: ReportPeriod,
+  today: PlainDate,
+  lastPaid?: PlainDate,
+): PlainDate[] {
+  const passed = earlier(endDate, today);
+  const last = lastPaid === undefined ? passed : later(passed, lastPaid);
+  const count = compareDates(last, startDate) < 0 ? 0 : daysBetween(startDate, last) + 1;
+  return Array.from({ length: count }, (_, index) => addDays(startDate, index));
 }
 
 /** The days on which the figures of a period are taken. */

@@ -589,7 +589,11 @@ describe('GET /reports/payments', () => {
     expect(past.data.rows).toEqual([]);
     expect(past.data.totals.counts.received).toBe(past.pagination.total);
     const empty = await report('startDate=2001-01-01&endDate=2001-12-31');
-    expect(empty.data).toMatchObject({ rows: [], byMethod: [], byDay: [], totals: { received: 0, net: 0 } });
+    expect(empty.data).toMatchObject({ rows: [], byMethod: [], totals: { received: 0, net: 0 } });
+    const zero = { received: 0, reversed: 0, net: 0, count: 0 };
+    expect(empty.data.byDay).toHaveLength(365);
+    expect(empty.data.byDay[0]).toEqual({ paymentDate: '2001-01-01', ...zero });
+    expect(empty.data.byDay.at(-1)).toEqual({ paymentDate: '2001-12-31', ...zero });
     expect(empty.pagination).toEqual({ page: 1, limit: 20, total: 0, totalPages: 0 });
   });
 

@@ -18,6 +18,7 @@ import {
   pay,
   reverse,
   setToday,
+  statementsOf,
   useService,
 } from '../harness.ts';
 
@@ -88,6 +89,10 @@ describe('GET /payments/unmatched', () => {
           customerName: 'Joy Wambui',
           reason: 'the reference is the phone number of the customer; the customer’s phone paid',
           confidence: 'high',
+          status: 'active',
+          balance: 22_800,
+          nextDueDate: accounts[0].nextDueDate,
+          nextDueAmount: 2_000,
         })),
       },
     ]);
@@ -436,6 +441,28 @@ describe('the suggestions', () => {
         'high',
       ),
     );
+  });
+
+  it('show the status, the balance and the next due date of each account, from one statement', async () => {
+    const { customer, account } = await holder({ nationalId: 'STANDING-7' });
+    const late = await newAccount(service, { customerId: customer.id });
+    await pay(service, late.id, 2_100);
+    await move(service, late.id, 'suspended');
+    const id = await post({ BillRefNumber: 'standing 7' });
+    const sent = await statementsOf(async () => {
+      for (const { accountId, status, balance, nextDueDate, nextDueAmount } of await suggestionsOf({ id }))
+        expect(await accountNow(service, accountId)).toMatchObject({
+          status,
+          balance,
+          nextDueDate,
+          nextDueAmount,
+        });
+    });
+    const reads = sent.filter(({ text }) => /first_name.*from "accounts" as "a"/s.test(text));
+    expect(reads).toHaveLength(1);
+    const [first, second] = await suggestionsOf({ id });
+    expect(first).toMatchObject({ accountId: account.id, status: 'active', nextDueAmount: 2_000 });
+    expect(second).toMatchObject({ accountId: late.id, status: 'suspended', nextDueAmount: 300 });
   });
 
   it('are at most ten, and the same ten each time', async () => {

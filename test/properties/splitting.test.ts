@@ -146,7 +146,10 @@ async function pictureOf(run: Case, lived: Lived, { asked, period: { from, days 
   const period = { startDate: begin, endDate: addDays(begin, days) };
   const all = { startDate: addDays(START, -200), endDate: day };
   const summary = await summarizeAccounts(tx, context, period);
-  const { data: report } = await reportPayments(tx, context.currency, all, { page: 1, limit: 1 });
+  const { data: report } = await reportPayments(tx, context.currency, all, day, {
+    page: 1,
+    limit: 1,
+  });
   const { rows: books } = await sql`
     select event, ledger_account, value_date, payment_method_id, sum(amount_minor)::text as sum
     from ledger_entries group by 1, 2, 3, 4 having sum(amount_minor) <> 0 order by 1, 2, 3, 4`.execute(tx);

@@ -4,6 +4,7 @@ import { UNNAMED } from '../../core/database/named-statements.ts';
 import { fetchPage } from '../../core/lists/page.ts';
 import type { ListPlan } from '../../core/lists/query.ts';
 import type { PlainDate } from '../../core/values/dates.ts';
+import type { AccountRow } from '../../ledger/rules.ts';
 import { NOTIFICATION_OUTCOMES } from '../posting/rules.ts';
 import { type At, IS_OPEN, rowsByInput } from '../posting/store.ts';
 import type { NotificationRow, PaymentRow } from '../rules.ts';
@@ -143,12 +144,15 @@ async function findOpenAccountsOf(
   return rowsByInput(rows, payers).map((accounts) => accounts.map(({ accountId }) => accountId));
 }
 
-/** The customers of accounts, by account id. */
-export async function findHolders(db: Db, accountIds: number[]): Promise<Map<number, Holder>> {
+export type HeldAccountRow = AccountRow & Holder;
+
+/** Accounts with their customers, by account id. */
+export async function findHeldAccounts(db: Db, accountIds: number[]): Promise<Map<number, HeldAccountRow>> {
   const rows = await db
     .selectFrom('accounts as a')
     .innerJoin('customers as c', 'c.id', 'a.customer_id')
-    .select(['a.id', 'c.first_name', 'c.last_name', 'c.phone'])
+    .selectAll('a')
+    .select(['c.first_name', 'c.last_name', 'c.phone'])
     .where(sql<boolean>`a.id = any(${accountIds}::bigint[])`)
     .execute();
   return new Map(rows.map((row) => [row.id, row]));

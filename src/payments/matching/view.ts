@@ -1,5 +1,6 @@
 import { nearAccountNumbers } from '../../accounts/account-number-rules.ts';
-import type { Context } from '../../core/context.ts';
+import { toAccount } from '../../accounts/view.ts';
+import { type Context, today } from '../../core/context.ts';
 import type { Db } from '../../core/database/db.ts';
 import { isTimeout } from '../../core/database/postgres-errors.ts';
 import { withTimeout } from '../../core/database/transactions.ts';
@@ -12,9 +13,10 @@ import { readMasked, readReference } from './rules.ts';
 import {
   findByMasks,
   findByNames,
-  findHolders,
+  findHeldAccounts,
   findOpenAccounts,
   findRelatedAssignments,
+  type HeldAccountRow,
   listUnmatchedRows,
 } from './store.ts';
 import {
@@ -24,7 +26,6 @@ import {
   clueOfNearNumber,
   nameWords,
   rankSuggestions,
-  type Suggestion,
 } from './suggestion-rules.ts';
 
 /** Names per query. If the search by names reaches its time limit, the results of earlier queries are still used. */
@@ -52,7 +53,8 @@ interface Sent {
 }
 
 /** Runs one statement for each kind of clue, and several for names. */
-async function suggestFor({ db, config }: Context, log: Log, sent: Sent[]): Promise<Suggestion[][]> {
+async function suggestFor(context: Context, log: Log, sent: Sent[]) {
+  const { db, config } = context;
   const region = config.PHONE_REGION;
   const interpretations = sent.map(({ bill_ref, payer }) => readReference(bill_ref, payer, region));
   const payers = sent.map(({ payer, payer_name }) => ({
@@ -83,10 +85,24 @@ async function suggestFor({ db, config }: Context, log: Log, sent: Sent[]): Prom
       ...(byName[index] ?? []),
     ]),
   ]);
-  const holders = await findHolders(db, [...new Set(accountIds.flat())]);
+  const accounts = await findHeldAccounts(db, [...new Set(accountIds.flat())]);
   return payers.map((payer, index) =>
-    rankSuggestions(clues[index] ?? [], accountIds[index] ?? [], payer, holders),
+    rankSuggestions(clues[index] ?? [], accountIds[index] ?? [], payer, accounts).map((suggestion) => ({
+      ...suggestion,
+      ...standingNow(context, accounts.get(suggestion.accountId)),
+    })),
   );
+}
+
+/** What staff compare with the amount of a payment before they assign it. */
+function standingNow(context: Context, account: HeldAccountRow | undefined) {
+  if (!account) throw new Error('A suggested account was not read.');
+  const { status, balance, nextDueDate, nextDueAmount } = toAccount(
+    account,
+    context.currency,
+    today(context),
+  );
+  return { status, balance, nextDueDate, nextDueAmount };
 }
 
 /** Like `findByNames`, with a time limit, because the other clues have more weight. */

@@ -1915,7 +1915,7 @@ export interface paths {
         };
         /**
          * Report the payments of a period
-         * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.
+         * @description startDate and endDate are business days, both included. json has the totals of the period and one page of its rows. byDay has every day of the period up to today, at most 4,000. csv streams every row in UTF-8 with a byte order mark. If the stream fails, the connection is reset. A text that a spreadsheet would run as a formula gets a leading apostrophe.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
          */
@@ -5810,7 +5810,11 @@ export interface components {
          *           "accountNumber": "ACC10000012",
          *           "customerName": "Wanjiru Kamau",
          *           "reason": "the customer’s phone paid",
-         *           "confidence": "medium"
+         *           "confidence": "medium",
+         *           "status": "active",
+         *           "balance": 20400,
+         *           "nextDueDate": "2026-11-09",
+         *           "nextDueAmount": 400
          *         }
          *       ]
          *     }
@@ -5857,6 +5861,11 @@ export interface components {
                 /** @description The reasons for the account, strongest first. */
                 reason: string;
                 confidence: components["schemas"]["Confidence"];
+                status: components["schemas"]["AccountStatus"];
+                /** @description In units of the currency. */
+                balance: number;
+                nextDueDate: string | null;
+                nextDueAmount: number | null;
             }[];
         };
         /**
@@ -11363,7 +11372,11 @@ export interface operations {
                      *               "accountNumber": "ACC10000012",
                      *               "customerName": "Wanjiru Kamau",
                      *               "reason": "the customer’s phone paid",
-                     *               "confidence": "medium"
+                     *               "confidence": "medium",
+                     *               "status": "active",
+                     *               "balance": 20400,
+                     *               "nextDueDate": "2026-11-09",
+                     *               "nextDueAmount": 400
                      *             }
                      *           ]
                      *         }
