@@ -182,7 +182,7 @@ function methodsOf(
             'iterate',
             'feed',
             'QueryOf',
-            `AsyncGenerator<EventOf<'${id}'>, void, undefined>`,
+            'AsyncGenerator<EventOf, void, undefined>',
             `${summary}: yields each one and ends. With wait, continues until the signal aborts.`,
           ),
         ]

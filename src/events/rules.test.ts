@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { EVENT_TYPES } from './catalogue-schema.ts';
 import { advance, type Horizon, NO_HORIZON, readTypes, type Sample } from './rules.ts';
 
 function horizonAfter(...samples: Sample[]): Horizon {
@@ -48,7 +49,16 @@ describe('readTypes', () => {
     expect(types).not.toContain('customer.updated');
   });
 
-  it.each(['account', 'account.nothing', 'nothing.*', '*', ''])('refuses %o', (filter) => {
-    expect(() => readTypes(filter)).toThrow(/^types: must be event types/);
+  it('reads * as all types', () => {
+    expect(readTypes('*')).toEqual(EVENT_TYPES);
+  });
+
+  it.each(['account', 'account.nothing', 'nothing.*', ''])('refuses %o', (filter) => {
+    expect(() => readTypes(filter)).toThrow(`types: "${filter}" is no event type; allowed: `);
+  });
+
+  it('names the types of the subject, or the subjects, in the error', () => {
+    expect(() => readTypes('kyc.done')).toThrow('allowed: kyc.submitted, kyc.decided, kyc.*');
+    expect(() => readTypes('paymnet.received')).toThrow(/allowed: payment\.\*, /);
   });
 });

@@ -40,6 +40,17 @@ export function advance({ id, marks }: Horizon, { lastId, writers }: Sample): Ho
   return { id: Math.max(id, decided?.id ?? 0), marks: left.filter((mark) => mark.id > (decided?.id ?? 0)) };
 }
 
+/** What a filter may name: a type, all types of a subject, or all types. */
+export const TYPE_FILTERS: readonly string[] = [
+  ...EVENT_TYPES,
+  ...new Set(EVENT_TYPES.map((type) => `${subjectOf(type)}.*`)),
+  '*',
+];
+
+function subjectOf(name: string): string {
+  return name.split('.', 1)[0] ?? '';
+}
+
 /**
  * The types that a filter names, such as `account.opened,payment.*`.
  * @returns undefined for all types. @throws AppError VALIDATION_ERROR for a name that fits no type.
@@ -47,19 +58,18 @@ export function advance({ id, marks }: Horizon, { lastId, writers }: Sample): Ho
 export function readTypes(filter: string | undefined): EventType[] | undefined {
   if (filter === undefined) return undefined;
   const names = filter.split(',').map((name) => name.trim());
-  const types = names.flatMap((name) => {
-    const fitting = EVENT_TYPES.filter((type) =>
-      name.endsWith('.*') ? type.startsWith(name.slice(0, -1)) : type === name,
-    );
-    if (fitting.length === 0) {
-      throw invalidField(
-        'types',
-        `must be event types separated by commas, such as payment.received or payment.*; "${name}" is none`,
-      );
-    }
-    return fitting;
-  });
-  return [...new Set(types)];
+  for (const name of names) if (!TYPE_FILTERS.includes(name)) throw invalidField('types', unknownType(name));
+  return EVENT_TYPES.filter((type) =>
+    names.some((name) => name === '*' || name === type || name === `${subjectOf(type)}.*`),
+  );
+}
+
+/** The message for a filter that names no type: the types of its subject, or the subjects. */
+export function unknownType(name: string): string {
+  const subject = subjectOf(name);
+  const ofSubject = TYPE_FILTERS.filter((filter) => subjectOf(filter) === subject);
+  const allowed = ofSubject.length > 0 ? ofSubject : TYPE_FILTERS.filter((filter) => filter.endsWith('.*'));
+  return `"${name}" is no event type; allowed: ${allowed.join(', ')}`;
 }
 
 /** The name under which the API shows a field. Amounts are stored in minor units, as `…Minor`. */

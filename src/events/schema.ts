@@ -1,10 +1,16 @@
 import type { Readable } from 'node:stream';
-import { type Static, Type } from 'typebox';
+import { type Static, type TSchema, Type } from 'typebox';
 import { examplesOf } from '../core/http/envelope.ts';
+import { RESOURCES } from '../core/http/errors.ts';
 import { Choice, Id, Nullable, Timestamp } from '../core/http/fields.ts';
+import { EVENT_TYPES, EVENTS, type EventType, fieldsOf } from './catalogue-schema.ts';
+import { shownName, TYPE_FILTERS } from './rules.ts';
 
 export const MAX_EVENTS = 1_000;
 export const MAX_WAIT_SECONDS = 30;
+
+/** The names that a filter of types may have. */
+export const EventTypeFilter = Choice('EventTypeFilter', TYPE_FILTERS);
 
 export const EventQuery = Type.Object({
   after: Type.Optional(
@@ -35,25 +41,30 @@ export const EventQuery = Type.Object({
   ),
   types: Type.Optional(
     Type.String({
-      maxLength: 2_000,
-      description:
-        'Event types, separated by commas. `payment.*` means all types that start with `payment.`.',
-      examples: ['account.opened,payment.*'],
+      maxLength: 4_000,
+      'x-described-as': Type.Array(EventTypeFilter),
+      description: 'Event types, separated by commas. `payment.*` stands for all that start with `payment.`.',
     }),
   ),
 });
 
-export const Event = Type.Object(
-  {
+function fieldsOfEvent<T extends TSchema, R extends TSchema, D extends TSchema>(
+  type: T,
+  resource: R,
+  data: D,
+) {
+  return {
     id: Id,
-    type: Type.String(),
+    type,
     version: Type.Integer({
       description: 'Of the data of the type. Raised when a field is removed or changes its meaning.',
     }),
-    resource: Type.String({ description: 'With `resourceId`: the resource that changed.' }),
-    resourceId: Nullable(Type.Integer()),
+    resource,
+    resourceId: Nullable(Type.Integer({ description: 'With `resource`: the subject of the event.' })),
     accountId: Nullable(
-      Type.Integer({ description: 'Set if the change is of the money or the status of an account.' }),
+      Type.Integer({
+        description: 'Set if the money or the status of an account changed: read the account.',
+      }),
     ),
     accountVersion: Nullable(
       Type.Integer({ description: '1, 2, 3, … for each account, without gaps, in the order of ids.' }),
@@ -63,36 +74,76 @@ export const Event = Type.Object(
     apiKeyId: Nullable(Type.Integer({ description: 'The API key that made the change.' })),
     requestId: Nullable(Type.String()),
     createdAt: Timestamp,
-    data: Type.Any({ description: 'By type: see docs/events.md. Amounts are in units of the currency.' }),
+    data,
+  };
+}
+
+/** The resources of types whose first part is not a resource. */
+const RESOURCE_OF: Record<string, string> = {
+  credit: 'account',
+  kyc: 'customer',
+  session: 'user',
+  statement: 'provider_statement',
+};
+
+function resourceOf(type: EventType): string {
+  const [first = ''] = type.split('.');
+  const resource = RESOURCE_OF[first] ?? first;
+  if (!RESOURCES.some((one) => one === resource)) throw new Error(`${type} has no resource.`);
+  return resource;
+}
+
+/** account.written_off → AccountWrittenOffEvent */
+function titleOf(type: EventType): string {
+  return `${type.replace(/(?:^|[._])(\w)/g, (_, first: string) => first.toUpperCase())}Event`;
+}
+
+function describe(type: EventType) {
+  const data = Object.fromEntries(fieldsOf(type).map(([field, schema]) => [shownName(field), schema]));
+  return Type.Object(fieldsOfEvent(Type.Literal(type), Type.Literal(resourceOf(type)), Type.Object(data)), {
+    title: titleOf(type),
+    description: EVENTS[type].when,
+  });
+}
+
+const EventOfAnyType = Type.Unsafe<object>({
+  title: 'Event',
+  description: 'One of many types. New types may be added: ignore those that you do not know.',
+  oneOf: EVENT_TYPES.map(describe),
+  discriminator: {
+    propertyName: 'type',
+    mapping: Object.fromEntries(EVENT_TYPES.map((type) => [type, `#/components/schemas/${titleOf(type)}`])),
   },
-  {
-    title: 'Event',
-    examples: [
-      {
-        id: 17,
-        type: 'payment.received',
-        version: 1,
-        resource: 'payment',
-        resourceId: 1,
+});
+
+/** The serializer would compare each event with the schema of each type. */
+export const Event = Type.Object(fieldsOfEvent(Type.String(), Type.String(), Type.Any()), {
+  'x-described-as': EventOfAnyType,
+  examples: [
+    {
+      id: 17,
+      type: 'payment.received',
+      version: 1,
+      resource: 'payment',
+      resourceId: 1,
+      accountId: 1,
+      accountVersion: 2,
+      actor: 'provider mobilemoney',
+      userId: null,
+      apiKeyId: null,
+      requestId: null,
+      createdAt: '2026-11-02T08:15:30.000Z',
+      data: {
         accountId: 1,
-        accountVersion: 2,
-        actor: 'provider mobilemoney',
-        userId: null,
-        apiKeyId: null,
-        requestId: null,
-        createdAt: '2026-11-02T08:15:30.000Z',
-        data: {
-          accountId: 1,
-          amount: 2400,
-          paymentMethodId: 1,
-          paymentDate: '2026-11-02',
-          source: 'webhook',
-          status: 'matched',
-        },
+        amount: 2400,
+        paymentMethodId: 1,
+        paymentDate: '2026-11-02',
+        source: 'webhook',
+        status: 'matched',
       },
-    ],
-  },
-);
+    },
+  ],
+});
 export type Event = Static<typeof Event>;
 
 export const EventPage = Type.Object(

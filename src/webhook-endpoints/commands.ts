@@ -8,6 +8,7 @@ import { EVENT_TYPES } from '../events/catalogue-schema.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
 import type { HorizonReader } from '../events/horizon.ts';
+import { unknownType } from '../events/rules.ts';
 import { problemOfDestination } from '../platform/outbound/destinations.ts';
 import { createSender } from '../platform/outbound/sender.ts';
 import {
@@ -252,5 +253,5 @@ function checkFields({ config }: Context, { url, types }: { url?: string; types?
   const problem = url === undefined ? undefined : problemOfDestination(url, config.webhookDestinations);
   if (problem !== undefined) throw invalidField('url', problem);
   const [useless] = uselessFilters(types ?? [], EVENT_TYPES);
-  if (useless !== undefined) throw invalidField('types', `${useless} matches no type of event`);
+  if (useless !== undefined) throw invalidField('types', unknownType(useless));
 }

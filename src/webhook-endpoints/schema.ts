@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox';
 import { Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
+import { EventTypeFilter } from '../events/schema.ts';
 import { DEFAULT_OVERLAP_SECONDS, DISABLED_REASONS, MAX_OVERLAP_SECONDS, TYPE_FILTER } from './rules.ts';
 
 const MAX_URL_LENGTH = 2_000;
@@ -13,7 +14,8 @@ const Url = Type.String({
   description:
     'https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow others.',
 });
-const Types = Type.Array(Type.String({ maxLength: 100, pattern: TYPE_FILTER }), {
+const Filter = Type.String({ maxLength: 100, pattern: TYPE_FILTER, 'x-described-as': EventTypeFilter });
+const Types = Type.Array(Filter, {
   minItems: 1,
   maxItems: MAX_TYPE_FILTERS,
   description:

@@ -154,7 +154,9 @@ describe('a reader', () => {
       taken = rows[0]?.id ?? 0;
       await open;
       await sql`insert into events (id, type, version, resource, actor, data)
-        values (${taken}, 'statement.break_found', 1, 'provider_statement', 'system', '{}')`.execute(tx);
+        values (${taken}, 'statement.break_found', 1, 'provider_statement', 'system', '{"breakCount": 1}')`.execute(
+        tx,
+      );
     });
     while (taken === 0) await delay(10);
     await pay(service, id, 500);

@@ -85,6 +85,17 @@ describe('with a service', () => {
     expect(later).toEqual(events.map((event) => event.id).filter((one) => one > (opened?.id ?? 0)));
   });
 
+  it('narrows the data of an event by its type', async () => {
+    const { id } = await newAccount(service);
+    await client.accounts.changeStatus(id, { status: 'suspended', reason: 'Stolen' });
+    const page = await client.events.list({ types: ['account.suspended', 'payment.*'], limit: 1000 });
+    const causes = page.events.flatMap((event) => {
+      if (event.type !== 'account.suspended' || event.resourceId !== id) return [];
+      return [`${event.data.previousStatus} → ${event.data.status}`];
+    });
+    expect(causes).toEqual(['active → suspended']);
+  });
+
   it('waits for new events until the signal aborts', async () => {
     let last = 0;
     for await (const { id } of client.events.iterate()) last = id;

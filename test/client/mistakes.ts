@@ -16,6 +16,14 @@ export async function mistakes(client: Client): Promise<void> {
   client.accounts.iterate({ page: 2 });
   // @ts-expect-error an Idempotency-Key where the call takes none
   await client.accounts.get(1, {}, { idempotencyKey: 'x' });
+  // @ts-expect-error a type of event that does not exist
+  await client.events.list({ types: ['account.suspendet'] });
+  for await (const event of client.events.iterate()) {
+    // @ts-expect-error a misspelt type
+    if (event.type === 'account.suspendet') return;
+    // @ts-expect-error a field that other types do not have
+    if (event.type === 'account.suspended') event.data.amount.toFixed();
+  }
   // @ts-expect-error a format that is not a file
   await client.accounts.getStatementFile(1, { format: 'json' });
 }

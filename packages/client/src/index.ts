@@ -14,6 +14,8 @@ export type {
   BodyOf,
   CallOptions,
   DataOf,
+  EventOf,
+  EventType,
   OperationId,
   PageOf,
   QueryOf,

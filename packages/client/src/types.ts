@@ -20,9 +20,10 @@ export type PageOf<Id extends OperationId> =
 /** A row of a list. */
 export type RowOf<Id extends OperationId> = DataOf<Id> extends readonly (infer Row)[] ? Row : never;
 
-/** An event of a feed. */
-export type EventOf<Id extends OperationId> =
-  DataOf<Id> extends { events: readonly (infer Event)[] } ? Event : never;
+export type EventType = Schemas['Event']['type'];
+
+/** An event of a type, or of any: `if (event.type === 'account.suspended') event.data.cause`. */
+export type EventOf<Type extends EventType = EventType> = Extract<Schemas['Event'], { type: Type }>;
 
 /** What a call sends. */
 export type BodyOf<Id extends OperationId> = operations[Id] extends { requestBody: { content: infer C } }

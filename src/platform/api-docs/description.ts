@@ -23,6 +23,7 @@ export function describeApi(app: HttpServer, version: string, serverUrl: string)
       },
       servers: [{ url: serverUrl }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      webhooks: { event: { post: EVENT_DELIVERY } },
       components: { securitySchemes: SECURITY_SCHEMES, headers: HEADERS },
     },
     refResolver: { buildLocalReference: (json) => String(json.$id) },
@@ -33,6 +34,22 @@ export function describeApi(app: HttpServer, version: string, serverUrl: string)
         : document.swaggerObject,
   });
 }
+
+const EVENT_DELIVERY = {
+  operationId: 'receiveEvent',
+  summary: 'Receive an event',
+  description:
+    'Sent to webhook endpoints, signed by [Standard Webhooks](https://www.standardwebhooks.com). Verify the raw body. A test of an endpoint has the type `test`.',
+  tags: ['Webhook endpoints'],
+  security: [],
+  requestBody: {
+    required: true,
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Event' } } },
+  },
+  responses: {
+    '2XX': { description: 'The event was stored. Any other answer is a failure; 410 ends deliveries.' },
+  },
+};
 
 /** In the order in which a new user needs them. */
 const TAGS = {

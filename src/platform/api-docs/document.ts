@@ -102,11 +102,12 @@ function finishParameter(parameter: Schema, toSchema: (schema: unknown) => unkno
     example: {},
   };
   const { 'x-choices': choices } = parameter.schema as Schema;
-  if (choices) {
-    const items = { type: 'string', enum: choices };
-    return { ...parameter, schema: { type: 'array', items }, style: 'form', explode: false };
-  }
-  return { ...parameter, schema: toSchema(parameter.schema), ...deep };
+  const schema = choices
+    ? { type: 'array', items: { type: 'string', enum: choices } }
+    : (toSchema(parameter.schema) as Schema);
+  // The values of a list are separated by commas.
+  const list = schema.type === 'array' && { style: 'form', explode: false };
+  return { ...parameter, schema, ...deep, ...list };
 }
 
 function withContent(part: object, toSchema: (schema: unknown) => unknown): object {

@@ -2227,7 +2227,28 @@ export interface paths {
         trace?: never;
     };
 }
-export type webhooks = Record<string, never>;
+export interface webhooks {
+    event: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive an event
+         * @description Sent to webhook endpoints, signed by [Standard Webhooks](https://www.standardwebhooks.com). Verify the raw body. A test of an endpoint has the type `test`.
+         */
+        post: operations["receiveEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
 export interface components {
     schemas: {
         /**
@@ -2317,6 +2338,62 @@ export interface components {
             customer?: components["schemas"]["ExpandedCustomer"];
             product?: components["schemas"]["ExpandedProduct"];
         };
+        /** @description A pending account became active. */
+        AccountActivatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.activated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+                status: string;
+                cause: string | null;
+            };
+        };
+        /** @description The sale of an account was undone. */
+        AccountCancelledEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.cancelled";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+                status: string;
+                cause: string | null;
+            };
+        };
         AccountChanges: {
             status?: components["schemas"]["AccountStatus"];
             /** @description Must be text with at least one visible character and no control characters. */
@@ -2325,6 +2402,236 @@ export interface components {
             /** @description Your own text values by key. At most 20 keys, and at most 500 characters in each value. */
             metadata?: {
                 [key: string]: string;
+            };
+        };
+        /** @description An account was paid in full. */
+        AccountCompletedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.completed";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+                status: string;
+                cause: string | null;
+            };
+        };
+        /** @description The credit of an account changed. */
+        AccountCreditChangedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.credit_changed";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The credit of the account. In units of the currency. */
+                credit: number;
+                /** @description The credit before the change. In units of the currency. */
+                previousCredit: number;
+            };
+        };
+        /** @description An account defaulted. */
+        AccountDefaultedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.defaulted";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+                status: string;
+                cause: string | null;
+            };
+        };
+        /** @description An account was opened. If its first day has come, its status is already `active`. */
+        AccountOpenedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.opened";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                customerId: number;
+                productId: number | null;
+                payplanId: number;
+                employeeId: number | null;
+                /** @description The first day of the account. YYYY-MM-DD. */
+                activationDate: string;
+                status: string;
+                /** @description The total. In units of the currency. */
+                total: number;
+            };
+        };
+        /** @description The next due date of an account changed. The account is paid until the day before this date. */
+        AccountPaidUntilChangedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.paid_until_changed";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                nextDueDate: string | null;
+                previousNextDueDate: string | null;
+            };
+        };
+        /** @description A suspended, defaulted or repossessed account became active. */
+        AccountReactivatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.reactivated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+                status: string;
+                cause: string | null;
+            };
+        };
+        /** @description A completed account is no longer paid in full, and has its earlier status again. */
+        AccountReopenedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.reopened";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+                status: string;
+                cause: string | null;
+            };
+        };
+        /** @description The product of an account was repossessed. */
+        AccountRepossessedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.repossessed";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+                status: string;
+                cause: string | null;
             };
         };
         /**
@@ -2884,6 +3191,89 @@ export interface components {
                 accountsUrl: string;
             };
         };
+        /** @description An account was suspended. */
+        AccountSuspendedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.suspended";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+                status: string;
+                cause: string | null;
+            };
+        };
+        /** @description The external id or the metadata of an account was changed. */
+        AccountUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The names of the fields that were sent. */
+                changedFields: string[];
+            };
+        };
+        /** @description The debt of an account was written off. */
+        AccountWrittenOffEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "account.written_off";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+                status: string;
+                cause: string | null;
+            };
+        };
         Acknowledgement: {
             /** @enum {boolean} */
             success: true;
@@ -2968,9 +3358,110 @@ export interface components {
             networks?: string[] | null;
             expiresAt?: string | null;
         };
+        /** @description An API key was created. */
+        ApiKeyCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "api_key.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "api_key";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                role: string | null;
+            };
+        };
+        /** @description An API key was revoked. */
+        ApiKeyRevokedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "api_key.revoked";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "api_key";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
+        /** @description An API key got a new secret. */
+        ApiKeyRotatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "api_key.rotated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "api_key";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
         ApiKeyRotation: {
             /** @description How long the earlier secret still works. Default: 0. */
             overlapSeconds?: number;
+        };
+        /** @description An API key was changed. */
+        ApiKeyUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "api_key.updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "api_key";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The names of the fields that were sent. */
+                changedFields: string[];
+            };
         };
         Assignment: {
             accountId: number;
@@ -3151,8 +3642,98 @@ export interface components {
                 amount: number;
             }[];
         };
+        /** @description A commission was approved. */
+        CommissionApprovedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "commission.approved";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "commission";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                employeeId: number | null;
+                /** @description The month of the commission, YYYY-MM. */
+                period: string;
+                /** @description The total. In units of the currency. */
+                total: number;
+            };
+        };
+        /** @description The commission of an employee was calculated, or calculated again. */
+        CommissionCalculatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "commission.calculated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "commission";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                employeeId: number | null;
+                /** @description The month of the commission, YYYY-MM. */
+                period: string;
+                /** @description The total. In units of the currency. */
+                total: number;
+            };
+        };
         CommissionChanges: {
             status: components["schemas"]["CommissionStatus"];
+        };
+        /** @description A commission was paid. */
+        CommissionPaidEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "commission.paid";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "commission";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                employeeId: number | null;
+                /** @description The month of the commission, YYYY-MM. */
+                period: string;
+                /** @description The total. In units of the currency. */
+                total: number;
+            };
         };
         /**
          * @example {
@@ -3173,6 +3754,34 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
+        };
+        /** @description A rule of commissions was added. */
+        CommissionRuleCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "commission_rule.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "commission_rule";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                category: string | null;
+                ruleVersion: number;
+                rateBasisPoints: number;
+            };
         };
         /** @enum {string} */
         CommissionStatus: "calculated" | "approved" | "paid";
@@ -3323,6 +3932,35 @@ export interface components {
         };
         /** @enum {string} */
         CreditMoveKind: "transfer" | "refund";
+        /** @description This account received credit from another account. */
+        CreditReceivedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "credit.received";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                creditMoveId: number;
+                fromAccountId: number;
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+            };
+        };
         CreditRefund: {
             /** @description In units of the currency, with no more decimals than it has. */
             amount: number;
@@ -3332,12 +3970,70 @@ export interface components {
             paymentMethodId?: number;
             transactionRef?: string | null;
         };
+        /** @description Credit was paid back to the customer. */
+        CreditRefundedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "credit.refunded";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                creditMoveId: number;
+                paymentMethodId: number;
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+            };
+        };
         CreditTransfer: {
             toAccountId: number;
             /** @description In units of the currency, with no more decimals than it has. */
             amount: number;
             /** @description Must be text with at least one visible character and no control characters. */
             reason: string;
+        };
+        /** @description Credit was transferred from this account to another account. */
+        CreditTransferredEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "credit.transferred";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "account";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                creditMoveId: number;
+                toAccountId: number;
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+            };
         };
         /**
          * @example {
@@ -3394,6 +4090,57 @@ export interface components {
             /** @description Your own text values by key. At most 20 keys, and at most 500 characters in each value. */
             metadata?: {
                 [key: string]: string;
+            };
+        };
+        /** @description A customer was created. */
+        CustomerCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "customer.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "customer";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
+        /** @description A customer was changed. */
+        CustomerUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "customer.updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "customer";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The names of the fields that were sent. */
+                changedFields: string[];
             };
         };
         CustomerUpsert: {
@@ -3505,6 +4252,59 @@ export interface components {
                 [key: string]: string;
             };
         };
+        /** @description An employee was created. */
+        EmployeeCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "employee.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "employee";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                active: boolean;
+            };
+        };
+        /** @description An employee was changed. */
+        EmployeeUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "employee.updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "employee";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The names of the fields that were sent. */
+                changedFields: string[];
+            };
+        };
         EmployeeUpsert: {
             /** @description Must be text with at least one visible character and no control characters. */
             name: string;
@@ -3520,50 +4320,8 @@ export interface components {
             success: false;
             error: components["schemas"]["AuthFailedProblem"] | components["schemas"]["UnauthorizedProblem"] | components["schemas"]["ForbiddenProblem"] | components["schemas"]["NotFoundProblem"] | components["schemas"]["ValidationErrorProblem"] | components["schemas"]["DuplicateEntryProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["InternalErrorProblem"];
         };
-        /**
-         * @example {
-         *       "id": 17,
-         *       "type": "payment.received",
-         *       "version": 1,
-         *       "resource": "payment",
-         *       "resourceId": 1,
-         *       "accountId": 1,
-         *       "accountVersion": 2,
-         *       "actor": "provider mobilemoney",
-         *       "userId": null,
-         *       "apiKeyId": null,
-         *       "requestId": null,
-         *       "createdAt": "2026-11-02T08:15:30.000Z",
-         *       "data": {
-         *         "accountId": 1,
-         *         "amount": 2400,
-         *         "paymentMethodId": 1,
-         *         "paymentDate": "2026-11-02",
-         *         "source": "webhook",
-         *         "status": "matched"
-         *       }
-         *     }
-         */
-        Event: {
-            id: number;
-            type: string;
-            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
-            version: number;
-            /** @description With `resourceId`: the resource that changed. */
-            resource: string;
-            resourceId: number | null;
-            accountId: number | null;
-            accountVersion: number | null;
-            /** @description "user", "api key" and its name, "system", or the provider. */
-            actor: string;
-            userId: number | null;
-            apiKeyId: number | null;
-            requestId: string | null;
-            /** Format: date-time */
-            createdAt: string;
-            /** @description By type: see docs/events.md. Amounts are in units of the currency. */
-            data: unknown;
-        };
+        /** @description One of many types. New types may be added: ignore those that you do not know. */
+        Event: components["schemas"]["PaymentReceivedEvent"] | components["schemas"]["PaymentMatchedEvent"] | components["schemas"]["PaymentUnmatchedEvent"] | components["schemas"]["PaymentAssignedEvent"] | components["schemas"]["PaymentUnassignedEvent"] | components["schemas"]["PaymentReversedEvent"] | components["schemas"]["PaymentLinkedEvent"] | components["schemas"]["PaymentReconciledEvent"] | components["schemas"]["PaymentUpdatedEvent"] | components["schemas"]["ReconciliationCreatedEvent"] | components["schemas"]["AccountOpenedEvent"] | components["schemas"]["AccountActivatedEvent"] | components["schemas"]["AccountSuspendedEvent"] | components["schemas"]["AccountReactivatedEvent"] | components["schemas"]["AccountDefaultedEvent"] | components["schemas"]["AccountRepossessedEvent"] | components["schemas"]["AccountWrittenOffEvent"] | components["schemas"]["AccountCancelledEvent"] | components["schemas"]["AccountCompletedEvent"] | components["schemas"]["AccountReopenedEvent"] | components["schemas"]["AccountPaidUntilChangedEvent"] | components["schemas"]["AccountCreditChangedEvent"] | components["schemas"]["AccountUpdatedEvent"] | components["schemas"]["CreditTransferredEvent"] | components["schemas"]["CreditReceivedEvent"] | components["schemas"]["CreditRefundedEvent"] | components["schemas"]["CustomerCreatedEvent"] | components["schemas"]["CustomerUpdatedEvent"] | components["schemas"]["KycSubmittedEvent"] | components["schemas"]["KycDecidedEvent"] | components["schemas"]["InvoiceIssuedEvent"] | components["schemas"]["InvoiceVoidedEvent"] | components["schemas"]["CommissionCalculatedEvent"] | components["schemas"]["CommissionApprovedEvent"] | components["schemas"]["CommissionPaidEvent"] | components["schemas"]["CommissionRuleCreatedEvent"] | components["schemas"]["NotificationConflictEvent"] | components["schemas"]["NotificationResolvedEvent"] | components["schemas"]["StatementReceivedEvent"] | components["schemas"]["StatementMatchingStartedEvent"] | components["schemas"]["StatementImportingStartedEvent"] | components["schemas"]["StatementReconcilingStartedEvent"] | components["schemas"]["StatementBreakFoundEvent"] | components["schemas"]["ProductCreatedEvent"] | components["schemas"]["ProductUpdatedEvent"] | components["schemas"]["ProductConfigurationCreatedEvent"] | components["schemas"]["ProductConfigurationUpdatedEvent"] | components["schemas"]["PayplanCreatedEvent"] | components["schemas"]["PayplanUpdatedEvent"] | components["schemas"]["PaymentMethodCreatedEvent"] | components["schemas"]["PaymentMethodUpdatedEvent"] | components["schemas"]["EmployeeCreatedEvent"] | components["schemas"]["EmployeeUpdatedEvent"] | components["schemas"]["UserCreatedEvent"] | components["schemas"]["UserUpdatedEvent"] | components["schemas"]["UserPasswordChangedEvent"] | components["schemas"]["UserIdentityLinkedEvent"] | components["schemas"]["SessionEndedEvent"] | components["schemas"]["ApiKeyCreatedEvent"] | components["schemas"]["ApiKeyUpdatedEvent"] | components["schemas"]["ApiKeyRotatedEvent"] | components["schemas"]["ApiKeyRevokedEvent"] | components["schemas"]["InvitationCreatedEvent"] | components["schemas"]["InvitationRevokedEvent"] | components["schemas"]["WebhookEndpointCreatedEvent"] | components["schemas"]["WebhookEndpointUpdatedEvent"] | components["schemas"]["WebhookEndpointDeletedEvent"] | components["schemas"]["WebhookEndpointDisabledEvent"] | components["schemas"]["WebhookEndpointSecretRotatedEvent"] | components["schemas"]["WebhookEndpointResendRequestedEvent"] | components["schemas"]["InvitationAcceptedEvent"];
         /**
          * @example {
          *       "events": [
@@ -3603,6 +4361,8 @@ export interface components {
         };
         /** @enum {string} */
         EventStart: "latest";
+        /** @enum {string} */
+        EventTypeFilter: "payment.received" | "payment.matched" | "payment.unmatched" | "payment.assigned" | "payment.unassigned" | "payment.reversed" | "payment.linked" | "payment.reconciled" | "payment.updated" | "reconciliation.created" | "account.opened" | "account.activated" | "account.suspended" | "account.reactivated" | "account.defaulted" | "account.repossessed" | "account.written_off" | "account.cancelled" | "account.completed" | "account.reopened" | "account.paid_until_changed" | "account.credit_changed" | "account.updated" | "credit.transferred" | "credit.received" | "credit.refunded" | "customer.created" | "customer.updated" | "kyc.submitted" | "kyc.decided" | "invoice.issued" | "invoice.voided" | "commission.calculated" | "commission.approved" | "commission.paid" | "commission_rule.created" | "notification.conflict" | "notification.resolved" | "statement.received" | "statement.matching_started" | "statement.importing_started" | "statement.reconciling_started" | "statement.break_found" | "product.created" | "product.updated" | "product.configuration_created" | "product.configuration_updated" | "payplan.created" | "payplan.updated" | "payment_method.created" | "payment_method.updated" | "employee.created" | "employee.updated" | "user.created" | "user.updated" | "user.password_changed" | "user.identity_linked" | "session.ended" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "invitation.created" | "invitation.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.disabled" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.resend_requested" | "invitation.accepted" | "payment.*" | "reconciliation.*" | "account.*" | "credit.*" | "customer.*" | "kyc.*" | "invoice.*" | "commission.*" | "commission_rule.*" | "notification.*" | "statement.*" | "product.*" | "payplan.*" | "payment_method.*" | "employee.*" | "user.*" | "session.*" | "api_key.*" | "invitation.*" | "webhook_endpoint.*" | "*";
         /**
          * @example {
          *       "id": 1,
@@ -3746,8 +4506,87 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /** @description An invitation was accepted. */
+        InvitationAcceptedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "invitation.accepted";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "invitation";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                userId: number | null;
+            };
+        };
+        /** @description A person was invited. */
+        InvitationCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "invitation.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "invitation";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                purpose: string;
+                role: string | null;
+                employeeId: number | null;
+                userId: number | null;
+            };
+        };
         /** @enum {string} */
         InvitationPurpose: "sign_up" | "link_identity";
+        /** @description An invitation was revoked or replaced. */
+        InvitationRevokedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "invitation.revoked";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "invitation";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
         /** @enum {string} */
         InvitationStatus: "pending" | "accepted" | "revoked" | "expired";
         /**
@@ -3820,6 +4659,37 @@ export interface components {
                 lineTotal: number;
             }[];
         };
+        /** @description An invoice was issued. */
+        InvoiceIssuedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "invoice.issued";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "invoice";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The number of the invoice. */
+                number: string;
+                /** @description The total. In units of the currency. */
+                total: number;
+                dueDate: string | null;
+            };
+        };
         /** @enum {string} */
         InvoiceStatus: "issued" | "void";
         /**
@@ -3870,6 +4740,32 @@ export interface components {
             updatedAt: string;
             account?: components["schemas"]["ExpandedAccount"] | null;
             customer?: components["schemas"]["ExpandedCustomer"] | null;
+        };
+        /** @description An invoice was voided. */
+        InvoiceVoidedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "invoice.voided";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "invoice";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+            };
         };
         /**
          * @example {
@@ -4000,6 +4896,35 @@ export interface components {
             /** @description Verifies the signatures. It is not shown again. */
             secret: string;
         };
+        /** @description The KYC of a customer was decided. */
+        KycDecidedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "kyc.decided";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "customer";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                kycRecordId: number;
+                verificationType: string;
+                verificationStatus: string;
+                kycStatus: string | null;
+            };
+        };
         /**
          * @example {
          *       "id": 1,
@@ -4030,6 +4955,34 @@ export interface components {
             createdAt: string;
             /** Format: date-time */
             updatedAt: string;
+        };
+        /** @description KYC documents of a customer were submitted for a decision. */
+        KycSubmittedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "kyc.submitted";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "customer";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                kycRecordId: number;
+                verificationType: string;
+                kycStatus: string | null;
+            };
         };
         KycUpdate: {
             verificationType: components["schemas"]["VerificationType"];
@@ -4280,7 +5233,7 @@ export interface components {
             /** @description https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow others. */
             url: string;
             /** @description Types of events: a name such as payment.received, all of a subject by payment.*, or all by *. */
-            types: string[];
+            types: components["schemas"]["EventTypeFilter"][];
             description?: string | null;
             /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
             inOrder?: boolean;
@@ -4349,10 +5302,64 @@ export interface components {
             /** Format: date-time */
             createdAt: string;
         };
+        /** @description A provider reported a transaction that contradicts a manual payment. Staff decide. */
+        NotificationConflictEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "notification.conflict";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "notification";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                conflictingPaymentId: number | null;
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+            };
+        };
         /** @enum {string} */
         NotificationFlag: "differs_from_first" | "other_account" | "other_method" | "account_full" | "repeated_after_reversal" | "payment_reversed" | "other_short_code" | "unreadable_time" | "future_time";
         /** @enum {string} */
         NotificationOutcome: "matched" | "unmatched" | "linked" | "conflict" | "differs" | "repeated";
+        /** @description Staff resolved a conflict. The notification was linked to the payment, or posted if no payment was chosen. */
+        NotificationResolvedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "notification.resolved";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "notification";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                paymentId: number | null;
+            };
+        };
         /** @enum {string} */
         NotificationStatus: "pending" | "processed" | "rejected";
         /**
@@ -4526,11 +5533,96 @@ export interface components {
             account?: components["schemas"]["ExpandedAccount"] | null;
             customer?: components["schemas"]["ExpandedCustomer"] | null;
         };
+        /** @description Staff assigned an unmatched payment to an account. */
+        PaymentAssignedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.assigned";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+            };
+        };
         PaymentChanges: {
             externalId?: string | null;
             /** @description Your own text values by key. At most 20 keys, and at most 500 characters in each value. */
             metadata?: {
                 [key: string]: string;
+            };
+        };
+        /** @description A manual payment was linked to the transaction that a provider reported. */
+        PaymentLinkedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.linked";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+            };
+        };
+        /** @description The account of a payment that a provider reported was found. */
+        PaymentMatchedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.matched";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+                matchMethod: string | null;
             };
         };
         /**
@@ -4558,12 +5650,242 @@ export interface components {
             name?: string;
             active?: boolean;
         };
+        /** @description A payment method was created. */
+        PaymentMethodCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment_method.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment_method";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                active: boolean;
+            };
+        };
+        /** @description A payment method was changed. */
+        PaymentMethodUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment_method.updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment_method";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The names of the fields that were sent. */
+                changedFields: string[];
+            };
+        };
+        /** @description Staff recorded a payment, or a provider reported one. */
+        PaymentReceivedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.received";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+                paymentMethodId: number;
+                /** @description The business day of the payment. YYYY-MM-DD. */
+                paymentDate: string;
+                /** @description `manual`, `webhook` or `import`. */
+                source: string;
+                status: string;
+            };
+        };
+        /** @description The money of a payment is known to have arrived. */
+        PaymentReconciledEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.reconciled";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+                reconciliationId: number;
+                /** @description The day on which the money is known to have arrived. YYYY-MM-DD. */
+                reconciliationDate: string;
+            };
+        };
+        /** @description Staff reversed a payment. */
+        PaymentReversedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.reversed";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+            };
+        };
         /** @enum {string} */
         PaymentSource: "manual" | "webhook" | "import";
         /** @enum {string} */
         PaymentState: "paid_off" | "closed" | "not_due" | "late" | "in_grace" | "paid_ahead" | "current";
         /** @enum {string} */
         PaymentStatus: "matched" | "unmatched" | "reversed";
+        /** @description Staff unassigned a payment from its account. The payment is in the worklist again. */
+        PaymentUnassignedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.unassigned";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                accountId: number | null;
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+            };
+        };
+        /** @description A payment that a provider reported matches no account. The payment is now in the worklist. */
+        PaymentUnmatchedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.unmatched";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The amount of the payment, credit transfer or refund. In units of the currency. */
+                amount: number;
+                paymentMethodId: number;
+                /** @description The business day of the payment. YYYY-MM-DD. */
+                paymentDate: string;
+            };
+        };
+        /** @description The external id or the metadata of a payment was changed. */
+        PaymentUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payment.updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payment";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The names of the fields that were sent. */
+                changedFields: string[];
+            };
+        };
         PaymentValidation: {
             /** @enum {boolean} */
             success: true;
@@ -4702,6 +6024,60 @@ export interface components {
                 reconciliationDate: string | null;
             }[];
         };
+        /** @description A pay plan was created. */
+        PayplanCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payplan.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payplan";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                productId: number | null;
+                active: boolean;
+            };
+        };
+        /** @description A pay plan was changed. */
+        PayplanUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "payplan.updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "payplan";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The names of the fields that were sent. */
+                changedFields: string[];
+            };
+        };
         /** @enum {string} */
         Permission: "customers:read" | "customers:create" | "customers:change" | "kyc:read" | "kyc:submit" | "kyc:decide" | "accounts:read" | "accounts:create" | "accounts:change-status" | "payments:read" | "payments:record" | "payments:reverse" | "payers:read" | "payments:assign" | "credit:transfer" | "credit:refund" | "reconciliations:read" | "reconciliations:create" | "commissions:read" | "commissions:read-own" | "commissions:calculate" | "commissions:approve" | "commission-rules:write" | "reports:read" | "audit:read" | "events:read" | "users:administer" | "api-keys:administer" | "webhook-endpoints:administer" | "catalogue:write" | "invoices:read" | "invoices:create" | "invoices:void" | "catalogue:read";
         Probe: {
@@ -4763,6 +6139,115 @@ export interface components {
             /** @description Your own text values by key. At most 20 keys, and at most 500 characters in each value. */
             metadata?: {
                 [key: string]: string;
+            };
+        };
+        /** @description A product got another configuration. */
+        ProductConfigurationCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "product.configuration_created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "product";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                configurationId: number;
+                price: number | null;
+                isDefault: boolean;
+            };
+        };
+        /** @description A configuration is no longer the default of its product. */
+        ProductConfigurationUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "product.configuration_updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "product";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                configurationId: number;
+                isDefault: boolean;
+            };
+        };
+        /** @description A product was created. */
+        ProductCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "product.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "product";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                price: number | null;
+                active: boolean;
+            };
+        };
+        /** @description A product was changed. */
+        ProductUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "product.updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "product";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The names of the fields that were sent. */
+                changedFields: string[];
             };
         };
         ProductUpsert: {
@@ -5341,6 +6826,37 @@ export interface components {
             /** Format: date-time */
             updatedAt: string;
         };
+        /** @description A batch of payments was reconciled. */
+        ReconciliationCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "reconciliation.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "reconciliation";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The day on which the money is known to have arrived. YYYY-MM-DD. */
+                reconciliationDate: string;
+                paymentCount: number;
+                /** @description The total. In units of the currency. */
+                total: number;
+                providerStatementId: number | null;
+            };
+        };
         /** @enum {string} */
         ReconciliationOutcome: "reconciled" | "already_reconciled" | "not_found" | "not_reconcilable";
         /**
@@ -5558,6 +7074,30 @@ export interface components {
             /** @description How long messages are also signed with the previous secret. Default: 86400, a day. */
             overlapSeconds?: number;
         };
+        /** @description A session of a user was ended. */
+        SessionEndedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.ended";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "user";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
         /**
          * @example {
          *       "companyName": "Sunrise Pumps Ltd",
@@ -5691,12 +7231,143 @@ export interface components {
             /** @description What the role of the user may do. */
             permissions: components["schemas"]["Permission"][];
         };
+        /** @description A statement was matched, and some of its lines differ from the books. */
+        StatementBreakFoundEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "statement.break_found";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "provider_statement";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The number of lines of the statement that differ from the books. */
+                breakCount: number;
+            };
+        };
+        /** @description Staff started to import the missing payments of a statement. */
+        StatementImportingStartedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "statement.importing_started";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "provider_statement";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+            };
+        };
+        /** @description Staff started to match a statement again. */
+        StatementMatchingStartedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "statement.matching_started";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "provider_statement";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+            };
+        };
+        /** @description A statement of a provider was uploaded. */
+        StatementReceivedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "statement.received";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "provider_statement";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                lineCount: number;
+            };
+        };
         StatementReconciliation: {
             /**
              * Format: date
              * @description YYYY-MM-DD
              */
             reconciliationDate?: string;
+        };
+        /** @description Staff started to reconcile the matched payments of a statement. */
+        StatementReconcilingStartedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "statement.reconciling_started";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "provider_statement";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                previousStatus: string;
+            };
         };
         /** @enum {string} */
         StatementRowType: "opened" | "deposit" | "instalment" | "payment" | "transfer_in" | "transfer_out" | "refund" | "reversal" | "cancelled" | "written_off" | "recovery";
@@ -5905,6 +7576,108 @@ export interface components {
             password?: string;
             employeeId?: number | null;
         };
+        /** @description A user was created. */
+        UserCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "user.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "user";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                role: string | null;
+                employeeId: number | null;
+            };
+        };
+        /** @description A user can sign in through an identity provider. */
+        UserIdentityLinkedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "user.identity_linked";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "user";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
+        /** @description A user changed their password. */
+        UserPasswordChangedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "user.password_changed";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "user";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
+        /** @description An admin changed a user. */
+        UserUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "user.updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "user";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The names of the fields that were sent. */
+                changedFields: string[];
+            };
+        };
         ValidationErrorProblem: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -6078,12 +7851,162 @@ export interface components {
             /** @description https:// to a public host, on port 443 or a port from 1024, without user and password. WEBHOOKS_OUT_ALLOW can allow others. */
             url?: string;
             /** @description Types of events: a name such as payment.received, all of a subject by payment.*, or all by *. */
-            types?: string[];
+            types?: components["schemas"]["EventTypeFilter"][];
             description?: string | null;
             /** @description Whether events of one account (or of one resource, if they concern no account) are delivered one after the other. The next one waits while an earlier one is retried. Default: false. */
             inOrder?: boolean;
             /** @description true delivers everything since the endpoint was disabled, but no event older than 30 days: those are deleted. */
             active?: boolean;
+        };
+        /** @description A webhook endpoint was added. */
+        WebhookEndpointCreatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook_endpoint.created";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "webhook_endpoint";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
+        /** @description A webhook endpoint was deleted. */
+        WebhookEndpointDeletedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook_endpoint.deleted";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "webhook_endpoint";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
+        /** @description A webhook endpoint was disabled because it answered 410 or failed for three days. */
+        WebhookEndpointDisabledEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook_endpoint.disabled";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "webhook_endpoint";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description `gone` or `failing`. */
+                disabledReason: string;
+            };
+        };
+        /** @description A user asked to deliver events to a webhook endpoint again. */
+        WebhookEndpointResendRequestedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook_endpoint.resend_requested";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "webhook_endpoint";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
+        /** @description A webhook endpoint got a new secret. */
+        WebhookEndpointSecretRotatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook_endpoint.secret_rotated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "webhook_endpoint";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: Record<string, never>;
+        };
+        /** @description A webhook endpoint was changed, enabled or disabled by a user. */
+        WebhookEndpointUpdatedEvent: {
+            id: number;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook_endpoint.updated";
+            /** @description Of the data of the type. Raised when a field is removed or changes its meaning. */
+            version: number;
+            /** @enum {string} */
+            resource: "webhook_endpoint";
+            resourceId: number | null;
+            accountId: number | null;
+            accountVersion: number | null;
+            /** @description "user", "api key" and its name, "system", or the provider. */
+            actor: string;
+            userId: number | null;
+            apiKeyId: number | null;
+            requestId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            data: {
+                /** @description The names of the fields that were sent. */
+                changedFields: string[];
+            };
         };
         /**
          * @example {
@@ -16926,11 +18849,8 @@ export interface operations {
                 limit?: number;
                 /** @description Seconds to wait for the first event if there is none. */
                 wait?: number;
-                /**
-                 * @description Event types, separated by commas. `payment.*` means all types that start with `payment.`.
-                 * @example account.opened,payment.*
-                 */
-                types?: string;
+                /** @description Event types, separated by commas. `payment.*` stands for all that start with `payment.`. */
+                types?: components["schemas"]["EventTypeFilter"][];
             };
             header?: {
                 /** @description Returned in the answer, and shown in log and audit, if it is 1 to 64 letters, digits, _, . or -. Otherwise the service generates an id. */
@@ -17926,6 +19846,28 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    receiveEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Event"];
+            };
+        };
+        responses: {
+            /** @description The event was stored. Any other answer is a failure; 410 ends deliveries. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
 }

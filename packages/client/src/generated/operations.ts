@@ -353,7 +353,7 @@ export interface EventsCalls {
   /** Read the events after an id */
   list(query?: QueryOf<'listEvents'>, options?: CallOptions): Promise<DataOf<'listEvents'>>;
   /** Read the events after an id: yields each one and ends. With wait, continues until the signal aborts. */
-  iterate(query?: QueryOf<'listEvents'>, options?: CallOptions): AsyncGenerator<EventOf<'listEvents'>, void, undefined>;
+  iterate(query?: QueryOf<'listEvents'>, options?: CallOptions): AsyncGenerator<EventOf, void, undefined>;
 }
 
 export interface WebhookEndpointsCalls {
