@@ -18,8 +18,8 @@ const GROUPS: Record<string, { name: string; noun: string }> = {
 const METHODS: Record<string, string> = {
   getSignedInUser: 'getSignedInUser',
   listAccountPayments: 'listOfAccount',
-  listAccountCreditMoves: 'listCreditMovesOf',
-  reconcilePayments: 'reconcilePayments',
+  listAccountCreditMoves: 'listCreditMovesOfAccount',
+  reconcilePayments: 'create',
   createCustomers: 'createMany',
   openAccounts: 'openMany',
   recordPayments: 'recordMany',
@@ -183,7 +183,14 @@ function methodsOf(
             'feed',
             'QueryOf',
             'AsyncGenerator<EventOf, void, undefined>',
-            `${summary}: yields each one and ends. With wait, continues until the signal aborts.`,
+            `${summary}: yields each one and ends. With wait, continues until the signal aborts, and throws its reason.`,
+          ),
+          method(
+            'iteratePages',
+            'feedPages',
+            'QueryOf',
+            `AsyncGenerator<DataOf<'${id}'>, void, undefined>`,
+            `${summary}: page after page. A page without hasMore means that you are up to date.`,
           ),
         ]
       : []),
@@ -217,7 +224,7 @@ function groupOf(tag: string): { name: string; noun: string } {
 /** The operationId without the first word that is the noun or its plural, if a verb comes before it. */
 function methodName(id: string, noun: string): string {
   if (noun === '') return id;
-  const plural = noun.endsWith('y') ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+  const plural = /[^aeiou]y$/.test(noun) ? `${noun.slice(0, -1)}ies` : `${noun}s`;
   return id.replace(new RegExp(`(?<=[a-z])(?:${plural}|${noun})(?=[A-Z]|$)`), '');
 }
 

@@ -149,7 +149,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
       config: { access: 'accounts:change-status', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Accounts'],
-        operationId: 'changeAccountStatus',
+        operationId: 'updateAccount',
         summary: 'Change an account’s status, external id or metadata',
         description:
           `A reason is required for ${ACCOUNT_STATUSES.filter(needsReason).join(', ')}. ` +

@@ -8,7 +8,7 @@ import type { Actor, Context } from '../core/context.ts';
 import type { Identify } from '../core/http/access.ts';
 import { readAddress } from '../core/http/addresses.ts';
 import { AppError } from '../core/http/errors.ts';
-import { hashToken, isApiKey, isWellFormedApiKey } from '../core/values/secret.ts';
+import { API_KEY_FORMAT, hashToken, isApiKey, isWellFormedApiKey } from '../core/values/secret.ts';
 import { findLiveSession, type SessionUser } from './store.ts';
 
 const ISSUER = 'account-management-service';
@@ -52,7 +52,7 @@ export function createAccessTokens(secret: string, ttlSeconds: number): AccessTo
     async verify(token) {
       const known = verified.get(token);
       if (known && known.expiresAtMs > Date.now()) return known;
-      if (token.length > MAX_TOKEN_LENGTH) throw unauthorized('The access token is not valid.');
+      if (token.length > MAX_TOKEN_LENGTH) throw unauthorized(NOT_VALID);
       const claims = await verifySignature(token, key);
       verified.set(token, claims);
       return claims;
@@ -102,7 +102,7 @@ export function createSessionReader(
 
   async function identifyApiKey(request: FastifyRequest, token: string): Promise<Actor> {
     const key = isWellFormedApiKey(token) ? await findApiKey(hashToken(token)) : undefined;
-    if (!key) throw unauthorized('The API key is not valid.');
+    if (!key) throw unauthorized(`The API key is not valid. A key is ${API_KEY_FORMAT}.`);
     const address = readAddress(request.ip) ?? request.ip;
     const refusal = refusalOfUse(key, address, new Date().toISOString());
     if (refusal) throw refusal;
@@ -141,6 +141,8 @@ function bearerToken(request: FastifyRequest): string {
   return token;
 }
 
+const NOT_VALID = `The access token is not valid. An API key is ${API_KEY_FORMAT}.`;
+
 async function verifySignature(token: string, key: Uint8Array) {
   try {
     const { payload } = await jwtVerify(token, key, {
@@ -153,12 +155,12 @@ async function verifySignature(token: string, key: Uint8Array) {
     const userId = Number(payload.sub);
     const { sid: sessionId, typ, exp = 0 } = payload;
     if (typ !== 'access' || !isUuid(sessionId) || !Number.isSafeInteger(userId)) {
-      throw unauthorized('The access token is not valid.');
+      throw unauthorized(NOT_VALID);
     }
     return { userId, sessionId, expiresAtMs: exp * 1000 };
   } catch (error) {
     if (error instanceof errors.JWTExpired) throw unauthorized('The access token has expired.');
-    if (error instanceof errors.JOSEError) throw unauthorized('The access token is not valid.');
+    if (error instanceof errors.JOSEError) throw unauthorized(NOT_VALID);
     throw error;
   }
 }

@@ -142,7 +142,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
       config: { access: 'payments:assign', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
       schema: {
         tags: ['Payments'],
-        operationId: 'changePayment',
+        operationId: 'updatePayment',
         summary: 'Change a payment’s external id or metadata',
         description:
           'Payments that the provider reported have neither at first. No other field can be changed: reverse or assign the payment instead.',

@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { OPERATIONS } from '../../packages/client/src/generated/operations.ts';
 import {
+  type AnswerHead,
   ApiError,
   type Client,
   type ClientOptions,
   ConnectionError,
   createClient,
+  type Retry,
   UnexpectedAnswerError,
 } from '../../packages/client/src/index.ts';
 import { committedDescription } from '../description.ts';
@@ -44,7 +46,7 @@ describe('with a service', () => {
     const payment = await client.payments.record({ accountId: account.id, amount: 400, paymentMethodId: 2 });
     expect(payment).toMatchObject({ accountId: account.id, status: 'matched', amount: 400 });
     expect((await client.accounts.get(account.id)).paid).toBe(400);
-    const suspended = await client.accounts.changeStatus(account.id, {
+    const suspended = await client.accounts.update(account.id, {
       status: 'suspended',
       reason: 'Stolen',
     });
@@ -62,6 +64,9 @@ describe('with a service', () => {
     expect(await idsOf({ filter: { id: { gte: one.id, lt: two.id } } })).toEqual([one.id]);
     expect(await idsOf({ filter: { lastName: 'Filtered', email: { isnull: false } } })).toEqual([]);
     await expect(idsOf({ filter: { lastName: { in: ['Otieno, Amina'] } } })).rejects.toThrow(/comma/);
+    await expect(idsOf({ filter: { lastName: { in: [] } } })).rejects.toThrow(
+      'filter.lastName: a list must have at least one value.',
+    );
   });
 
   it('iterates over every row of a list, page after page', async () => {
@@ -87,7 +92,7 @@ describe('with a service', () => {
 
   it('narrows the data of an event by its type', async () => {
     const { id } = await newAccount(service);
-    await client.accounts.changeStatus(id, { status: 'suspended', reason: 'Stolen' });
+    await client.accounts.update(id, { status: 'suspended', reason: 'Stolen' });
     const page = await client.events.list({ types: ['account.suspended', 'payment.*'], limit: 1000 });
     const causes = page.events.flatMap((event) => {
       if (event.type !== 'account.suspended' || event.resourceId !== id) return [];
@@ -107,6 +112,33 @@ describe('with a service', () => {
     const pending = events.next();
     ending.abort(new Error('Enough.'));
     await expect(pending).rejects.toThrow('Enough.');
+  });
+
+  it('yields the pages of events, the last one without more', async () => {
+    const pages = [];
+    for await (const { events, hasMore } of client.events.iteratePages({ limit: 3 }))
+      pages.push({ hasMore, length: events.length });
+    expect(pages.length).toBeGreaterThan(1);
+    expect(pages.map(({ hasMore }) => hasMore)).toEqual([...Array(pages.length - 1).fill(true), false]);
+    expect(pages[0]?.length).toBe(3);
+  });
+
+  it('waits for events for longer than its time-out', async () => {
+    const { after } = await client.events.list({ from: 'latest' });
+    const page = await client.events.list({ after, wait: 1 }, { timeoutMs: 900 });
+    expect(page.events).toEqual([]);
+  });
+
+  it('shows the status and the headers of an answer', async () => {
+    const account = await newAccount(service);
+    const body = { accountId: account.id, amount: 100, paymentMethodId: 2 };
+    const replayed: (string | null)[] = [];
+    const onResponse = ({ status, headers }: AnswerHead) => {
+      expect(status).toBe(201);
+      replayed.push(headers.get('idempotent-replayed'));
+    };
+    for (const _ of [1, 2]) await client.payments.record(body, { idempotencyKey: 'shown', onResponse });
+    expect(replayed).toEqual([null, 'true']);
   });
 
   it('filters by metadata', async () => {
@@ -275,9 +307,13 @@ describe('tries', () => {
     JSON.stringify({ success: false, error: { code, message: 'No.', details: {} } });
 
   /** Answers requests in this order: a status with headers, or a broken connection. */
-  function answering(...answers: (number | [number, Record<string, string>] | 'broken')[]) {
+  function answering(
+    answers: (number | [number, Record<string, string>] | 'broken')[],
+    options: Partial<ClientOptions> = {},
+  ) {
     const sent: { method: string; url: string; headers: Headers; at: number }[] = [];
     const client = clientWith({
+      ...options,
       auth: { apiKey: 'key' },
       fetch: async (url, options) => {
         const headers = new Headers(options?.headers);
@@ -296,7 +332,7 @@ describe('tries', () => {
   }
 
   it('of one call use one key, which no other call uses', async () => {
-    const { client, sent } = answering(503, 'broken', 502, 200, 200);
+    const { client, sent } = answering([503, 'broken', 502, 200, 200]);
     await client.payments.record(body);
     await client.payments.record(body);
     const keys = sent.map(({ headers }) => headers.get('idempotency-key'));
@@ -308,44 +344,57 @@ describe('tries', () => {
   it('of a POST without a key end at an answer that may come after the work', async () => {
     const login = { email: 'a@example.com', password: PASSWORD };
     for (const answer of [503, 'broken'] as const) {
-      const { client, sent } = answering(answer);
+      const { client, sent } = answering([answer]);
       await expect(client.auth.signIn(login)).rejects.toThrow();
       expect(sent).toHaveLength(1);
     }
-    const { client, sent } = answering([429, { 'retry-after': '0' }], 200);
+    const { client, sent } = answering([[429, { 'retry-after': '0' }], 200]);
     await client.auth.signIn(login);
     expect(sent).toHaveLength(2);
   });
 
   it('wait as long as Retry-After asks, and back off otherwise', async () => {
-    const { client, sent } = answering([503, { 'retry-after': '1' }], 200);
+    const { client, sent } = answering([[503, { 'retry-after': '1' }], 200]);
     await client.accounts.get(1);
     expect((sent[1]?.at ?? 0) - (sent[0]?.at ?? 0)).toBeGreaterThanOrEqual(995);
   });
 
+  it('are reported before they are sent', async () => {
+    const retries: Retry[] = [];
+    const { client } = answering([[503, { 'retry-after': '0' }], 'broken', 200], {
+      onRetry: (retry) => retries.push(retry),
+    });
+    await client.payments.record(body);
+    expect(retries).toMatchObject([
+      { operation: 'payments.record', attempt: 1, reason: { status: 503 } },
+      { operation: 'payments.record', attempt: 2, reason: { name: 'ConnectionError' } },
+    ]);
+    for (const { delayMs } of retries) expect(delayMs).toBeGreaterThan(0);
+  });
+
   it('end when the service asks for a longer pause than the client accepts', async () => {
-    const { client, sent } = answering([429, { 'retry-after': '3600' }]);
+    const { client, sent } = answering([[429, { 'retry-after': '3600' }]]);
     await expect(client.accounts.get(1)).rejects.toMatchObject({ status: 429, retryAfterSeconds: 3600 });
     expect(sent).toHaveLength(1);
   });
 
   it('repeat a request whose first try still runs, but no other conflict', async () => {
-    const running = answering([409, { 'retry-after': '0' }], 200);
+    const running = answering([[409, { 'retry-after': '0' }], 200]);
     await running.client.payments.record(body);
     expect(running.sent).toHaveLength(2);
-    const taken = answering(409);
+    const taken = answering([409]);
     await expect(taken.client.payments.record(body)).rejects.toMatchObject({ status: 409 });
     expect(taken.sent).toHaveLength(1);
   });
 
   it('are as many as the options say', async () => {
-    const { client, sent } = answering(503, 503, 503);
+    const { client, sent } = answering([503, 503, 503]);
     await expect(client.accounts.get(1, {}, { maxRetries: 1 })).rejects.toBeInstanceOf(ApiError);
     expect(sent).toHaveLength(2);
   });
 
   it('end with the signal of the caller, also between two of them', async () => {
-    const { client, sent } = answering([503, { 'retry-after': '30' }]);
+    const { client, sent } = answering([[503, { 'retry-after': '30' }]]);
     const ending = new AbortController();
     const call = client.accounts.get(1, {}, { signal: ending.signal });
     await vi.waitFor(() => expect(sent).toHaveLength(1));
@@ -367,6 +416,11 @@ describe('tries', () => {
     expect(error.message).toMatch(/No answer within 20 ms/);
   });
 
+  it('name the reason of a failed connection', async () => {
+    const closed = createClient({ baseUrl: 'http://127.0.0.1:1', maxRetries: 0, fetch: refused });
+    await expect(closed.health.get()).rejects.toThrow('The connection failed (ECONNREFUSED): GET http');
+  });
+
   it('report an answer that is not from the service', async () => {
     const proxied = clientWith({
       maxRetries: 0,
@@ -378,6 +432,28 @@ describe('tries', () => {
   });
 });
 
+describe('an address', () => {
+  it.each([
+    ['ams.example.com', /must begin with https/],
+    ['https://ams.example.com/api/', /must not include \/api/],
+  ])('that no call could reach is refused at once: %s', (baseUrl, message) => {
+    expect(() => createClient({ baseUrl })).toThrow(message);
+  });
+});
+
+describe('an access token that is neither a token nor an API key', () => {
+  it('is refused with the format of API keys', async () => {
+    const client = clientWith({ auth: { apiKey: 'ams-key-1' } });
+    await expect(client.accounts.list()).rejects.toThrow(/An API key is ams_key_/);
+  });
+});
+
 function clientWith(options: Partial<ClientOptions>): Client {
   return createClient({ baseUrl: service.origin, ...options });
+}
+
+/** As fetch of Node.js fails if nothing listens. */
+async function refused(): Promise<never> {
+  const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' });
+  throw new TypeError('fetch failed', { cause });
 }

@@ -12,6 +12,13 @@ export async function mistakes(client: Client): Promise<void> {
   await client.customers.list({ filter: { kycReviewPending: { gt: true } } });
   // @ts-expect-error a filter that the list does not have
   await client.payments.list({ filter: { colour: 'red' } });
+  // @ts-expect-error a required parameter without a value
+  await client.search.everything({ q: undefined });
+  // Optional parameters may be undefined, and a list may be its one value.
+  await client.accounts.list(
+    { limit: undefined, expand: 'customer', filter: { id: undefined } },
+    { signal: undefined },
+  );
   // @ts-expect-error a page of an iteration
   client.accounts.iterate({ page: 2 });
   // @ts-expect-error an Idempotency-Key where the call takes none

@@ -1,9 +1,9 @@
 import { type Authentication, createCredentials, type Tokens } from './credentials.ts';
-import { ApiError } from './errors.ts';
+import { ApiError, ClientError } from './errors.ts';
 import { type Api, OPERATIONS } from './generated/operations.ts';
 import type { Operation } from './operation.ts';
 import { writeQuery } from './query.ts';
-import { type Received, type RequestBody, send } from './requests.ts';
+import { type Received, type RequestBody, type Retry, send } from './requests.ts';
 import type { RepeatableCallOptions, ServiceFile } from './types.ts';
 
 export interface ClientOptions {
@@ -16,6 +16,8 @@ export interface ClientOptions {
   maxRetries?: number;
   /** If the service asks to wait longer, the call fails at once. Default: 60,000. */
   maxRetryDelayMs?: number;
+  /** Called before a call is sent again. */
+  onRetry?: (retry: Retry) => void;
   /** In place of the global fetch, for proxies and tests. */
   fetch?: typeof fetch;
 }
@@ -31,9 +33,9 @@ type Invocation = {
 };
 
 export function createClient(options: ClientOptions): Client {
-  const { auth, timeoutMs = 30_000, maxRetries = 3, maxRetryDelayMs = 60_000 } = options;
-  const baseUrl = options.baseUrl.replace(/\/+$/, '');
-  const waiting = { maxRetryDelayMs, fetch: options.fetch ?? fetch };
+  const { auth, timeoutMs = 30_000, maxRetries = 3, maxRetryDelayMs = 60_000, onRetry } = options;
+  const baseUrl = readBaseUrl(options.baseUrl);
+  const waiting = { maxRetryDelayMs, fetch: options.fetch ?? fetch, onRetry };
   const anonymous = (operation: Operation) => (body: unknown) =>
     sendAs(operation, { path: operation.path, query: {}, body, options: {} }, undefined).then(
       (received) => dataOf(received) as Tokens,
@@ -49,8 +51,11 @@ export function createClient(options: ClientOptions): Client {
     token: string | undefined,
   ) {
     const { idempotencyKey } = options;
+    // The service may hold the answer for as long as it was asked to wait.
+    const waitMs = typeof query.wait === 'number' ? 1_000 * query.wait : 0;
     return send(
       {
+        operation: nameOf(operation),
         method: operation.method,
         url: `${baseUrl}${path}${writeQuery(query)}`,
         headers: {
@@ -62,9 +67,10 @@ export function createClient(options: ClientOptions): Client {
         body:
           body === undefined || operation.bodyType ? (body as RequestBody | undefined) : JSON.stringify(body),
         repeatable: operation.method !== 'POST' || idempotencyKey !== undefined,
-        timeoutMs: options.timeoutMs ?? timeoutMs,
+        timeoutMs: (options.timeoutMs ?? timeoutMs) + waitMs,
         maxRetries: options.maxRetries ?? maxRetries,
         signal: options.signal,
+        onResponse: options.onResponse,
       },
       waiting,
     );
@@ -93,20 +99,19 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  async function* follow(operation: Operation, given: Invocation): AsyncGenerator<unknown, void, undefined> {
-    const { wait } = given.query as { wait?: number };
-    // The service answers after at most this time.
-    const patience = (given.options.timeoutMs ?? timeoutMs) + 1000 * (wait ?? 0);
-    const options = { ...given.options, timeoutMs: patience };
+  async function* followPages(operation: Operation, given: Invocation) {
     let { after } = given.query;
     for (let hasMore = true; hasMore; ) {
-      const page = dataOf(
-        await call(operation, { ...given, query: { ...given.query, after }, options }),
-      ) as FeedPage;
-      yield* page.events;
+      const query = { limit: MAX_EVENTS, ...given.query, after };
+      const page = dataOf(await call(operation, { ...given, query })) as FeedPage;
+      yield page;
       after = page.after;
-      hasMore = page.hasMore || wait !== undefined;
+      hasMore = page.hasMore || given.query.wait !== undefined;
     }
+  }
+
+  async function* follow(operation: Operation, given: Invocation) {
+    for await (const page of followPages(operation, given)) yield* page.events;
   }
 
   function method(operation: Operation) {
@@ -114,6 +119,7 @@ export function createClient(options: ClientOptions): Client {
       const given = readArguments(operation, args);
       if (operation.answers === 'rows') return iterate(operation, given);
       if (operation.answers === 'feed') return follow(operation, given);
+      if (operation.answers === 'feedPages') return followPages(operation, given);
       return call(operation, given).then(READERS[operation.answers]);
     };
   }
@@ -127,6 +133,26 @@ export function createClient(options: ClientOptions): Client {
 }
 
 const MAX_PAGE_LIMIT = 100;
+const MAX_EVENTS = 1_000;
+
+/** @throws ClientError for an address that no call could reach. */
+function readBaseUrl(text: string): string {
+  const baseUrl = text.replace(/\/+$/, '');
+  if (!/^https?:\/\/./.test(baseUrl))
+    throw new ClientError(
+      `baseUrl must begin with https:// or http://, such as https://ams.example.com: ${text}`,
+    );
+  if (baseUrl.endsWith('/api')) throw new ClientError(`baseUrl must not include /api: ${text}`);
+  return baseUrl;
+}
+
+/** As callers write it: payments.record. */
+function nameOf(operation: Operation): string {
+  for (const [group, operations] of Object.entries<Record<string, Operation>>(OPERATIONS)) {
+    for (const [name, one] of Object.entries(operations)) if (one === operation) return `${group}.${name}`;
+  }
+  throw new Error(`${operation.path} is no operation.`);
+}
 
 /** Arguments come in this order: parameters of the path, body, query, options. */
 function readArguments({ path, hasBody, hasQuery, takesKey }: Operation, args: unknown[]): Invocation {
@@ -161,7 +187,10 @@ function dataOf(received: Received): unknown {
   return body.data;
 }
 
-const READERS: Record<Exclude<Operation['answers'], 'rows' | 'feed'>, (received: Received) => unknown> = {
+const READERS: Record<
+  Exclude<Operation['answers'], 'rows' | 'feed' | 'feedPages'>,
+  (received: Received) => unknown
+> = {
   page: pageOf,
   data: dataOf,
   body: jsonOf,

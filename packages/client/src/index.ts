@@ -10,6 +10,7 @@ export {
   WebhookVerificationError,
 } from './errors.ts';
 export type { components, operations, paths } from './generated/api.ts';
+export type { AnswerHead, Retry } from './requests.ts';
 export type {
   BodyOf,
   CallOptions,

@@ -12,8 +12,8 @@ export interface Operation {
   /** Whether it needs a token. */
   secured?: true;
   /**
-   * What the method returns: `data` of the envelope, a page, all rows, the events of a feed, a body
+   * What the method returns: `data` of the envelope, a page, all rows, the events or the pages of a feed, a body
    * without envelope, text, or a file.
    */
-  answers: 'data' | 'page' | 'rows' | 'feed' | 'body' | 'text' | 'file';
+  answers: 'data' | 'page' | 'rows' | 'feed' | 'feedPages' | 'body' | 'text' | 'file';
 }

@@ -23,6 +23,7 @@ export function writeQuery(query: Readonly<Record<string, unknown>>): string {
 
 /** The API separates values by commas, and has no way to write a comma in a value. */
 function joined(field: string, values: readonly unknown[]): string {
+  if (values.length === 0) throw new TypeError(`filter.${field}: a list must have at least one value.`);
   const withComma = values.find((value) => String(value).includes(','));
   if (withComma !== undefined)
     throw new TypeError(`filter.${field}: a value of a list must not contain a comma: ${withComma}`);

@@ -10,6 +10,8 @@ export type RequestBody = string | Uint8Array<ArrayBuffer>;
 
 /** One call: a request and its retries. */
 export interface Call {
+  /** As callers write it: payments.record. */
+  operation: string;
   method: string;
   url: string;
   headers: Record<string, string>;
@@ -22,6 +24,21 @@ export interface Call {
   timeoutMs: number;
   maxRetries: number;
   signal: AbortSignal | undefined;
+  onResponse: ((response: AnswerHead) => void) | undefined;
+}
+
+/** The status and the headers of an answer. */
+export type AnswerHead = Pick<Response, 'status' | 'headers'>;
+
+/** A call that is about to be sent again. */
+export interface Retry {
+  /** payments.record */
+  operation: string;
+  /** 1 for the first repeat. */
+  attempt: number;
+  delayMs: number;
+  /** Why the try before failed. */
+  reason: ClientError;
 }
 
 /** An answer that was read. */
@@ -34,6 +51,7 @@ export interface Waiting {
   /** The longest pause. If the service asks for a longer one, the call fails. */
   maxRetryDelayMs: number;
   fetch: typeof fetch;
+  onRetry: ((retry: Retry) => void) | undefined;
 }
 
 const FIRST_DELAY_MS = 250;
@@ -49,12 +67,22 @@ export async function send(call: Call, waiting: Waiting): Promise<Received> {
       const askedMs = 1000 * (askedSeconds(error) ?? 0);
       const mayRetry = retries < call.maxRetries && isRetryable(error, call.repeatable);
       if (!mayRetry || askedMs > waiting.maxRetryDelayMs) throw error;
-      await pause(Math.min(waiting.maxRetryDelayMs, Math.max(askedMs, backoffMs(retries))), call.signal);
+      const delayMs = Math.round(Math.min(waiting.maxRetryDelayMs, Math.max(askedMs, backoffMs(retries))));
+      waiting.onRetry?.({
+        operation: call.operation,
+        attempt: retries + 1,
+        delayMs,
+        reason: error as ClientError,
+      });
+      await pause(delayMs, call.signal);
     }
   }
 }
 
-async function sendOnce({ method, url, headers, body, timeoutMs, signal }: Call, fetch: Waiting['fetch']) {
+async function sendOnce(
+  { method, url, headers, body, timeoutMs, signal, onResponse }: Call,
+  fetch: Waiting['fetch'],
+) {
   const timeout = AbortSignal.timeout(timeoutMs);
   let response: Response;
   let bytes: Uint8Array;
@@ -67,11 +95,22 @@ async function sendOnce({ method, url, headers, body, timeoutMs, signal }: Call,
     });
     bytes = new Uint8Array(await response.arrayBuffer());
   } catch (cause) {
-    const reason = timeout.aborted ? `No answer within ${timeoutMs} ms` : 'The connection failed';
+    const reason = timeout.aborted
+      ? `No answer within ${timeoutMs} ms`
+      : `The connection failed (${reasonOf(cause)})`;
     throw new ConnectionError(`${reason}: ${method} ${url}`, { cause });
   }
+  onResponse?.(response);
   if (!response.ok) throw errorOf(url, response, new TextDecoder().decode(bytes));
   return { headers: response.headers, bytes };
+}
+
+/** Node.js reports "fetch failed"; the reason, such as ECONNREFUSED, is in its cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { code, cause } = error as Error & { code?: unknown };
+  if (typeof code === 'string') return code;
+  return cause === undefined ? error.message : reasonOf(cause);
 }
 
 function errorOf(url: string, { status, headers }: Response, text: string): ClientError {

@@ -1,4 +1,5 @@
 import type { components, operations } from './generated/api.ts';
+import type { AnswerHead } from './requests.ts';
 
 /** The schemas of the API by name: `Schemas['Account']`. */
 export type Schemas = components['schemas'];
@@ -39,22 +40,36 @@ type FilterName<Key> = Key extends `filter[${infer Field}]` ? Field : never;
 type Condition<Operators extends { eq?: unknown }> =
   | NonNullable<Operators['eq']>
   | {
-      [Op in keyof Operators]?: Op extends 'in' | 'nin'
-        ? readonly NonNullable<Operators['eq']>[]
-        : NonNullable<Operators[Op]>;
+      [Op in keyof Operators]?:
+        | (Op extends 'in' | 'nin' ? readonly NonNullable<Operators['eq']>[] : NonNullable<Operators[Op]>)
+        | undefined;
     };
 
 type FilterOf<Query> = {
-  [Key in keyof Query as FilterName<Key>]?: NonNullable<Query[Key]> extends infer Operators extends {
-    eq?: unknown;
-  }
-    ? Condition<Operators>
-    : never;
+  [Key in keyof Query as FilterName<Key>]?:
+    | (NonNullable<Query[Key]> extends infer Operators extends { eq?: unknown }
+        ? Condition<Operators>
+        : never)
+    | undefined;
+};
+
+/** A list may also be given as its one value. */
+type OneOrMore<Value> = Value extends readonly (infer Item)[] ? Item | readonly Item[] : Value;
+
+type ParametersOf<Query> = {
+  [Key in keyof Query as Key extends `filter[${string}]` ? never : Key]: OneOrMore<Query[Key]>;
+};
+
+/** Lets optional fields be undefined, also with exactOptionalPropertyTypes. */
+type Loose<Query> = {
+  [Key in keyof Query]: undefined extends Query[Key] ? Query[Key] | undefined : Query[Key];
 };
 
 /** The query of a call. Filters are fields of `filter`: `{ filter: { status: 'active', balance: { gt: 0 } } }`. */
-export type QueryOf<Id extends OperationId> = Omit<GivenQuery<Id>, `filter[${string}]`> &
-  (keyof FilterOf<GivenQuery<Id>> extends never ? unknown : { filter?: FilterOf<GivenQuery<Id>> });
+export type QueryOf<Id extends OperationId> = Loose<
+  ParametersOf<GivenQuery<Id>> &
+    (keyof FilterOf<GivenQuery<Id>> extends never ? unknown : { filter?: FilterOf<GivenQuery<Id>> })
+>;
 
 /** For a call without query parameters. */
 export type NoQuery = Readonly<Record<string, never>>;
@@ -79,12 +94,14 @@ export interface ServiceFile {
 
 export interface CallOptions {
   /** Aborts the call and its retries. */
-  signal?: AbortSignal;
-  /** For each try. Default: that of the client. */
-  timeoutMs?: number;
+  signal?: AbortSignal | undefined;
+  /** For each try, in addition to `wait`. Default: that of the client. */
+  timeoutMs?: number | undefined;
   /** Default: that of the client. */
-  maxRetries?: number;
-  headers?: Readonly<Record<string, string>>;
+  maxRetries?: number | undefined;
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Gets the status and the headers of each answer, such as those of the rate limits and Idempotent-Replayed. */
+  onResponse?: ((response: AnswerHead) => void) | undefined;
 }
 
 /** For a call that takes an Idempotency-Key. */

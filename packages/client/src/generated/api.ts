@@ -730,7 +730,7 @@ export interface paths {
          *
          *     Needs the permission `accounts:change-status`: admin, manager.
          */
-        put: operations["changeAccountStatus"];
+        put: operations["updateAccount"];
         post?: never;
         delete?: never;
         options?: never;
@@ -912,7 +912,7 @@ export interface paths {
          *
          *     Needs the permission `payments:assign`: admin, manager, finance.
          */
-        put: operations["changePayment"];
+        put: operations["updatePayment"];
         post?: never;
         delete?: never;
         options?: never;
@@ -11792,7 +11792,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    changeAccountStatus: {
+    updateAccount: {
         parameters: {
             query?: never;
             header?: {
@@ -12855,7 +12855,7 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    changePayment: {
+    updatePayment: {
         parameters: {
             query?: never;
             header?: {

@@ -79,9 +79,9 @@ export interface UsersCalls {
 
 export interface ApiKeysCalls {
   /** List API keys */
-  listApiKeys(query?: QueryOf<'listApiKeys'>, options?: CallOptions): Promise<PageOf<'listApiKeys'>>;
+  list(query?: QueryOf<'listApiKeys'>, options?: CallOptions): Promise<PageOf<'listApiKeys'>>;
   /** List API keys: every row, reading page after page. */
-  iterateApiKeys(query?: IterationQueryOf<'listApiKeys'>, options?: CallOptions): AsyncGenerator<RowOf<'listApiKeys'>, void, undefined>;
+  iterate(query?: IterationQueryOf<'listApiKeys'>, options?: CallOptions): AsyncGenerator<RowOf<'listApiKeys'>, void, undefined>;
   /** Create an API key for another system */
   create(body: BodyOf<'createApiKey'>, options?: CallOptions): Promise<DataOf<'createApiKey'>>;
   /** Get an API key */
@@ -131,7 +131,7 @@ export interface AccountsCalls {
   /** Get an account, its balance and lateness */
   get(id: number, query?: QueryOf<'getAccount'>, options?: CallOptions): Promise<DataOf<'getAccount'>>;
   /** Change an account’s status, external id or metadata */
-  changeStatus(id: number, body: BodyOf<'changeAccountStatus'>, options?: CallOptions): Promise<DataOf<'changeAccountStatus'>>;
+  update(id: number, body: BodyOf<'updateAccount'>, options?: CallOptions): Promise<DataOf<'updateAccount'>>;
   /** Get the schedule of an account */
   getSchedule(id: number, query?: NoQuery, options?: CallOptions): Promise<DataOf<'getAccountSchedule'>>;
   /** List the status changes of an account */
@@ -151,9 +151,9 @@ export interface AccountsCalls {
   /** Record a refund of credit */
   refundCredit(id: number, body: BodyOf<'refundCredit'>, options?: RepeatableCallOptions): Promise<DataOf<'refundCredit'>>;
   /** List the credit moves of an account */
-  listCreditMovesOf(id: number, query?: QueryOf<'listAccountCreditMoves'>, options?: CallOptions): Promise<PageOf<'listAccountCreditMoves'>>;
+  listCreditMovesOfAccount(id: number, query?: QueryOf<'listAccountCreditMoves'>, options?: CallOptions): Promise<PageOf<'listAccountCreditMoves'>>;
   /** List the credit moves of an account: every row, reading page after page. */
-  iterateCreditMovesOf(id: number, query?: IterationQueryOf<'listAccountCreditMoves'>, options?: CallOptions): AsyncGenerator<RowOf<'listAccountCreditMoves'>, void, undefined>;
+  iterateCreditMovesOfAccount(id: number, query?: IterationQueryOf<'listAccountCreditMoves'>, options?: CallOptions): AsyncGenerator<RowOf<'listAccountCreditMoves'>, void, undefined>;
   /** List credit moves */
   listCreditMoves(query?: QueryOf<'listCreditMoves'>, options?: CallOptions): Promise<PageOf<'listCreditMoves'>>;
   /** List credit moves: every row, reading page after page. */
@@ -172,7 +172,7 @@ export interface PaymentsCalls {
   /** Get a payment */
   get(id: number, query?: QueryOf<'getPayment'>, options?: CallOptions): Promise<DataOf<'getPayment'>>;
   /** Change a payment’s external id or metadata */
-  change(id: number, body: BodyOf<'changePayment'>, options?: CallOptions): Promise<DataOf<'changePayment'>>;
+  update(id: number, body: BodyOf<'updatePayment'>, options?: CallOptions): Promise<DataOf<'updatePayment'>>;
   /** List the payments of an account */
   listOfAccount(accountId: number, query?: QueryOf<'listAccountPayments'>, options?: CallOptions): Promise<PageOf<'listAccountPayments'>>;
   /** List the payments of an account: every row, reading page after page. */
@@ -201,7 +201,7 @@ export interface PaymentsCalls {
 
 export interface ReconciliationsCalls {
   /** Reconcile up to 10,000 payments */
-  reconcilePayments(body: BodyOf<'reconcilePayments'>, options?: RepeatableCallOptions): Promise<DataOf<'reconcilePayments'>>;
+  create(body: BodyOf<'reconcilePayments'>, options?: RepeatableCallOptions): Promise<DataOf<'reconcilePayments'>>;
   /** List reconciliation batches */
   list(query?: QueryOf<'listReconciliations'>, options?: CallOptions): Promise<PageOf<'listReconciliations'>>;
   /** List reconciliation batches: every row, reading page after page. */
@@ -352,8 +352,10 @@ export interface AuditCalls {
 export interface EventsCalls {
   /** Read the events after an id */
   list(query?: QueryOf<'listEvents'>, options?: CallOptions): Promise<DataOf<'listEvents'>>;
-  /** Read the events after an id: yields each one and ends. With wait, continues until the signal aborts. */
+  /** Read the events after an id: yields each one and ends. With wait, continues until the signal aborts, and throws its reason. */
   iterate(query?: QueryOf<'listEvents'>, options?: CallOptions): AsyncGenerator<EventOf, void, undefined>;
+  /** Read the events after an id: page after page. A page without hasMore means that you are up to date. */
+  iteratePages(query?: QueryOf<'listEvents'>, options?: CallOptions): AsyncGenerator<DataOf<'listEvents'>, void, undefined>;
 }
 
 export interface WebhookEndpointsCalls {
@@ -451,8 +453,8 @@ export const OPERATIONS = {
     invite: { method: 'POST', path: '/api/users/{id}/invitations', hasBody: true, secured: true, answers: 'data' },
   },
   apiKeys: {
-    listApiKeys: { method: 'GET', path: '/api/api-keys', hasQuery: true, secured: true, answers: 'page' },
-    iterateApiKeys: { method: 'GET', path: '/api/api-keys', hasQuery: true, secured: true, answers: 'rows' },
+    list: { method: 'GET', path: '/api/api-keys', hasQuery: true, secured: true, answers: 'page' },
+    iterate: { method: 'GET', path: '/api/api-keys', hasQuery: true, secured: true, answers: 'rows' },
     create: { method: 'POST', path: '/api/api-keys', hasBody: true, secured: true, answers: 'data' },
     get: { method: 'GET', path: '/api/api-keys/{id}', hasQuery: true, secured: true, answers: 'data' },
     update: { method: 'PUT', path: '/api/api-keys/{id}', hasBody: true, secured: true, answers: 'data' },
@@ -478,7 +480,7 @@ export const OPERATIONS = {
     open: { method: 'POST', path: '/api/accounts', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     openMany: { method: 'POST', path: '/api/accounts/bulk', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     get: { method: 'GET', path: '/api/accounts/{id}', hasQuery: true, secured: true, answers: 'data' },
-    changeStatus: { method: 'PUT', path: '/api/accounts/{id}', hasBody: true, secured: true, answers: 'data' },
+    update: { method: 'PUT', path: '/api/accounts/{id}', hasBody: true, secured: true, answers: 'data' },
     getSchedule: { method: 'GET', path: '/api/accounts/{id}/schedule', hasQuery: true, secured: true, answers: 'data' },
     listStatusChanges: { method: 'GET', path: '/api/accounts/{id}/history', hasQuery: true, secured: true, answers: 'page' },
     iterateStatusChanges: { method: 'GET', path: '/api/accounts/{id}/history', hasQuery: true, secured: true, answers: 'rows' },
@@ -488,8 +490,8 @@ export const OPERATIONS = {
     getQuote: { method: 'GET', path: '/api/accounts/{id}/quote', hasQuery: true, secured: true, answers: 'data' },
     transferCredit: { method: 'POST', path: '/api/accounts/{id}/credit/transfer', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     refundCredit: { method: 'POST', path: '/api/accounts/{id}/credit/refund', hasBody: true, takesKey: true, secured: true, answers: 'data' },
-    listCreditMovesOf: { method: 'GET', path: '/api/accounts/{id}/credit/moves', hasQuery: true, secured: true, answers: 'page' },
-    iterateCreditMovesOf: { method: 'GET', path: '/api/accounts/{id}/credit/moves', hasQuery: true, secured: true, answers: 'rows' },
+    listCreditMovesOfAccount: { method: 'GET', path: '/api/accounts/{id}/credit/moves', hasQuery: true, secured: true, answers: 'page' },
+    iterateCreditMovesOfAccount: { method: 'GET', path: '/api/accounts/{id}/credit/moves', hasQuery: true, secured: true, answers: 'rows' },
     listCreditMoves: { method: 'GET', path: '/api/credit-moves', hasQuery: true, secured: true, answers: 'page' },
     iterateCreditMoves: { method: 'GET', path: '/api/credit-moves', hasQuery: true, secured: true, answers: 'rows' },
   },
@@ -499,7 +501,7 @@ export const OPERATIONS = {
     record: { method: 'POST', path: '/api/payments', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     recordMany: { method: 'POST', path: '/api/payments/bulk', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     get: { method: 'GET', path: '/api/payments/{id}', hasQuery: true, secured: true, answers: 'data' },
-    change: { method: 'PUT', path: '/api/payments/{id}', hasBody: true, secured: true, answers: 'data' },
+    update: { method: 'PUT', path: '/api/payments/{id}', hasBody: true, secured: true, answers: 'data' },
     listOfAccount: { method: 'GET', path: '/api/accounts/{accountId}/payments', hasQuery: true, secured: true, answers: 'page' },
     iterateOfAccount: { method: 'GET', path: '/api/accounts/{accountId}/payments', hasQuery: true, secured: true, answers: 'rows' },
     listUnmatched: { method: 'GET', path: '/api/payments/unmatched', hasQuery: true, secured: true, answers: 'page' },
@@ -514,7 +516,7 @@ export const OPERATIONS = {
     resolveNotification: { method: 'POST', path: '/api/notifications/{id}/resolve', hasBody: true, takesKey: true, secured: true, answers: 'data' },
   },
   reconciliations: {
-    reconcilePayments: { method: 'POST', path: '/api/payments/reconcile', hasBody: true, takesKey: true, secured: true, answers: 'data' },
+    create: { method: 'POST', path: '/api/payments/reconcile', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     list: { method: 'GET', path: '/api/reconciliations', hasQuery: true, secured: true, answers: 'page' },
     iterate: { method: 'GET', path: '/api/reconciliations', hasQuery: true, secured: true, answers: 'rows' },
     get: { method: 'GET', path: '/api/reconciliations/{id}', hasQuery: true, secured: true, answers: 'data' },
@@ -596,6 +598,7 @@ export const OPERATIONS = {
   events: {
     list: { method: 'GET', path: '/api/events', hasQuery: true, secured: true, answers: 'data' },
     iterate: { method: 'GET', path: '/api/events', hasQuery: true, secured: true, answers: 'feed' },
+    iteratePages: { method: 'GET', path: '/api/events', hasQuery: true, secured: true, answers: 'feedPages' },
   },
   webhookEndpoints: {
     list: { method: 'GET', path: '/api/webhook-endpoints', hasQuery: true, secured: true, answers: 'page' },
