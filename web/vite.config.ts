@@ -7,18 +7,20 @@ import { defineConfig, type Plugin } from 'vite';
 /** The API that `npx vite web` forwards requests to. */
 const SERVICE = process.env.SERVICE_ORIGIN ?? 'http://localhost:8080';
 
-export default defineConfig({
-  // Also if the tests build it, which have another NODE_ENV.
-  define: { 'process.env.NODE_ENV': JSON.stringify('production') },
-  plugins: [preloadApp(), compressFiles()],
-  build: {
-    target: 'es2022',
-    assetsInlineLimit: 0, // The content security policy allows no data: URLs except images.
-    modulePreload: { polyfill: false },
-    reportCompressedSize: false,
-    rolldownOptions: { checks: { pluginTimings: false, moduleLevelDirective: false } },
-  },
-  server: { proxy: { '/api': SERVICE } },
+export default defineConfig(({ command }) => {
+  // Tests build it with another value, with which Vite would build for development.
+  if (command === 'build') process.env.NODE_ENV = 'production';
+  return {
+    plugins: [preloadApp(), compressFiles()],
+    build: {
+      target: 'es2022',
+      assetsInlineLimit: 0, // The content security policy allows no data: URLs except images.
+      modulePreload: { polyfill: false },
+      reportCompressedSize: false,
+      rolldownOptions: { checks: { pluginTimings: false, moduleLevelDirective: false } },
+    },
+    server: { proxy: { '/api': SERVICE } },
+  };
 });
 
 /** The browser loads the app beside boot.tsx, not after it. */

@@ -176,8 +176,7 @@ describe.skipIf(!isThere)('in a browser whose network is a new service alone', (
     expect(width, what).toBeLessThanOrEqual(on.viewportSize()?.width ?? 0);
   }
 
-  it('the start page leads to the documentation, which lists the operations under their tags', async () => {
-    await page.getByText('Documentation', { exact: true }).click();
+  it('the documentation lists the operations under their tags', async () => {
     await page.locator('.opblock-tag-section').first().waitFor();
     expect(await page.title()).toBe('Account Management Service API');
     expect(await page.locator('.opblock-tag-section').count()).toBe(

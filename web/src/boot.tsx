@@ -11,7 +11,8 @@ const main = import('./main.tsx');
 
 Promise.all([main, ready])
   .then(([{ start }]) => start())
-  .catch(() => {
+  .catch((error: unknown) => {
+    reportError(error); // Into the console of the browser.
     const box = document.getElementById('app');
     // The messages may be what could not be loaded.
     if (box)

@@ -1,0 +1,224 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { describe, expect, it, vi } from 'vitest';
+import { expectAccessible, HAS_BROWSER, newAccount, SIZES, signIn, textOf, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe.skipIf(!HAS_BROWSER)('an account', () => {
+  const console = useConsole();
+
+  async function openAccount(id: number, options: Parameters<typeof console.open>[1] = {}): Promise<Page> {
+    const page = await console.open(`/accounts/${id}`, options);
+    await page.getByRole('heading', { name: 'Instalments' }).waitFor();
+    return page;
+  }
+
+  async function fillPayment(page: Page, amount: string, reference: string): Promise<void> {
+    await page.getByRole('button', { name: 'Record payment' }).click();
+    await page.locator('input[name=amount]:focus').fill(amount);
+    await page.locator('select[name=paymentMethodId]').selectOption({ label: 'Cash' });
+    await page.locator('input[name=transactionRef]').fill(reference);
+  }
+
+  const paymentsOf = (id: number) => console.call('GET', `/accounts/${id}/payments`);
+  const stat = (page: Page, name: string) => page.locator('.stat', { hasText: name }).locator('.stat-value');
+
+  it.each(SIZES)('shows where it stands, and explains and quotes it (%s)', async (_name, viewport) => {
+    const { id } = await newAccount(console, { activationDate: daysAgo(30) });
+    const paid = { accountId: id, amount: 2500, paymentMethodId: 2, paymentDate: daysAgo(30) };
+    await console.call('POST', '/payments', paid);
+    const page = await openAccount(id, { viewport });
+    await page.locator('.timeline .cell.partly_paid, .timeline .cell.overdue').first().waitFor();
+    expect(await textOf(stat(page, 'Balance'))).toBe('Ksh 20,300.00');
+    expect(await textOf(stat(page, 'Arrears'))).toBe('Ksh 1,100.00');
+    expect(await page.locator('.timeline .cell').count()).toBe(53);
+    expect(await page.locator('.timeline .cell.paid').count()).toBe(2);
+    expect(await textOf(page.locator('.quote-answer strong'))).toBe('Ksh 1,100.00');
+    await page.locator('.quote-question input').fill(daysAgo(-12));
+    await page.locator('.quote-answer strong', { hasText: 'Ksh 1,900.00' }).waitFor();
+    await page.getByRole('button', { name: 'Explain the balance' }).click();
+    await page.getByText('Account opened').waitFor();
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
+  it.each(SIZES)('takes a payment, and shows the new balance (%s)', async (_name, viewport) => {
+    const { id } = await newAccount(console);
+    const page = await openAccount(id, { viewport });
+    await fillPayment(page, '2400', 'RECEIPT-1');
+    await expectAccessible(page);
+    await page.locator('dialog').getByRole('button', { name: 'Record payment' }).click();
+    await page.getByText('Ksh 2,400.00 recorded').waitFor();
+    await stat(page, 'Balance').getByText('Ksh 20,400.00').waitFor();
+    await page.getByRole('cell', { name: 'RECEIPT-1' }).waitFor();
+    expect(await page.locator('dialog').count()).toBe(0);
+    await console.call('POST', `/payments/${(await paymentsOf(id))[0].id}/reverse`, { reason: 'A test' });
+    await page.context().close();
+  });
+
+  it('records one payment for two clicks, and for a lost answer', async () => {
+    const { id } = await newAccount(console);
+    const page = await openAccount(id);
+    const keys: (string | undefined)[] = [];
+    await page.route('**/api/payments', async (route) => {
+      keys.push(route.request().headers()['idempotency-key']);
+      if (keys.length > 1) return route.continue();
+      await route.fetch(); // The service does the work, and its answer is lost.
+      await route.abort('connectionreset');
+    });
+    await fillPayment(page, '400', 'LOST-1');
+    const submit = page.locator('dialog').getByRole('button', { name: 'Record payment' });
+    await submit.evaluate((button: { click(): void }) => {
+      button.click();
+      button.click();
+    });
+    await page.getByText('Not saved yet.').waitFor();
+    await expectAccessible(page);
+    await page.getByText('Ksh 400.00 recorded').waitFor();
+    expect(keys.length).toBe(2);
+    expect(keys[1]).toBe(keys[0]);
+    expect((await paymentsOf(id)).length).toBe(1);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the lost answer.
+  });
+
+  it('waits for a busy service, and says that the payment is not saved yet', async () => {
+    const { id } = await newAccount(console);
+    const page = await openAccount(id);
+    let refused = 0;
+    await page.route('**/api/payments', (route) => {
+      refused += 1;
+      return refused > 1 ? route.continue() : route.fulfill({ status: 503, headers: { 'retry-after': '2' } });
+    });
+    await fillPayment(page, '400', 'BUSY-1');
+    await page.keyboard.press('Enter');
+    await page.getByText('Not saved yet.').waitFor();
+    await page.keyboard.press('Escape');
+    expect(await page.locator('dialog').count()).toBe(1);
+    await page.getByText('Ksh 400.00 recorded').waitFor();
+    expect((await paymentsOf(id)).length).toBe(1);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 503.
+  });
+
+  it('shows a problem at the field that has it', async () => {
+    const { id } = await newAccount(console);
+    await console.call('POST', '/payments', {
+      accountId: id,
+      amount: 1,
+      paymentMethodId: 2,
+      transactionRef: 'TWICE',
+    });
+    const page = await openAccount(id);
+    await page.getByRole('button', { name: 'Record payment' }).click();
+    await page.locator('dialog').getByRole('button', { name: 'Record payment' }).click();
+    await page.locator('input[name=amount][aria-invalid=true]:focus').waitFor();
+    await page.keyboard.press('Escape');
+    await fillPayment(page, '400', 'TWICE');
+    await page.keyboard.press('Enter');
+    const reference = page.locator('input[name=transactionRef][aria-invalid=true]');
+    await reference.waitFor();
+    await expectAccessible(page);
+    await reference.fill('ONCE');
+    await page.keyboard.press('Enter');
+    await page.getByText('Ksh 400.00 recorded').waitFor();
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 409.
+  });
+
+  it('shows a payment of somebody else within two seconds', async () => {
+    const { id } = await newAccount(console);
+    const page = await console.open(`/accounts/${id}`, { email: '' });
+    const stream = page.waitForResponse('**/api/events?*');
+    await signIn(page, 'amina@example.com');
+    await stream;
+    await page.getByText('No payments yet.').waitFor();
+    await console.call('POST', '/payments', { accountId: id, amount: 700, paymentMethodId: 2 });
+    await stat(page, 'Balance').getByText('Ksh 22,100.00').waitFor({ timeout: 2_000 });
+    await page.context().close();
+  });
+
+  it.each(SIZES)('is suspended, reactivated and cancelled with reasons (%s)', async (_name, viewport) => {
+    const { id } = await newAccount(console);
+    const page = await openAccount(id, { viewport });
+    for (const [action, status] of [
+      ['Suspend', 'Suspended'],
+      ['Reactivate', 'Active'],
+      ['Cancel sale', 'Cancelled'],
+    ] as const) {
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.locator('.menu').getByRole('button', { name: action }).click();
+      await page.locator('textarea:focus').fill(`Because of ${action}`);
+      if (action === 'Suspend') await expectAccessible(page);
+      await page.locator('dialog').getByRole('button', { name: action }).click();
+      await page.locator('.page-sub .badge', { hasText: status }).waitFor();
+      await page.locator('.history').getByText(`Because of ${action}`).waitFor();
+    }
+    await page.context().close();
+  });
+
+  it('gives its statement and invoices as PDF', async () => {
+    const { id } = await newAccount(console);
+    const items = [{ description: 'Cable', quantity: 1, unitPrice: 50 }];
+    await console.call('POST', '/invoices', { accountId: id, items });
+    const page = await openAccount(id);
+    for (const name of ['Statement (PDF)', 'PDF']) {
+      const downloading = page.waitForEvent('download');
+      await page.getByRole('button', { name, exact: true }).click();
+      const bytes = await readFile(await (await downloading).path());
+      expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    }
+    await page.context().close();
+  });
+
+  it('shows a viewer no button of what the role may not do', async () => {
+    const { id } = await newAccount(console);
+    const page = await openAccount(id, { email: await console.createUser('viewer') });
+    await page.getByText('Statement (PDF)').waitFor();
+    expect(await page.getByRole('button', { name: 'Record payment' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'More actions' }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser, and requests no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});
+
+describe.skipIf(!HAS_BROWSER)('a customer', () => {
+  const console = useConsole();
+
+  it.each(SIZES)(
+    'has accounts and an identity check that a manager decides (%s)',
+    async (_name, viewport) => {
+      const { customerId, accountNumber } = await newAccount(console);
+      const documents = [
+        { type: 'national_id', number: '23456789', url: 'https://files.example.com/1' },
+        '<b>scan</b>',
+      ];
+      const submission = { verificationType: 'national_id', verificationStatus: 'pending', documents };
+      await console.call('PUT', `/customers/${customerId}/kyc`, submission);
+      const page = await console.open(`/customers/${customerId}`, { viewport });
+      await page.getByText('<b>scan</b>').waitFor();
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Verify' }).click();
+      await page.getByText('Identity check: Verified').waitFor();
+      await page.getByRole('link', { name: accountNumber }).click();
+      await page.getByRole('heading', { name: 'Instalments' }).waitFor();
+      await page.goBack();
+      await page.getByRole('heading', { name: 'Contact' }).waitFor();
+      await page.context().close();
+    },
+  );
+
+  it('leaves no message in the console of the browser, and requests no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});
+
+/** As YYYY-MM-DD, in the time zone of the service. */
+function daysAgo(days: number): string {
+  const day = new Date(Date.now() - days * 86_400_000);
+  return new Intl.DateTimeFormat('en-CA', { timeZone: 'Africa/Nairobi' }).format(day);
+}

@@ -1,0 +1,160 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import {
+  cleanUpAfterwards,
+  NO_RATE_LIMITS,
+  newDatabase,
+  type RunningService,
+  startService,
+} from '../acceptance/process.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+const ARGUMENTS = [
+  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
+];
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+export const HAS_BROWSER = existsSync(CHROMIUM);
+export const DESKTOP = { width: 1280, height: 900 };
+export const PHONE = { width: 360, height: 740 };
+export const SIZES = [
+  ['desktop', DESKTOP],
+  ['phone', PHONE],
+] as const;
+
+export const PASSWORD = 'a long enough password';
+
+/** The built service, a browser, and what it complained about. */
+export interface ConsoleTest {
+  readonly origin: string;
+  /** Sends a request below /api as the admin amina@example.com. */
+  call(method: string, path: string, body?: unknown): Promise<Answer['data']>;
+  /** A user of a role, who signs in with PASSWORD. */
+  createUser(role: string): Promise<string>;
+  /** A window of its own, signed in as a user; as nobody if the e-mail is ''. */
+  open(path: string, options?: { viewport?: typeof DESKTOP; email?: string; locale?: string }): Promise<Page>;
+  /** Requests to other hosts and messages in the console of the browser. */
+  readonly complaints: string[];
+}
+
+interface Answer {
+  // biome-ignore lint/suspicious/noExplicitAny: The tests read the fields that they expect.
+  data: any;
+}
+
+const ADMIN = 'amina@example.com';
+
+/** To be called once by each file. */
+export function useConsole(): ConsoleTest {
+  cleanUpAfterwards();
+  const complaints: string[] = [];
+  let service: RunningService;
+  let browser: Browser;
+  let token = '';
+  let users = 0;
+
+  beforeAll(async () => {
+    if (!HAS_BROWSER) return;
+    service = await startService({
+      ...NO_RATE_LIMITS,
+      DATABASE_URL: await newDatabase(),
+      COMPANY_NAME: 'Sunrise Pumps Ltd',
+      LOG_LEVEL: 'warn',
+    });
+    const admin = { email: ADMIN, password: PASSWORD, firstName: 'Amina', lastName: 'Otieno' };
+    token = (await service.call('POST', '/auth/register', admin)).body.data.accessToken;
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGUMENTS });
+  });
+  afterAll(() => browser?.close());
+
+  async function call(method: string, path: string, body?: unknown) {
+    const answer = await service.call(method, path, body, { token });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body.data;
+  }
+
+  async function watch(context: BrowserContext): Promise<Page> {
+    const page = await context.newPage();
+    await context.route('**/*', (route) => {
+      const url = route.request().url();
+      if (/^(data|blob):/.test(url) || url.startsWith(`${service.origin}/`)) return route.continue();
+      complaints.push(`request to ${url}`);
+      return route.abort();
+    });
+    page.on('pageerror', (error) => complaints.push(error.message));
+    page.on('console', (message) => {
+      if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    });
+    return page;
+  }
+
+  return {
+    get origin() {
+      return service.origin;
+    },
+    complaints,
+    call,
+    async createUser(role) {
+      users += 1;
+      const email = `${role}${users}@example.com`;
+      const names = { firstName: 'Test', lastName: role };
+      await call('POST', '/users', { email, password: PASSWORD, role, ...names });
+      return email;
+    },
+    async open(path, { viewport = DESKTOP, email = ADMIN, locale = 'en-GB' } = {}) {
+      const context = await browser.newContext({ viewport, locale, timezoneId: 'America/New_York' });
+      const page = await watch(context);
+      page.setDefaultTimeout(20_000);
+      await page.goto(`${service.origin}${path}`);
+      if (email !== '') await signIn(page, email);
+      return page;
+    },
+  };
+}
+
+export async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
+  await page.locator('input[name=email]').fill(email);
+  await page.locator('input[name=password]').fill(password);
+  await page.keyboard.press('Enter');
+  await page.locator('.avatar').waitFor();
+}
+
+/** The text with ordinary spaces: amounts have one that does not break. */
+export async function textOf(locator: Locator): Promise<string> {
+  return ((await locator.textContent()) ?? '').replaceAll('\u00a0', ' ');
+}
+
+/** No violation of WCAG that axe finds in either theme, and no sideways scroll. */
+export async function expectAccessible(page: Page): Promise<void> {
+  await page.locator('.skeleton').first().waitFor({ state: 'detached' });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    // Colours that change slowly would be measured in between.
+    await page.evaluate(AXE);
+    const found = await page.evaluate<string[]>(
+      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) =>
+        id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' ')))`,
+    );
+    expect(found, `${page.url()}, ${colorScheme}`).toEqual([]);
+  }
+  await page.emulateMedia({ colorScheme: null });
+  const width = await page.evaluate('document.documentElement.scrollWidth');
+  expect(width, `width of ${page.url()}`).toBeLessThanOrEqual(page.viewportSize()?.width ?? 0);
+}
+
+/** A customer with an account of the weekly demo plan (deposit 2,000, 52 × 400). */
+export async function newAccount(
+  console: ConsoleTest,
+  { firstName = 'Wanjiru', lastName = 'Kamau', activationDate = '' } = {},
+): Promise<{ id: number; customerId: number; accountNumber: string }> {
+  phones += 1;
+  const phone = `+2547${String(20_000_000 + phones)}`;
+  const customer = await console.call('POST', '/customers', { firstName, lastName, phone });
+  const body = { customerId: customer.id, productId: 1, payplanId: 2 };
+  return console.call('POST', '/accounts', activationDate ? { ...body, activationDate } : body);
+}
+
+let phones = 0;

@@ -1,0 +1,109 @@
+import { describe, expect, it, vi } from 'vitest';
+import {
+  DESKTOP,
+  expectAccessible,
+  HAS_BROWSER,
+  PASSWORD,
+  PHONE,
+  SIZES,
+  signIn,
+  useConsole,
+} from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe.skipIf(!HAS_BROWSER)('signing in', () => {
+  const console = useConsole();
+
+  it.each(SIZES)('opens the page of the address (%s)', async (_name, viewport) => {
+    const page = await console.open('/accounts/999?x=1', { viewport, email: '' });
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await expectAccessible(page);
+    await signIn(page, 'amina@example.com');
+    expect(new URL(page.url()).pathname).toBe('/accounts/999');
+    await page.getByText('This could not be loaded').waitFor();
+    await page.context().close();
+    console.complaints.splice(0); // The account that does not exist.
+  });
+
+  it('says that the e-mail or the password is wrong', async () => {
+    const page = await console.open('/', { email: '' });
+    await page.locator('input[name=email]').fill('amina@example.com');
+    await page.locator('input[name=password]').fill('another password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('E-mail or password is wrong.').waitFor();
+    await expectAccessible(page);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 401.
+  });
+
+  it('lasts over a reload of four tabs at once, and holds no token in storage', async () => {
+    const page = await console.open('/find');
+    const tabs = [page];
+    for (let more = 3; more > 0; more -= 1) {
+      const tab = await page.context().newPage();
+      await tab.goto(`${console.origin}/find`);
+      tabs.push(tab);
+    }
+    await Promise.all(tabs.map((tab) => tab.reload()));
+    await Promise.all(tabs.map((tab) => tab.locator('.avatar').waitFor()));
+    const stored = await page.evaluate(
+      'JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie',
+    );
+    expect(stored).toBe('{}');
+    await page.context().close();
+  });
+
+  it('ends with a sign-out, also in other tabs', async () => {
+    const page = await console.open('/find');
+    const other = await page.context().newPage();
+    await other.goto(`${console.origin}/find`);
+    await other.locator('.avatar').waitFor();
+    await page.locator('.avatar').click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await other.reload();
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.context().close();
+  });
+
+  it.each(SIZES)('offers theme, language and password in the menu (%s)', async (_name, viewport) => {
+    const email = await console.createUser('manager');
+    const page = await console.open('/find', { viewport, email });
+    await page.locator('.avatar').click();
+    await expectAccessible(page);
+    await page.getByText('Dark', { exact: true }).click();
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+    await page.getByText('Kiswahili').click();
+    await page.getByRole('heading', { name: 'Tafuta' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Tafuta' }).waitFor();
+    await page.locator('.avatar').click();
+    await page.getByText('English').click();
+    await page.locator('.avatar').click();
+    await page.getByRole('button', { name: 'Change password' }).click();
+    await page.locator('input[name=currentPassword]').fill('not this one');
+    await page.locator('input[name=newPassword]').fill('another long enough password');
+    await page.keyboard.press('Enter');
+    await page.getByText('This is not your current password.').waitFor();
+    await expectAccessible(page);
+    console.complaints.splice(0); // The browser reports the answer 401.
+    await page.locator('input[name=currentPassword]').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByText('Password changed.').waitFor();
+    await page.context().close();
+  });
+
+  it('shows the navigation of a phone in a menu that the keyboard opens', async () => {
+    const page = await console.open('/find', { viewport: PHONE });
+    await page.getByRole('button', { name: 'Menu' }).press('Enter');
+    await page.getByRole('link', { name: 'Find' }).waitFor();
+    await expectAccessible(page);
+    await page.setViewportSize(DESKTOP);
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser, and requests no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});
