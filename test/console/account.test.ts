@@ -1,7 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, it, vi } from 'vitest';
-import { expectAccessible, HAS_BROWSER, newAccount, SIZES, signIn, textOf, useConsole } from './console.ts';
+import {
+  dayBefore,
+  expectAccessible,
+  HAS_BROWSER,
+  newAccount,
+  SIZES,
+  signIn,
+  textOf,
+  useConsole,
+} from './console.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -25,8 +34,8 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
   const stat = (page: Page, name: string) => page.locator('.stat', { hasText: name }).locator('.stat-value');
 
   it.each(SIZES)('shows where it stands, and explains and quotes it (%s)', async (_name, viewport) => {
-    const { id } = await newAccount(console, { activationDate: daysAgo(30) });
-    const paid = { accountId: id, amount: 2500, paymentMethodId: 2, paymentDate: daysAgo(30) };
+    const { id } = await newAccount(console, { activationDate: dayBefore(30) });
+    const paid = { accountId: id, amount: 2500, paymentMethodId: 2, paymentDate: dayBefore(30) };
     await console.call('POST', '/payments', paid);
     const page = await openAccount(id, { viewport });
     await page.locator('.timeline .cell.partly_paid, .timeline .cell.overdue').first().waitFor();
@@ -35,7 +44,7 @@ describe.skipIf(!HAS_BROWSER)('an account', () => {
     expect(await page.locator('.timeline .cell').count()).toBe(53);
     expect(await page.locator('.timeline .cell.paid').count()).toBe(2);
     expect(await textOf(page.locator('.quote-answer strong'))).toBe('Ksh 1,100.00');
-    await page.locator('.quote-question input').fill(daysAgo(-12));
+    await page.locator('.quote-question input').fill(dayBefore(-12));
     await page.locator('.quote-answer strong', { hasText: 'Ksh 1,900.00' }).waitFor();
     await page.getByRole('button', { name: 'Explain the balance' }).click();
     await page.getByText('Account opened').waitFor();
@@ -216,9 +225,3 @@ describe.skipIf(!HAS_BROWSER)('a customer', () => {
     expect(console.complaints).toEqual([]);
   });
 });
-
-/** As YYYY-MM-DD, in the time zone of the service. */
-function daysAgo(days: number): string {
-  const day = new Date(Date.now() - days * 86_400_000);
-  return new Intl.DateTimeFormat('en-CA', { timeZone: 'Africa/Nairobi' }).format(day);
-}

@@ -158,3 +158,9 @@ export async function newAccount(
 }
 
 let phones = 0;
+
+/** A day before today (after it if negative) as YYYY-MM-DD, in the time zone of the service. */
+export function dayBefore(days: number): string {
+  const day = new Date(Date.now() - days * 86_400_000);
+  return new Intl.DateTimeFormat('en-CA', { timeZone: 'Africa/Nairobi' }).format(day);
+}

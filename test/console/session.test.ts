@@ -37,6 +37,23 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
     console.complaints.splice(0); // The browser reports the answer 401.
   });
 
+  it('begins with an account of your own while registration is open', async () => {
+    const page = await console.open('/find', { email: '' });
+    await page.getByRole('button', { name: 'Create an account' }).click();
+    await page.locator('input[name=firstName]').fill('Baraka');
+    await page.locator('input[name=lastName]').fill('Mwangi');
+    await page.locator('input[name=email]').fill('baraka@example.com');
+    await page.locator('input[name=password]').fill('short');
+    await page.keyboard.press('Enter');
+    await page.locator('input[name=password][aria-invalid=true]').waitFor();
+    await expectAccessible(page);
+    console.complaints.splice(0); // The browser reports the answer 400.
+    await page.locator('input[name=password]').fill(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Find' }).waitFor();
+    await page.context().close();
+  });
+
   it('lasts over a reload of four tabs at once, and holds no token in storage', async () => {
     const page = await console.open('/find');
     const tabs = [page];

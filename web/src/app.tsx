@@ -44,7 +44,7 @@ export function App() {
                 </Route>
               ))}
               <Route path="/">
-                <Redirect to="/find" replace />
+                <Redirect to={may('reports:read') ? '/today' : '/find'} replace />
               </Route>
               <Route>
                 <PageHead title={t('app.notFound')} />

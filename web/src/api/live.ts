@@ -11,6 +11,8 @@ interface LiveEvent {
 const RECONNECT_MS = 2_000;
 /** Events that come together cause one read. */
 const COLLECT_MS = 300;
+/** A report reads many rows. */
+const COLLECT_FOR_REPORTS_MS = 15_000;
 
 /** Where the queries of a resource begin, if not with its plural. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
@@ -47,13 +49,10 @@ export function followEvents(queries: QueryClient): () => void {
 }
 
 async function run(queries: QueryClient, signal: AbortSignal): Promise<void> {
-  const collected: LiveEvent[] = [];
-  const readAgain = () => {
-    const events = collected.splice(0);
-    if (events.length > 0) {
-      void queries.invalidateQueries({ predicate: ({ queryKey }) => concerns(queryKey, events) });
-    }
-  };
+  const collectors = [
+    createCollector(COLLECT_MS, (path) => !isReport(path)),
+    createCollector(COLLECT_FOR_REPORTS_MS, isReport),
+  ];
   for (let after = 'from=latest', isFirst = true; !signal.aborted; isFirst = false) {
     try {
       const stream = await open(after, signal);
@@ -61,13 +60,32 @@ async function run(queries: QueryClient, signal: AbortSignal): Promise<void> {
       if (!isFirst) void queries.invalidateQueries();
       for await (const message of messagesOf(stream)) {
         if (message.id) after = `after=${message.id}`;
-        if (collected.push(JSON.parse(message.data) as LiveEvent) === 1) setTimeout(readAgain, COLLECT_MS);
+        const event = JSON.parse(message.data) as LiveEvent;
+        for (const collect of collectors) collect(event);
       }
     } catch {
       // The connection ended. It is opened again.
     }
     await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
   }
+
+  /** Collects events for some time, and then reads the queries again that they concern. */
+  function createCollector(ms: number, takes: (path: string) => boolean) {
+    const collected: LiveEvent[] = [];
+    const readAgain = () => {
+      const events = collected.splice(0);
+      void queries.invalidateQueries({
+        predicate: ({ queryKey }) => takes(String(queryKey[1])) && concerns(queryKey, events),
+      });
+    };
+    return (event: LiveEvent) => {
+      if (collected.push(event) === 1) setTimeout(readAgain, ms);
+    };
+  }
+}
+
+function isReport(path: string): boolean {
+  return path.startsWith('/api/reports');
 }
 
 async function open(after: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {

@@ -17,6 +17,13 @@ export function money(amount: number): string {
   }).format(amount);
 }
 
+/** Without the currency, for tables of amounts. */
+export function amount(value: number): string {
+  const { currencyDecimals: digits } = settings();
+  const options = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return formatter('amount', () => new Intl.NumberFormat(locale(), options)).format(value);
+}
+
 /** An amount for an input of type number. */
 export function plainAmount(amount: number): string {
   return String(amount);
@@ -24,6 +31,12 @@ export function plainAmount(amount: number): string {
 
 export function number(value: number): string {
   return formatter('number', () => new Intl.NumberFormat(locale())).format(value);
+}
+
+/** "12.4K", for charts. */
+export function compact(value: number): string {
+  const options = { notation: 'compact', maximumFractionDigits: 1 } as const;
+  return formatter('compact', () => new Intl.NumberFormat(locale(), options)).format(value);
 }
 
 export function percent(share: number): string {
@@ -43,6 +56,12 @@ export function dayAndMonth(date: string): string {
   return formatter('day', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(date));
 }
 
+/** "Mon". @param date YYYY-MM-DD */
+export function weekday(date: string): string {
+  const options = { weekday: 'short', timeZone: 'UTC' } as const;
+  return formatter('weekday', () => new Intl.DateTimeFormat(locale(), options)).format(new Date(date));
+}
+
 /** @param timestamp ISO 8601 with a time zone */
 export function dateTime(timestamp: string): string {
   const options = { dateStyle: 'medium', timeStyle: 'short', timeZone: settings().timeZone } as const;
@@ -54,6 +73,15 @@ export function relativeDay(date: string): string {
   const days = Math.round(daysBetween(settings().today, date));
   const form = formatter('relative', () => new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' }));
   return Math.abs(days) < 60 ? form.format(days, 'day') : form.format(Math.round(days / 30), 'month');
+}
+
+/** "3 hours ago". @param timestamp ISO 8601 with a time zone */
+export function relativeTime(timestamp: string): string {
+  const minutes = (Date.parse(timestamp) - Date.now()) / 60_000;
+  const form = formatter('relative', () => new Intl.RelativeTimeFormat(locale(), { numeric: 'auto' }));
+  if (Math.abs(minutes) < 60) return form.format(Math.round(minutes), 'minute');
+  if (Math.abs(minutes) < 48 * 60) return form.format(Math.round(minutes / 60), 'hour');
+  return form.format(Math.round(minutes / 60 / 24), 'day');
 }
 
 export function daysBetween(from: string, to: string): number {

@@ -17,6 +17,12 @@ export interface PageEntry {
 /** The pages in the order of the navigation. Each is a file of its own, which the browser loads when it is opened. */
 export const PAGES: readonly PageEntry[] = [
   {
+    path: '/today',
+    permission: 'payments:read',
+    load: () => import('./today/page.tsx'),
+    navigation: { label: 'nav.today', icon: 'home' },
+  },
+  {
     path: '/find',
     permission: 'accounts:read',
     load: () => import('./find/page.tsx'),

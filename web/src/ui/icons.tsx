@@ -14,7 +14,7 @@ const PATHS = {
   chevron: 'M6 8L10 12L14 8',
   left: 'M12 5L7 10L12 15',
   right: 'M8 5L13 10L8 15',
-  more: 'M5 10h.01M10 10h.01M15 10h.01',
+  more: 'M4.5 9.5h1v1h-1ZM9.5 9.5h1v1h-1ZM14.5 9.5h1v1h-1Z',
   copy: 'M7 7H16.5V16.5H7ZM13 7V3.5H3.5V13H7',
   warning: 'M10 3L17.5 16.5H2.5ZM10 8V12M10 14.2v.1',
   info: 'M10 2.8a7.2 7.2 0 1 1 0 14.4a7.2 7.2 0 0 1 0-14.4ZM10 9V13.5M10 6.3v.1',

@@ -3,7 +3,8 @@ import { common } from './common.ts';
 import { customer } from './customer.ts';
 import { find } from './find.ts';
 import { session } from './session.ts';
+import { today } from './today.ts';
 import { values } from './values.ts';
 
 /** One file for each page, and keys that begin with its name. Each has a file with the same name in ../sw. */
-export const en = { ...common, ...values, ...session, ...find, ...account, ...customer } as const;
+export const en = { ...common, ...values, ...session, ...find, ...account, ...customer, ...today } as const;

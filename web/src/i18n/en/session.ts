@@ -15,4 +15,10 @@ export const session = {
   'session.newPassword.hint': 'Choose a sentence or several words that nobody would guess.',
   'session.passwordChanged': 'Password changed. Your other sessions were ended.',
   'session.wrongPassword': 'This is not your current password.',
+  'session.register': 'Create an account',
+  'session.register.lead': 'Registration is open: anyone who reaches this page can create an account.',
+  'session.register.submit': 'Create account',
+  'session.register.have': 'I have an account',
+  'session.firstName': 'First name',
+  'session.lastName': 'Last name',
 } as const;

@@ -4,6 +4,7 @@ import { common } from './common.ts';
 import { customer } from './customer.ts';
 import { find } from './find.ts';
 import { session } from './session.ts';
+import { today } from './today.ts';
 import { values } from './values.ts';
 
-export const sw: Catalogue = { ...common, ...values, ...session, ...find, ...account, ...customer };
+export const sw: Catalogue = { ...common, ...values, ...session, ...find, ...account, ...customer, ...today };

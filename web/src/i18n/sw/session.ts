@@ -17,4 +17,10 @@ export const session: Record<keyof typeof en, string> = {
   'session.newPassword.hint': 'Chagua sentensi au maneno kadhaa ambayo hakuna anayeweza kuyakisia.',
   'session.passwordChanged': 'Nenosiri limebadilishwa. Vipindi vyako vingine vimefungwa.',
   'session.wrongPassword': 'Hili si nenosiri lako la sasa.',
+  'session.register': 'Fungua akaunti mpya',
+  'session.register.lead': 'Usajili uko wazi: yeyote anayefika kwenye ukurasa huu anaweza kufungua akaunti.',
+  'session.register.submit': 'Fungua akaunti',
+  'session.register.have': 'Nina akaunti',
+  'session.firstName': 'Jina la kwanza',
+  'session.lastName': 'Jina la ukoo',
 };

@@ -10,7 +10,7 @@ import { type Column, Table } from '../../ui/table.tsx';
 
 type Row = Schemas['AccountStatement']['rows'][number];
 
-/** The balance line by line. It is read on demand, because a statement of years is long. */
+/** The balance line by line, the newest first. It is read on demand, because a statement of years is long. */
 export function Explanation({ accountId }: { accountId: number }) {
   const [isShown, setIsShown] = useState(false);
   return (
@@ -45,7 +45,7 @@ function Rows({ accountId }: { accountId: number }) {
         <Table
           caption={t('account.explain')}
           columns={columns}
-          rows={rows}
+          rows={[...rows].reverse()}
           keyOf={(row) => [row.date, row.type, row.item, row.paymentId, row.creditMoveId].join(' ')}
         />
       )}
@@ -54,7 +54,7 @@ function Rows({ accountId }: { accountId: number }) {
 }
 
 function amountColumn(name: 'charged' | 'paid' | 'dueSoFar' | 'owedInTotal', label: string, isTotal = false) {
-  const show = (row: Row) => (row[name] === 0 && !isTotal ? '' : format.money(row[name]));
+  const show = (row: Row) => (row[name] === 0 && !isTotal ? '' : format.amount(row[name]));
   return { name, label, isNumber: true, show };
 }
 

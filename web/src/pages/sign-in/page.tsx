@@ -1,17 +1,18 @@
 import { useState } from 'react';
+import { client } from '../../api/client.ts';
 import { type Problem, problemOf } from '../../api/problem.ts';
 import { sessionHasEnded, signIn } from '../../api/session.ts';
 import { settings } from '../../api/settings.ts';
 import { t } from '../../i18n/index.ts';
 import { LanguageChoice } from '../../preferences.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Notice } from '../../ui/feedback.tsx';
-import { Form, FormButtons, TextField } from '../../ui/form.tsx';
+import { Form, FormButtons, type FormValues, TextField } from '../../ui/form.tsx';
 
 /** Shown in place of any page while nobody is signed in. */
 export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
-  const [problem, setProblem] = useState<Problem>();
-  const [isSending, setIsSending] = useState(false);
-  const { companyName } = settings();
+  const { companyName, registrationOpen } = settings();
+  const [registers, setRegisters] = useState(false);
   return (
     <main className="sign-in">
       <div className="sign-in-box">
@@ -19,42 +20,93 @@ export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
           <span className="brand-mark" aria-hidden="true" />
           <span>{companyName}</span>
         </p>
-        <h1>{t('session.title')}</h1>
-        <p className="muted">{t('session.lead')}</p>
+        <h1>{t(registers ? 'session.register' : 'session.title')}</h1>
+        <p className="muted">{t(registers ? 'session.register.lead' : 'session.lead')}</p>
         {sessionHasEnded() && <Notice tone="info">{t('session.ended')}</Notice>}
-        <Form
-          problem={problem}
-          isSending={isSending}
-          onSubmit={async (values) => {
-            setIsSending(true);
-            // A password may begin or end with spaces.
-            const credentials = { email: values.text('email'), password: values.raw('password') };
-            await signIn(credentials).catch((error: unknown) => setProblem(explain(error)));
-            setIsSending(false);
-          }}
-        >
-          <TextField
-            label={t('session.email')}
-            name="email"
-            type="email"
-            autoComplete="username"
-            required
-            autoFocus
-          />
-          <TextField
-            label={t('session.password')}
-            name="password"
-            type="password"
-            autoComplete="current-password"
-            required
-          />
-          <FormButtons submit={t('session.submit')} />
-        </Form>
-        <IdentityProviders />
+        {registers ? <RegisterForm /> : <SignInForm />}
+        {registrationOpen && (
+          <Button kind="quiet" onClick={() => setRegisters(!registers)}>
+            {t(registers ? 'session.register.have' : 'session.register')}
+          </Button>
+        )}
+        {!registers && <IdentityProviders />}
         <LanguageChoice onChange={onLanguageChange} />
       </div>
     </main>
   );
+}
+
+function SignInForm() {
+  const { send, ...state } = useSignIn();
+  return (
+    <Form {...state} onSubmit={(values) => send(() => signIn(credentialsOf(values)))}>
+      <TextField
+        label={t('session.email')}
+        name="email"
+        type="email"
+        autoComplete="username"
+        required
+        autoFocus
+      />
+      <TextField
+        label={t('session.password')}
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        required
+      />
+      <FormButtons submit={t('session.submit')} />
+    </Form>
+  );
+}
+
+function RegisterForm() {
+  const { send, ...state } = useSignIn();
+  async function register(values: FormValues) {
+    const credentials = credentialsOf(values);
+    const names = { firstName: values.text('firstName'), lastName: values.text('lastName') };
+    const { error } = await client.POST('/api/auth/register', { body: { ...credentials, ...names } });
+    if (error) throw error;
+    await signIn(credentials);
+  }
+  return (
+    <Form {...state} onSubmit={(values) => send(() => register(values))}>
+      <TextField
+        label={t('session.firstName')}
+        name="firstName"
+        autoComplete="given-name"
+        required
+        autoFocus
+      />
+      <TextField label={t('session.lastName')} name="lastName" autoComplete="family-name" required />
+      <TextField label={t('session.email')} name="email" type="email" autoComplete="username" required />
+      <TextField
+        label={t('session.password')}
+        name="password"
+        type="password"
+        autoComplete="new-password"
+        hint={t('session.newPassword.hint')}
+        required
+      />
+      <FormButtons submit={t('session.register.submit')} />
+    </Form>
+  );
+}
+
+/** A password may begin or end with spaces. */
+function credentialsOf(values: FormValues) {
+  return { email: values.text('email'), password: values.raw('password') };
+}
+
+function useSignIn() {
+  const [problem, setProblem] = useState<Problem>();
+  const [isSending, setIsSending] = useState(false);
+  async function send(work: () => Promise<void>) {
+    setIsSending(true);
+    await work().catch((error: unknown) => setProblem(explain(error)));
+    setIsSending(false);
+  }
+  return { problem, isSending, send };
 }
 
 function IdentityProviders() {

@@ -1,0 +1,57 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import {
+  dayBefore,
+  expectAccessible,
+  HAS_BROWSER,
+  newAccount,
+  SIZES,
+  textOf,
+  useConsole,
+} from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe.skipIf(!HAS_BROWSER)('today', () => {
+  const console = useConsole();
+  let accountId: number;
+
+  beforeAll(async () => {
+    if (!HAS_BROWSER) return;
+    accountId = (await newAccount(console, { activationDate: dayBefore(60) })).id;
+    await console.call('POST', '/payments', { accountId, amount: 2000, paymentMethodId: 2 });
+  });
+
+  it.each(SIZES)(
+    'shows the money, what needs attention, and leads to a late account (%s)',
+    async (_name, viewport) => {
+      const page = await console.open('/', { viewport });
+      await page.getByRole('heading', { name: 'Today' }).waitFor();
+      expect(new URL(page.url()).pathname).toBe('/today');
+      const received = page.locator('.stat', { hasText: 'Received today' }).locator('.stat-value');
+      expect(await textOf(received)).toBe('Ksh 2,000.00');
+      expect(await textOf(page.locator('.bars li').last())).toMatch(/^2K/);
+      await expectAccessible(page);
+      expect(await textOf(page.locator('.rows li', { hasText: 'Unmatched payments' }))).toBe(
+        'Unmatched payments0',
+      );
+      await page.getByRole('link', { name: 'Wanjiru Kamau' }).click();
+      await page.waitForURL(`${console.origin}/accounts/${accountId}`);
+      await page.context().close();
+    },
+  );
+
+  it('begins with the search for an agent, who may not read reports', async () => {
+    const page = await console.open('/', { email: await console.createUser('agent') });
+    await page.waitForURL(`${console.origin}/find`);
+    await page.getByRole('link', { name: 'Today' }).click();
+    await page.getByText('Needs attention').waitFor();
+    await expectAccessible(page);
+    expect(await page.locator('.stat').count()).toBe(0);
+    expect(await page.getByText('Rejected notifications').count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser, and requests no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,29 @@
+interface Bar {
+  label: string;
+  value: number;
+  /** The value in words. */
+  text: string;
+}
+
+const HEIGHT = 100;
+
+/** A bar for each value, with its label and text below it. All text can be read without the bars. */
+export function Bars({ bars }: { bars: readonly Bar[] }) {
+  const highest = Math.max(...bars.map(({ value }) => value), 1);
+  return (
+    <ol className="bars">
+      {bars.map(({ label, value, text }) => {
+        const height = (Math.max(0, value) / highest) * HEIGHT;
+        return (
+          <li key={label}>
+            <svg viewBox={`0 0 10 ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+              <rect x="1" width="8" y={HEIGHT - height} height={height} />
+            </svg>
+            <span className="bar-value">{text}</span>
+            <span className="bar-label muted">{label}</span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
