@@ -100,7 +100,7 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
     body: NewAccounts,
     answer: OpenedAccounts,
     create: (actor, items, key) =>
-      createMissing(context, items, key, async (txContext, bodies) =>
+      createMissing(context, 'account', items, key, async (txContext, bodies) =>
         (await openAccounts(txContext, actor, bodies)).map(answer),
       ),
   });

@@ -75,7 +75,9 @@ export function customerRoutes(api: Api, context: Context, slots: SharedSlots): 
     body: NewCustomers,
     answer: CreatedCustomers,
     create: (actor, items, key) =>
-      createMissing(context, items, key, (txContext, bodies) => createCustomers(txContext, actor, bodies)),
+      createMissing(context, 'customer', items, key, (txContext, bodies) =>
+        createCustomers(txContext, actor, bodies),
+      ),
   });
 
   api.get(

@@ -28,10 +28,10 @@ const bulk = (resource: string, items: unknown, options = {}) =>
 /** The outcomes of an answer; the summary must agree with them. */
 function outcomesOf(answer: Answer) {
   expect(answer.status, answer.text).toBe(200);
-  const { created, failed, items } = answer.body.data;
+  const { created, existing, failed, items } = answer.body.data;
   expect(items.map((item: { index: number }) => item.index)).toEqual([...items.keys()]);
   const count = (status: string) => items.filter((item: { status: string }) => item.status === status).length;
-  expect([created, failed]).toEqual([count('created'), count('failed')]);
+  expect([created, existing, failed]).toEqual([count('created'), count('existing'), count('failed')]);
   return items;
 }
 const codesOf = (answer: Answer) =>
@@ -39,6 +39,9 @@ const codesOf = (answer: Answer) =>
 
 const countOf = async (from: string): Promise<number> =>
   (await service.parts.pool.query(`select count(*)::int as count from ${from}`)).rows[0].count;
+
+const rowsOf = async (from: string): Promise<unknown[]> =>
+  (await service.parts.pool.query(`select * from ${from}`)).rows;
 
 const RESOURCES: [string, () => object][] = [
   ['customers', () => customer()],
@@ -95,6 +98,21 @@ describe.each(RESOURCES)('POST /%s/bulk', (resource, item) => {
       const single = await service.call('POST', `/${resource}`, body ?? {});
       expect(answer.body.data.items[at + 1].error).toEqual(single.body.error);
     }
+  });
+
+  it('gives an item whose external id exists its id, and changes nothing', async () => {
+    const items = Array.from({ length: 120 }, (_, at) => ({ ...item(), externalId: `AGAIN-${at}` }));
+    const first = outcomesOf(await bulk(resource, items)).map((one: { data: { id: number } }) => one.data.id);
+    const rows = await rowsOf(`${resource} where external_id like 'AGAIN-%' order by id`);
+    const second = { ...item(), externalId: 'AGAIN-120' };
+    const again = outcomesOf(await bulk(resource, [...items, second, second]));
+    expect(again.slice(0, 120)).toEqual(
+      first.map((id: number, index: number) => ({ index, status: 'existing', id })),
+    );
+    expect(again[120].status).toBe('created');
+    expect(again[121]).toEqual({ index: 121, status: 'existing', id: again[120].data.id });
+    const now = await rowsOf(`${resource} where external_id like 'AGAIN-%' order by id`);
+    expect(now.slice(0, 120)).toEqual(rows);
   });
 
   it('gives a repeat with its key the same answer, and creates nothing', async () => {

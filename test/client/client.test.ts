@@ -69,6 +69,23 @@ describe('with a service', () => {
     );
   });
 
+  it('filters by 100 external ids of 64 characters', async () => {
+    const externalIds = Array.from({ length: 100 }, (_, at) => `${at}-`.padEnd(64, 'x'));
+    const { id } = await newCustomer(service, { externalId: externalIds[99] });
+    const { data } = await client.customers.list({ filter: { externalId: { in: externalIds } } });
+    expect(data.map((customer) => customer.id)).toEqual([id]);
+  });
+
+  it('narrows the outcome of an item of a bulk call by its status', async () => {
+    const items = [{ firstName: 'Bulk', lastName: 'Customer', phone: '0712 345 678', externalId: 'BULK-1' }];
+    const [created] = (await client.customers.createMany({ items })).items;
+    const again = await client.customers.createMany({ items });
+    const [existing] = again.items;
+    expect(again).toMatchObject({ created: 0, existing: 1, failed: 0 });
+    const id = created?.status === 'created' ? created.data.id : undefined;
+    expect(existing?.status === 'existing' ? existing.id : 'none').toBe(id);
+  });
+
   it('iterates over every row of a list, page after page', async () => {
     const created = await Promise.all(
       Array.from({ length: 7 }, () => newCustomer(service, { lastName: 'Walked' })),

@@ -9,8 +9,14 @@ import { inTransaction } from '../database/transactions.ts';
 import { actorOf, callerOf } from './access.ts';
 import type { Api } from './api.ts';
 import { Envelope, examplesOf, ok, Problem } from './envelope.ts';
-import { AppError } from './errors.ts';
-import { Choice } from './fields.ts';
+import { AppError, duplicate } from './errors.ts';
+import {
+  type ExternalResource,
+  type ExternalValues,
+  externalFieldsOf,
+  findIdsByExternalId,
+} from './external-ids.ts';
+import { Id } from './fields.ts';
 import {
   answerRow,
   findAnswers,
@@ -40,8 +46,8 @@ const MAX_WAIT_MS = 10_000;
 export const BULK_DESCRIPTION =
   `Up to ${MAX_ITEMS} items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the ` +
   'others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only ' +
-  'what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. A call ' +
-  'counts as one bulk operation.';
+  'what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. An item whose ' +
+  '`externalId` exists is `existing`, and its row is not changed. A call counts as one bulk operation.';
 
 /**
  * Limits the concurrent bulk calls of an instance, because each may hold a database connection until it ends.
@@ -75,30 +81,56 @@ const UncheckedProblem = Type.Unsafe<Static<typeof Problem>>({
   'x-described-as': Problem,
 });
 
+const ExistingItem = Type.Object(
+  {
+    index: Type.Integer(),
+    status: Type.Literal('existing'),
+    id: { ...Id, description: 'The row that has the `externalId` of the item.' },
+  },
+  { title: 'ExistingItem' },
+);
+const FailedItem = Type.Object(
+  { index: Type.Integer(), status: Type.Literal('failed'), error: UncheckedProblem },
+  { title: 'FailedItem' },
+);
+
 /** Schema of the data of the answer. */
 export function BulkResult<T extends TSchema>(data: T, title: string) {
   const [example] = examplesOf(data);
   return Type.Object(
     {
       created: Type.Integer({ description: 'The number of items that were created.' }),
-      failed: Type.Integer({ description: 'The number of items that were not.' }),
+      existing: Type.Integer({ description: 'The number of items whose `externalId` existed.' }),
+      failed: Type.Integer({ description: 'The number of all other items.' }),
       items: Type.Array(
-        Type.Object({
-          index: Type.Integer({ description: 'The position of the item in the call, from 0.' }),
-          status: Choice('BulkStatus', ['created', 'failed']),
-          data: Type.Optional(data),
-          error: Type.Optional(UncheckedProblem),
-        }),
+        // Each outcome is one of three, which the serializer would compare.
+        Type.Object(
+          {
+            index: Type.Integer(),
+            status: Type.String(),
+            data: Type.Optional(data),
+            id: Type.Optional(Id),
+            error: Type.Optional(UncheckedProblem),
+          },
+          { 'x-described-as': Type.Union([CreatedItem(data), ExistingItem, FailedItem]) },
+        ),
         {
-          description: 'One outcome for each item, in their order: data if it was created, otherwise error.',
+          description:
+            'One outcome for each item, in their order. `index` is the position in the call, from 0.',
         },
       ),
     },
     {
       title,
-      examples: [{ created: 1, failed: 0, items: [{ index: 0, status: 'created', data: example }] }],
+      examples: [
+        { created: 1, existing: 0, failed: 0, items: [{ index: 0, status: 'created', data: example }] },
+      ],
     },
   );
+}
+
+function CreatedItem(data: TSchema) {
+  return Type.Object({ index: Type.Integer(), status: Type.Literal('created'), data });
 }
 
 /** A valid item of a bulk call, with its position. */
@@ -130,6 +162,7 @@ interface BulkRoute<Item extends TSchema, Data> {
 
 type Outcome<Data> =
   | { index: number; status: 'created'; data: Data }
+  | { index: number; status: 'existing'; id: number }
   | { index: number; status: 'failed'; error: Static<typeof Problem> };
 
 /** Adds a POST that creates many items. With an Idempotency-Key, a repeat gets the same answer. */
@@ -183,8 +216,9 @@ export function bulkRoute<Item extends TSchema, Data>(
             if (key) await sql`select 1`.execute(db);
           }
           const items = outcomesOf(request, checked, results);
-          const created = items.filter(({ status }) => status === 'created').length;
-          return ok({ created, failed: items.length - created, items }, 'Items processed.');
+          const count = (wanted: string) => items.filter(({ status }) => status === wanted).length;
+          const counts = { created: count('created'), existing: count('existing'), failed: count('failed') };
+          return ok({ ...counts, items }, 'Items processed.');
         });
       } finally {
         leave();
@@ -194,12 +228,13 @@ export function bulkRoute<Item extends TSchema, Data>(
 }
 
 /**
- * Creates the items of a slice in one transaction, except those that an interrupted call with the same key has created. An item that
- * fails leaves no trace and does not affect the others.
+ * Creates the items of a slice in one transaction, except those that an interrupted call with the same key has created, and those
+ * whose external id exists. An item that fails leaves no trace and does not affect the others.
  * @param create rejects after all its statements have been answered. @returns the answers of its items.
  */
-export function createMissing<Body, Data>(
+export function createMissing<Body extends ExternalValues, Data>(
   context: Context,
+  resource: ExternalResource,
   items: readonly BulkItem<Body>[],
   key: IdempotencyKey | undefined,
   create: (context: Context, bodies: readonly Body[]) => Promise<Data[]>,
@@ -212,7 +247,14 @@ export function createMissing<Body, Data>(
       tx,
       keyed.flatMap((item) => item.key ?? []),
     );
-    const missing = keyed.filter((_item, at) => !answers[at]);
+    const unanswered = keyed.filter((_item, at) => !answers[at]);
+    const existing = await findIdsByExternalId(
+      tx,
+      resource,
+      unanswered.flatMap(({ body }) => externalFieldsOf(body).externalId ?? []),
+    );
+    const existingId = ({ body }: BulkItem<Body>) => existing.get(externalFieldsOf(body).externalId ?? '');
+    const missing = unanswered.filter((item) => existingId(item) === undefined);
     const created = await runInSavepoint(tx, missing, async (some) => {
       const data = await create(
         { ...context, db: tx },
@@ -227,6 +269,8 @@ export function createMissing<Body, Data>(
     const results = created.values();
     return keyed.map((item, at): ItemResult<Data> => {
       const stored = answers[at];
+      const id = existingId(item);
+      if (!stored && id !== undefined) return { error: duplicate(resource, 'externalId', id) };
       if (!stored || !item.key)
         return results.next().value ?? { error: new Error('Each item of a slice has a result.') };
       const kept = readAnswer(stored, item.key);
@@ -246,6 +290,8 @@ function outcomesOf<Data>(
     const result = 'error' in one ? one : left.next().value;
     if (result && 'outcome' in result) return { index, status: 'created', data: result.outcome };
     const { code, message, details } = errorOf(request, result);
+    const isExisting = code === 'DUPLICATE_ENTRY' && details.field === 'externalId';
+    if (isExisting && typeof details.id === 'number') return { index, status: 'existing', id: details.id };
     return { index, status: 'failed', error: { code, message, details } };
   });
 }

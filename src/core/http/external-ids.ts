@@ -75,6 +75,18 @@ export async function findIdByExternalId(
   return row.id;
 }
 
+/** The ids of the resources that have the external ids, by external id. */
+export async function findIdsByExternalId(
+  tx: Tx,
+  resource: ExternalResource,
+  externalIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (externalIds.length === 0) return new Map();
+  const text = `select id, external_id from ${TABLES[resource]} where external_id = any($1::text[])`;
+  const rows = await run<{ id: number; external_id: string }>(tx, text, [externalIds]);
+  return new Map(rows.map((row) => [row.external_id, row.id]));
+}
+
 /** The error for an external id that another resource has. Undefined if `error` has another cause. */
 export function takenExternalId(
   error: unknown,

@@ -49,6 +49,8 @@ export const MAX_LIMIT = 100;
 const MAX_SORT_KEYS = 5;
 const MAX_LIST_VALUES = 100;
 const MAX_VALUE_LENGTH = 1_000;
+/** Of the values of a list together: room for 100 external ids. */
+const MAX_LIST_LENGTH = 10_100;
 const MAX_PAGE = 1_000_000_000;
 const DEFAULT_SORT = 'createdAt:desc';
 const AFTER =
@@ -223,7 +225,7 @@ function filterSchema(field: NamedField) {
       operator,
       Type.Optional(
         Type.String({
-          maxLength: MAX_VALUE_LENGTH,
+          maxLength: takesList(operator) ? MAX_LIST_LENGTH : MAX_VALUE_LENGTH,
           format: 'query-text',
           'x-described-as': operandOf(field, operator),
         }),
@@ -245,8 +247,13 @@ function filterSchema(field: NamedField) {
 /** The schema of an operator's value in the API description. */
 function operandOf(field: NamedField, operator: Operator): TSchema {
   if (operator === 'isnull') return Type.Boolean();
-  if (operator !== 'in' && operator !== 'nin') return KINDS[field.kind].value(field);
-  return Type.String({ maxLength: MAX_VALUE_LENGTH, description: 'Values, separated by commas.' });
+  if (!takesList(operator)) return KINDS[field.kind].value(field);
+  const description = `At most ${MAX_LIST_VALUES} values, separated by commas.`;
+  return Type.String({ maxLength: MAX_LIST_LENGTH, description });
+}
+
+function takesList(operator: Operator): boolean {
+  return operator === 'in' || operator === 'nin';
 }
 
 function readFilters(
@@ -260,7 +267,7 @@ function readFilters(
     const text = tests[operator];
     if (typeof text !== 'string') return [];
     const { read, problem } = operator === 'isnull' ? BOOLEAN : KINDS[field.kind];
-    const isList = operator === 'in' || operator === 'nin';
+    const isList = takesList(operator);
     // Spaces are part of a text value, both in a list and for eq.
     const items = isList
       ? text.split(',').map((item) => (field.kind === 'text' ? item : item.trim()))

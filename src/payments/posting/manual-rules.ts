@@ -44,6 +44,8 @@ export function decideManual(
 ): Decision {
   if (answer)
     return { result: answer instanceof AppError ? { error: answer } : { outcome: { replay: answer } } };
+  // First, so that a repeated import finds its payment even if the account has no room for another.
+  if (sameExternalId !== undefined) return refuse(duplicate('payment', 'externalId', sameExternalId));
   const { actor, accountId, paymentMethodId, amountMinor } = manual;
   const method = methods.find((one) => one.id === paymentMethodId);
   if (!method) return refuse(notFound('payment_method', paymentMethodId, 'paymentMethodId'));
@@ -51,7 +53,6 @@ export function decideManual(
     return refuse(invalidField('paymentMethodId', 'must refer to an active payment method'));
   if (!account) return refuse(notFound('account', accountId, 'accountId'));
   if (!hasRoomFor(booksOf(account), amountMinor)) return refuse(accountFull('amount'));
-  if (sameExternalId !== undefined) return refuse(duplicate('payment', 'externalId', sameExternalId));
   const reported = findReported(manual, known, currency);
   if (reported instanceof AppError) return refuse(reported);
   return (paymentId) => {

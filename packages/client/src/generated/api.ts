@@ -577,7 +577,7 @@ export interface paths {
         put?: never;
         /**
          * Register up to 1,000 customers
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. A call counts as one bulk operation.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. An item whose `externalId` exists is `existing`, and its row is not changed. A call counts as one bulk operation.
          *
          *     Needs the permission `customers:create`: admin, manager, agent.
          */
@@ -701,7 +701,7 @@ export interface paths {
         put?: never;
         /**
          * Open up to 1,000 accounts
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. A call counts as one bulk operation.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. An item whose `externalId` exists is `existing`, and its row is not changed. A call counts as one bulk operation.
          *
          *     Needs the permission `accounts:create`: admin, manager, agent.
          */
@@ -883,7 +883,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 1,000 received payments
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. A call counts as one bulk operation. Payments are posted in batches of 100, each in its own transaction.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. An item whose `externalId` exists is `existing`, and its row is not changed. A call counts as one bulk operation. Payments are posted in batches of 100, each in its own transaction.
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
@@ -3300,9 +3300,9 @@ export interface components {
             lt?: number;
             /** @description In units of the currency. */
             lte?: number;
-            /** @description Values, separated by commas. */
+            /** @description At most 100 values, separated by commas. */
             in?: string;
-            /** @description Values, separated by commas. */
+            /** @description At most 100 values, separated by commas. */
             nin?: string;
             isnull?: boolean;
         };
@@ -3584,8 +3584,6 @@ export interface components {
             /** @description Seconds until the access token expires. */
             expiresIn: number;
         };
-        /** @enum {string} */
-        BulkStatus: "created" | "failed";
         /**
          * @example {
          *       "id": 1,
@@ -3849,6 +3847,7 @@ export interface components {
         /**
          * @example {
          *       "created": 1,
+         *       "existing": 0,
          *       "failed": 0,
          *       "items": [
          *         {
@@ -3877,16 +3876,17 @@ export interface components {
         CreatedCustomers: {
             /** @description The number of items that were created. */
             created: number;
-            /** @description The number of items that were not. */
+            /** @description The number of items whose `externalId` existed. */
+            existing: number;
+            /** @description The number of all other items. */
             failed: number;
-            /** @description One outcome for each item, in their order: data if it was created, otherwise error. */
-            items: {
-                /** @description The position of the item in the call, from 0. */
+            /** @description One outcome for each item, in their order. `index` is the position in the call, from 0. */
+            items: ({
                 index: number;
-                status: components["schemas"]["BulkStatus"];
-                data?: components["schemas"]["Customer"];
-                error?: components["schemas"]["AuthFailedProblem"] | components["schemas"]["UnauthorizedProblem"] | components["schemas"]["ForbiddenProblem"] | components["schemas"]["NotFoundProblem"] | components["schemas"]["ValidationErrorProblem"] | components["schemas"]["DuplicateEntryProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["InternalErrorProblem"];
-            }[];
+                /** @enum {string} */
+                status: "created";
+                data: components["schemas"]["Customer"];
+            } | components["schemas"]["ExistingItem"] | components["schemas"]["FailedItem"])[];
         };
         /**
          * @example {
@@ -4191,9 +4191,9 @@ export interface components {
              * @description YYYY-MM-DD
              */
             lte?: string;
-            /** @description Values, separated by commas. */
+            /** @description At most 100 values, separated by commas. */
             in?: string;
-            /** @description Values, separated by commas. */
+            /** @description At most 100 values, separated by commas. */
             nin?: string;
             isnull?: boolean;
         };
@@ -4363,6 +4363,13 @@ export interface components {
         EventStart: "latest";
         /** @enum {string} */
         EventTypeFilter: "payment.received" | "payment.matched" | "payment.unmatched" | "payment.assigned" | "payment.unassigned" | "payment.reversed" | "payment.linked" | "payment.reconciled" | "payment.updated" | "reconciliation.created" | "account.opened" | "account.activated" | "account.suspended" | "account.reactivated" | "account.defaulted" | "account.repossessed" | "account.written_off" | "account.cancelled" | "account.completed" | "account.reopened" | "account.paid_until_changed" | "account.credit_changed" | "account.updated" | "credit.transferred" | "credit.received" | "credit.refunded" | "customer.created" | "customer.updated" | "kyc.submitted" | "kyc.decided" | "invoice.issued" | "invoice.voided" | "commission.calculated" | "commission.approved" | "commission.paid" | "commission_rule.created" | "notification.conflict" | "notification.resolved" | "statement.received" | "statement.matching_started" | "statement.importing_started" | "statement.reconciling_started" | "statement.break_found" | "product.created" | "product.updated" | "product.configuration_created" | "product.configuration_updated" | "payplan.created" | "payplan.updated" | "payment_method.created" | "payment_method.updated" | "employee.created" | "employee.updated" | "user.created" | "user.updated" | "user.password_changed" | "user.identity_linked" | "session.ended" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "invitation.created" | "invitation.revoked" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.deleted" | "webhook_endpoint.disabled" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.resend_requested" | "invitation.accepted" | "payment.*" | "reconciliation.*" | "account.*" | "credit.*" | "customer.*" | "kyc.*" | "invoice.*" | "commission.*" | "commission_rule.*" | "notification.*" | "statement.*" | "product.*" | "payplan.*" | "payment_method.*" | "employee.*" | "user.*" | "session.*" | "api_key.*" | "invitation.*" | "webhook_endpoint.*" | "*";
+        ExistingItem: {
+            index: number;
+            /** @enum {string} */
+            status: "existing";
+            /** @description The row that has the `externalId` of the item. */
+            id: number;
+        };
         /**
          * @example {
          *       "id": 1,
@@ -4403,6 +4410,12 @@ export interface components {
         ExpandedProduct: {
             id: number;
             name: string;
+        };
+        FailedItem: {
+            index: number;
+            /** @enum {string} */
+            status: "failed";
+            error: components["schemas"]["AuthFailedProblem"] | components["schemas"]["UnauthorizedProblem"] | components["schemas"]["ForbiddenProblem"] | components["schemas"]["NotFoundProblem"] | components["schemas"]["ValidationErrorProblem"] | components["schemas"]["DuplicateEntryProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["InternalErrorProblem"];
         };
         FieldProblem: {
             /** @description The field as the caller wrote it: salesData[0].amount. */
@@ -4454,9 +4467,9 @@ export interface components {
             gte?: number;
             lt?: number;
             lte?: number;
-            /** @description Values, separated by commas. */
+            /** @description At most 100 values, separated by commas. */
             in?: string;
-            /** @description Values, separated by commas. */
+            /** @description At most 100 values, separated by commas. */
             nin?: string;
             isnull?: boolean;
         };
@@ -5365,6 +5378,7 @@ export interface components {
         /**
          * @example {
          *       "created": 1,
+         *       "existing": 0,
          *       "failed": 0,
          *       "items": [
          *         {
@@ -5411,16 +5425,17 @@ export interface components {
         OpenedAccounts: {
             /** @description The number of items that were created. */
             created: number;
-            /** @description The number of items that were not. */
+            /** @description The number of items whose `externalId` existed. */
+            existing: number;
+            /** @description The number of all other items. */
             failed: number;
-            /** @description One outcome for each item, in their order: data if it was created, otherwise error. */
-            items: {
-                /** @description The position of the item in the call, from 0. */
+            /** @description One outcome for each item, in their order. `index` is the position in the call, from 0. */
+            items: ({
                 index: number;
-                status: components["schemas"]["BulkStatus"];
-                data?: components["schemas"]["Account"];
-                error?: components["schemas"]["AuthFailedProblem"] | components["schemas"]["UnauthorizedProblem"] | components["schemas"]["ForbiddenProblem"] | components["schemas"]["NotFoundProblem"] | components["schemas"]["ValidationErrorProblem"] | components["schemas"]["DuplicateEntryProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["InternalErrorProblem"];
-            }[];
+                /** @enum {string} */
+                status: "created";
+                data: components["schemas"]["Account"];
+            } | components["schemas"]["ExistingItem"] | components["schemas"]["FailedItem"])[];
         };
         Pagination: {
             page: number;
@@ -6926,6 +6941,7 @@ export interface components {
         /**
          * @example {
          *       "created": 1,
+         *       "existing": 0,
          *       "failed": 0,
          *       "items": [
          *         {
@@ -6962,16 +6978,17 @@ export interface components {
         RecordedPayments: {
             /** @description The number of items that were created. */
             created: number;
-            /** @description The number of items that were not. */
+            /** @description The number of items whose `externalId` existed. */
+            existing: number;
+            /** @description The number of all other items. */
             failed: number;
-            /** @description One outcome for each item, in their order: data if it was created, otherwise error. */
-            items: {
-                /** @description The position of the item in the call, from 0. */
+            /** @description One outcome for each item, in their order. `index` is the position in the call, from 0. */
+            items: ({
                 index: number;
-                status: components["schemas"]["BulkStatus"];
-                data?: components["schemas"]["Payment"];
-                error?: components["schemas"]["AuthFailedProblem"] | components["schemas"]["UnauthorizedProblem"] | components["schemas"]["ForbiddenProblem"] | components["schemas"]["NotFoundProblem"] | components["schemas"]["ValidationErrorProblem"] | components["schemas"]["DuplicateEntryProblem"] | components["schemas"]["RateLimitedProblem"] | components["schemas"]["InternalErrorProblem"];
-            }[];
+                /** @enum {string} */
+                status: "created";
+                data: components["schemas"]["Payment"];
+            } | components["schemas"]["ExistingItem"] | components["schemas"]["FailedItem"])[];
         };
         Refresh: {
             refreshToken: string;
@@ -7408,9 +7425,9 @@ export interface components {
             gte?: string;
             lt?: string;
             lte?: string;
-            /** @description Values, separated by commas. */
+            /** @description At most 100 values, separated by commas. */
             in?: string;
-            /** @description Values, separated by commas. */
+            /** @description At most 100 values, separated by commas. */
             nin?: string;
             contains?: string;
             startswith?: string;
@@ -7431,9 +7448,9 @@ export interface components {
             lt?: string;
             /** @description ISO 8601 with a zone, or a date for the whole day. */
             lte?: string;
-            /** @description Values, separated by commas. */
+            /** @description At most 100 values, separated by commas. */
             in?: string;
-            /** @description Values, separated by commas. */
+            /** @description At most 100 values, separated by commas. */
             nin?: string;
             isnull?: boolean;
         };
@@ -9234,9 +9251,9 @@ export interface operations {
                     eq?: "admin" | "manager" | "finance" | "agent" | "viewer";
                     /** @enum {string} */
                     ne?: "admin" | "manager" | "finance" | "agent" | "viewer";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -9539,9 +9556,9 @@ export interface operations {
                     eq?: "sign_up" | "link_identity";
                     /** @enum {string} */
                     ne?: "sign_up" | "link_identity";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -9559,9 +9576,9 @@ export interface operations {
                     eq?: "admin" | "manager" | "finance" | "agent" | "viewer";
                     /** @enum {string} */
                     ne?: "admin" | "manager" | "finance" | "agent" | "viewer";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -9579,9 +9596,9 @@ export interface operations {
                     eq?: "pending" | "accepted" | "revoked" | "expired";
                     /** @enum {string} */
                     ne?: "pending" | "accepted" | "revoked" | "expired";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -9968,9 +9985,9 @@ export interface operations {
                     eq?: "admin" | "manager" | "finance" | "agent" | "viewer";
                     /** @enum {string} */
                     ne?: "admin" | "manager" | "finance" | "agent" | "viewer";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -9983,9 +10000,9 @@ export interface operations {
                     eq?: "active" | "expired" | "revoked";
                     /** @enum {string} */
                     ne?: "active" | "expired" | "revoked";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -10530,9 +10547,9 @@ export interface operations {
                     eq?: "pending" | "verified" | "rejected" | "expired";
                     /** @enum {string} */
                     ne?: "pending" | "verified" | "rejected" | "expired";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -10754,6 +10771,7 @@ export interface operations {
                      *       "success": true,
                      *       "data": {
                      *         "created": 1,
+                     *         "existing": 0,
                      *         "failed": 0,
                      *         "items": [
                      *           {
@@ -11139,9 +11157,9 @@ export interface operations {
                     eq?: "national_id" | "passport" | "alien_id" | "driving_licence" | "voter_id" | "tax_pin" | "business_registration";
                     /** @enum {string} */
                     ne?: "national_id" | "passport" | "alien_id" | "driving_licence" | "voter_id" | "tax_pin" | "business_registration";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -11154,9 +11172,9 @@ export interface operations {
                     eq?: "pending" | "verified" | "rejected" | "expired";
                     /** @enum {string} */
                     ne?: "pending" | "verified" | "rejected" | "expired";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -11362,9 +11380,9 @@ export interface operations {
                     eq?: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
                     /** @enum {string} */
                     ne?: "pending" | "active" | "suspended" | "defaulted" | "repossessed" | "completed" | "written_off" | "cancelled";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -11645,6 +11663,7 @@ export interface operations {
                      *       "success": true,
                      *       "data": {
                      *         "created": 1,
+                     *         "existing": 0,
                      *         "failed": 0,
                      *         "items": [
                      *           {
@@ -11974,9 +11993,9 @@ export interface operations {
                     eq?: "non_payment" | "payment";
                     /** @enum {string} */
                     ne?: "non_payment" | "payment";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -12452,9 +12471,9 @@ export interface operations {
                     eq?: "matched" | "unmatched" | "reversed";
                     /** @enum {string} */
                     ne?: "matched" | "unmatched" | "reversed";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -12467,9 +12486,9 @@ export interface operations {
                     eq?: "manual" | "webhook" | "import";
                     /** @enum {string} */
                     ne?: "manual" | "webhook" | "import";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -12482,9 +12501,9 @@ export interface operations {
                     eq?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
                     /** @enum {string} */
                     ne?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -12728,6 +12747,7 @@ export interface operations {
                      *       "success": true,
                      *       "data": {
                      *         "created": 1,
+                     *         "existing": 0,
                      *         "failed": 0,
                      *         "items": [
                      *           {
@@ -12988,9 +13008,9 @@ export interface operations {
                     eq?: "matched" | "unmatched" | "reversed";
                     /** @enum {string} */
                     ne?: "matched" | "unmatched" | "reversed";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -13003,9 +13023,9 @@ export interface operations {
                     eq?: "manual" | "webhook" | "import";
                     /** @enum {string} */
                     ne?: "manual" | "webhook" | "import";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -13018,9 +13038,9 @@ export interface operations {
                     eq?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
                     /** @enum {string} */
                     ne?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -13178,9 +13198,9 @@ export interface operations {
                     eq?: "matched" | "unmatched" | "reversed";
                     /** @enum {string} */
                     ne?: "matched" | "unmatched" | "reversed";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -13193,9 +13213,9 @@ export interface operations {
                     eq?: "manual" | "webhook" | "import";
                     /** @enum {string} */
                     ne?: "manual" | "webhook" | "import";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -13208,9 +13228,9 @@ export interface operations {
                     eq?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
                     /** @enum {string} */
                     ne?: "account_number" | "national_id" | "phone" | "account_id" | "payer_phone" | "learned" | "manual_entry" | "assigned";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -13683,9 +13703,9 @@ export interface operations {
                     eq?: "pending" | "processed" | "rejected";
                     /** @enum {string} */
                     ne?: "pending" | "processed" | "rejected";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -13698,9 +13718,9 @@ export interface operations {
                     eq?: "matched" | "unmatched" | "linked" | "conflict" | "differs" | "repeated";
                     /** @enum {string} */
                     ne?: "matched" | "unmatched" | "linked" | "conflict" | "differs" | "repeated";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -14122,9 +14142,9 @@ export interface operations {
                     eq?: "transfer" | "refund";
                     /** @enum {string} */
                     ne?: "transfer" | "refund";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -14254,9 +14274,9 @@ export interface operations {
                     eq?: "transfer" | "refund";
                     /** @enum {string} */
                     ne?: "transfer" | "refund";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -14631,9 +14651,9 @@ export interface operations {
                     eq?: "received" | "matching" | "importing" | "reconciling" | "done" | "failed";
                     /** @enum {string} */
                     ne?: "received" | "matching" | "importing" | "reconciling" | "done" | "failed";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -15044,9 +15064,9 @@ export interface operations {
                     eq?: "matched" | "conflict" | "amount_differs" | "missing_in_books" | "reversed_in_books" | "reversed_at_provider" | "missing_at_provider" | "other" | "repeated" | "contradictory" | "unreadable";
                     /** @enum {string} */
                     ne?: "matched" | "conflict" | "amount_differs" | "missing_in_books" | "reversed_in_books" | "reversed_at_provider" | "missing_at_provider" | "other" | "repeated" | "contradictory" | "unreadable";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -15594,9 +15614,9 @@ export interface operations {
                     eq?: "issued" | "void";
                     /** @enum {string} */
                     ne?: "issued" | "void";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -16740,9 +16760,9 @@ export interface operations {
                     eq?: "daily" | "weekly" | "monthly";
                     /** @enum {string} */
                     ne?: "daily" | "weekly" | "monthly";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -17864,9 +17884,9 @@ export interface operations {
                     eq?: "calculated" | "approved" | "paid";
                     /** @enum {string} */
                     ne?: "calculated" | "approved" | "paid";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -18957,9 +18977,9 @@ export interface operations {
                     eq?: "user" | "gone" | "failing";
                     /** @enum {string} */
                     ne?: "user" | "gone" | "failing";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
@@ -19565,9 +19585,9 @@ export interface operations {
                     eq?: "delivered" | "failed" | "given_up";
                     /** @enum {string} */
                     ne?: "delivered" | "failed" | "given_up";
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     in?: string;
-                    /** @description Values, separated by commas. */
+                    /** @description At most 100 values, separated by commas. */
                     nin?: string;
                     isnull?: boolean;
                 };
