@@ -237,8 +237,10 @@ describe('production', () => {
   });
 
   it('names at once all that it does not start without', () => {
-    const missing = problems({ NODE_ENV: 'production', TEST_CLOCK: 'on', REGISTRATION: 'open' });
-    const names = ['JWT_SECRET', 'WEBHOOK_SECRET', 'REGISTRATION_ROLE', 'TEST_CLOCK'];
+    const missing = problems({
+      ...{ NODE_ENV: 'production', TEST_CLOCK: 'on', DEMO_DATA: 'company', REGISTRATION: 'open' },
+    });
+    const names = ['JWT_SECRET', 'WEBHOOK_SECRET', 'REGISTRATION_ROLE', 'TEST_CLOCK', 'DEMO_DATA'];
     expect(missing.map((problem) => problem.split(' ', 1)[0])).toEqual(names);
   });
 

@@ -95,9 +95,9 @@ export const settingsSchema = Type.Object({
     'Country of phone numbers without a country code (ISO 3166).',
   ),
   DEMO_DATA: setting(
-    Type.Enum(['on', 'off']),
+    Type.Enum(['on', 'off', 'company']),
     'on',
-    'Whether a new database gets a small demo catalogue. Has no effect in production.',
+    'Data of a new database: on adds a small catalogue, company adds a company with a year of payments, which takes up to a minute, and off adds nothing. Production adds nothing and refuses company.',
   ),
 
   JWT_SECRET: setting(
@@ -365,6 +365,7 @@ function productionProblems(settings: Settings): string[] {
     );
   }
   if (settings.TEST_CLOCK === 'on') problems.push('TEST_CLOCK must be off in production');
+  if (settings.DEMO_DATA === 'company') problems.push('DEMO_DATA must be on or off in production');
   for (const name of ['WEBHOOK_SECRET', 'METRICS_TOKEN'] as const) {
     if (settings[name] !== '' && settings[name].length < MIN_SECRET_LENGTH)
       problems.push(`${name} must have at least ${MIN_SECRET_LENGTH} characters in production`);

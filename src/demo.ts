@@ -82,6 +82,8 @@ export async function addDemoCatalogue(tx: Tx, decimals: number): Promise<void> 
     .execute();
 }
 
+export const DEMO_SKUS: readonly string[] = ['SHS-40', 'SHS-120', 'PUMP-1', 'PUMP-3', 'LAMP-2'];
+
 interface DemoConfiguration {
   name: string;
   attributes: Record<string, string | number | boolean>;

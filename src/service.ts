@@ -8,6 +8,7 @@ import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
 import { systemClock } from './core/values/dates.ts';
 import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
+import { addDemoCompany } from './demo-company.ts';
 import { createHorizonReader } from './events/horizon.ts';
 import { type Jobs, runMinuteJobs, startJobs } from './jobs.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';
@@ -37,6 +38,7 @@ export async function startService(config: Config): Promise<Service> {
   const pooler = config.pooled ? config.DATABASE_URL : undefined;
   const currency = currencyOf(config);
   const { migrations, isNew } = await prepareDatabase(direct, config, currency, pooler);
+  if (config.DEMO_DATA === 'company') await addDemoCompany(direct, config, log);
 
   const testClock =
     config.TEST_CLOCK === 'on'
@@ -58,6 +60,7 @@ export async function startService(config: Config): Promise<Service> {
     secret: await getJwtSecret(pools.db, config),
   };
   const horizon = createHorizonReader(pools.db);
+  const consoleFolder = findConsole();
   const app = buildApp({
     ...pools,
     context,
@@ -65,7 +68,7 @@ export async function startService(config: Config): Promise<Service> {
     log,
     redis,
     version,
-    consoleFolder: findConsole(),
+    consoleFolder,
     databaseKind: databaseKind(config),
     jobsCompletedAt: () => jobs?.lastCompletedAt(),
     deliveryCounts: () => dispatcher?.counts ?? {},
@@ -76,7 +79,7 @@ export async function startService(config: Config): Promise<Service> {
   jobs = startJobs(context, direct, log);
   dispatcher = startDispatcher(context, horizon, log);
   log.info({ version, node: process.version, database: databaseKind(config), address }, 'Started');
-  for (const line of welcome(address, config, { migrations, isNew })) log.info(line);
+  for (const line of welcome(address, config, { migrations, isNew, consoleFolder })) log.info(line);
 
   return {
     address,
@@ -115,7 +118,11 @@ function databaseKind({ DATABASE_URL, pooled }: Config): string {
 }
 
 /** The lines that are printed after a start. The addresses come last, so that they stay visible. */
-function welcome(address: string, config: Config, { migrations, isNew }: Preparation): string[] {
+function welcome(
+  address: string,
+  config: Config,
+  { migrations, isNew, consoleFolder }: Preparation & { consoleFolder: string | undefined },
+): string[] {
   const lines: string[] = [];
   if (migrations.length > 0) lines.push(`Migrated the database: ${migrations.join(', ')}.`);
   if (isNew && !config.production && config.DEMO_DATA === 'on')
@@ -129,8 +136,9 @@ function welcome(address: string, config: Config, { migrations, isNew }: Prepara
     ...lines,
     `The API listens on ${address}/api, its health is at ${address}/health.`,
     isNew
-      ? 'Register the first user (POST /api/auth/register): it becomes the admin.'
-      : 'Sign in with POST /api/auth/login.',
+      ? 'Create the first user with npm run create-admin, or register it (POST /api/auth/register): it becomes the admin.'
+      : 'Sign in in the console, or with POST /api/auth/login.',
     `Open ${address}${DOCS_PATH} to read and try the API.`,
+    ...(consoleFolder === undefined ? [] : [`Open ${address}/ for the staff console.`]),
   ];
 }

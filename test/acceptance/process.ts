@@ -78,7 +78,11 @@ export function cleanUpAfterwards(): void {
  */
 export async function startService(
   environment: Environment = {},
-  { command = [process.execPath, SERVER], folder }: { command?: string[]; folder?: string } = {},
+  {
+    command = [process.execPath, SERVER],
+    folder,
+    readyTimeoutMs = READY_TIMEOUT_MS,
+  }: { command?: string[]; folder?: string; readyTimeoutMs?: number } = {},
 ): Promise<RunningService> {
   const port = Number(environment.PORT ?? (await freePort()));
   const origin = `http://127.0.0.1:${port}`;
@@ -93,7 +97,7 @@ export async function startService(
   });
   while (!(await answers(`${origin}/readyz`))) {
     if (over) throw new Error(`The service ended with ${over.status ?? over.signal}:\n${output()}`);
-    if (Date.now() - began > READY_TIMEOUT_MS) throw new Error(`The service is not ready:\n${output()}`);
+    if (Date.now() - began > readyTimeoutMs) throw new Error(`The service is not ready:\n${output()}`);
     await sleep(50);
   }
   const endBy = (signal: NodeJS.Signals) => {

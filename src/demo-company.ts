@@ -1,0 +1,69 @@
+import type { Config, Context } from './core/context.ts';
+import type { Connection, Db } from './core/database/db.ts';
+import type { Log } from './core/log.ts';
+import { currencyOf, getJwtSecret, PreparationError, withPreparationLock } from './database.ts';
+import { DEMO_SKUS } from './demo.ts';
+import { liveDemoYear } from './demo-year.ts';
+import { createSettableClock } from './platform/test-clock/routes.ts';
+import { openPools } from './pools.ts';
+
+const SETTING = 'demo_company';
+
+/**
+ * Fills a database without customers and payments with a company and its last year. Everything goes through the commands that
+ * requests use, while the clock moves through the year. Other instances that start wait.
+ *
+ * @param options - the same moment gives the same company.
+ * @throws PreparationError if an earlier start was interrupted while it did this.
+ */
+export async function addDemoCompany(
+  connection: Connection,
+  config: Config,
+  log: Log,
+  { now = new Date(), accounts = 300 }: { now?: Date; accounts?: number } = {},
+): Promise<void> {
+  await withPreparationLock(connection, config, async (db) => {
+    const state = await readState(db);
+    if (state === 'complete') return;
+    if (state === 'started') throw new PreparationError(interrupted(config));
+    if (await hasBusiness(db)) {
+      log.info('DEMO_DATA=company has no effect: the database has customers, payments or products already.');
+      return;
+    }
+    const clock = createSettableClock(async () => {});
+    const pools = await openPools(config, {
+      connection,
+      testClock: clock,
+      onConnectionLost: (name, error) => log.warn(`The ${name} pool lost a connection: ${error.message}`),
+    });
+    try {
+      const secret = await getJwtSecret(pools.db, config);
+      const context: Context = { db: pools.db, clock, config, currency: currencyOf(config), secret };
+      await db.insertInto('settings').values({ key: SETTING, value: 'started' }).execute();
+      await liveDemoYear(context, clock, log, { now, accounts });
+      await db.updateTable('settings').set({ value: 'complete' }).where('key', '=', SETTING).execute();
+    } finally {
+      await pools.cancelLongWork();
+      await pools.close();
+    }
+  });
+}
+
+async function readState(db: Db): Promise<string | undefined> {
+  const row = await db.selectFrom('settings').select('value').where('key', '=', SETTING).executeTakeFirst();
+  return row?.value;
+}
+
+async function hasBusiness(db: Db): Promise<boolean> {
+  for (const table of ['customers', 'payments'] as const) {
+    if (await db.selectFrom(table).select('id').limit(1).executeTakeFirst()) return true;
+  }
+  const products = await db.selectFrom('products').select(['sku', 'active']).execute();
+  return products.some(({ sku, active }) => !active || !DEMO_SKUS.includes(sku));
+}
+
+function interrupted({ DATABASE_URL, DATA_DIR }: Config): string {
+  const remedy =
+    DATABASE_URL === '' ? `delete the folder ${DATA_DIR}` : 'use a new database for DATABASE_URL';
+  return `The demo company is incomplete, because an earlier start was interrupted. To create it again, ${remedy}. To keep what there is, set DEMO_DATA=on.`;
+}

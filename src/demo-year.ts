@@ -1,0 +1,557 @@
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
+import { isStatusIn } from './account-status/rules.ts';
+import { formatAccountNumber } from './accounts/account-number-rules.ts';
+import { activateDueAccounts, changeAccount, openAccount, suspendLateAccounts } from './accounts/commands.ts';
+import { calculateCommission, changeCommission } from './commissions/commands.ts';
+import { type Actor, amountOf, type Context, readAmount, SYSTEM } from './core/context.ts';
+import type { AccountStatus, Frequency } from './core/database/tables.ts';
+import { inTransaction } from './core/database/transactions.ts';
+import type { Log } from './core/log.ts';
+import {
+  addDays,
+  addMonthsKeepingDay,
+  businessDay,
+  daysBetween,
+  firstOfMonth,
+  type PlainDate,
+  startOfDayUtc,
+  wholeMonthsBetween,
+} from './core/values/dates.ts';
+import { refundCredit } from './credit/commands.ts';
+import { createCustomer } from './customers/commands.ts';
+import { addDemoCatalogue } from './demo.ts';
+import { createEmployee } from './employees/commands.ts';
+import { issueInvoice, voidInvoice } from './invoices/commands.ts';
+import { updateKyc } from './kyc/commands.ts';
+import { createPayPlan } from './pay-plans/commands.ts';
+import type { NewPayPlan } from './pay-plans/schema.ts';
+import { getMethodId } from './payment-methods/store.ts';
+import { assignPayment } from './payments/assignment-commands.ts';
+import { incomingNotification } from './payments/notifications/rules.ts';
+import { postIncoming } from './payments/posting/commands.ts';
+import { incomingManual } from './payments/posting/manual-rules.ts';
+import type { Incoming, Recorded } from './payments/posting/rules.ts';
+import { providerNamed } from './payments/providers/registry.ts';
+import { readNotification } from './payments/providers/rules.ts';
+import { reversePayment } from './payments/reversal-commands.ts';
+import type { SettableClock } from './platform/test-clock/routes.ts';
+import { hasProducts } from './products/store.ts';
+import { reconcile } from './reconciliations/commands.ts';
+
+const SEED = 20_261;
+const DAYS = 365;
+/** The hours of a day: accounts are activated and suspended, sales are made, payments are posted, the office works. */
+const HOURS = { jobs: 0.2, sales: 8, payments: [13, 20], office: 21 };
+const EAST_AFRICA_OFFSET_MS = 3 * 3_600_000;
+const HOUR_MS = 3_600_000;
+const ACTOR: Actor = { ...SYSTEM, name: 'demo company' };
+
+/** What the company sells, and how many of 100 customers choose it. Each offer has a pay plan of its own. */
+const OFFERS = [
+  {
+    sku: 'SHS-40',
+    share: 40,
+    plan: plan('Home system 40 W, weekly', [2_000, 400, 52, 'weekly'], { graceDays: 7, autoSuspend: true }),
+  },
+  {
+    sku: 'SHS-40',
+    share: 15,
+    plan: plan('Home system 40 W, daily', [1_500, 60, 365, 'daily'], { graceDays: 5, autoSuspend: true }),
+  },
+  {
+    sku: 'SHS-120',
+    share: 18,
+    plan: plan('Home system 120 W, monthly', [5_000, 2_500, 24, 'monthly'], { graceDays: 14 }),
+  },
+  {
+    sku: 'PUMP-1',
+    share: 12,
+    plan: plan('Surface pump, monthly', [6_000, 2_200, 24, 'monthly'], { graceDays: 14 }),
+  },
+  {
+    sku: 'LAMP-2',
+    share: 15,
+    plan: plan('Study lamps, weekly', [300, 100, 26, 'weekly'], { graceDays: 7, autoSuspend: true }),
+  },
+];
+
+const FIRST_NAMES =
+  'Wanjiru Otieno Achieng Mwangi Kamau Njeri Kiprop Chebet Wafula Nekesa Mutua Mwende Hassan Amina Juma Zawadi Barasa Atieno Kimani Wambui'.split(
+    ' ',
+  );
+const LAST_NAMES =
+  'Kamau Odhiambo Mutiso Njoroge Cheruiyot Wekesa Abdi Omondi Kariuki Muthoni Koech Simiyu Ndungu Ouma Maina Rotich Nyambura Onyango Gitau Makokha'.split(
+    ' ',
+  );
+const REGIONS = ['Meru', 'Kitui', 'Kisumu', 'Nakuru', 'Kilifi'];
+const AGENTS = ['Grace Njeri', 'Samuel Kiprop', 'Faith Atieno', 'Peter Mutua'];
+
+/** How a customer pays: on time, late, in advance, or from some day on no more. */
+type Manner = 'steady' | 'late' | 'generous' | 'losing';
+
+interface Offer {
+  plan: NewPayPlan;
+  planId: number;
+  productId: number;
+  productName: string;
+  share: number;
+}
+
+interface Contract {
+  accountId: number;
+  offer: Offer;
+  payer: { firstName: string; phone: string };
+  manner: Manner;
+  startsOn: PlainDate;
+  /** Days before the due date on which the customer pays. */
+  leadDays: number;
+  /** Days after the start on which a losing customer stops paying. */
+  stopsAfter: number;
+  /** What the customer has sent, in whole units, including money that waits to be assigned. */
+  sent: number;
+  isOver: boolean;
+}
+
+interface Intention {
+  contract: Contract;
+  amount: number;
+  time: Date;
+}
+
+interface Waiting {
+  paymentId: number;
+  contract: Contract;
+  since: PlainDate;
+}
+
+/**
+ * Opens the accounts of a year up to a moment, and posts what their customers pay. Staff assign, reverse, refund, reconcile, and
+ * pay commissions. The last days leave open work: unmatched payments, KYC to decide, commissions to approve.
+ */
+export async function liveDemoYear(
+  context: Context,
+  clock: SettableClock,
+  log: Log,
+  { now, accounts }: { now: Date; accounts: number },
+): Promise<void> {
+  const today = businessDay(now, context.config.BUSINESS_TIMEZONE);
+  const from = addDays(today, -DAYS);
+  const year = new DemoYear(context, clock, { from, now });
+  log.info('Creating the demo company: a year of sales and payments, in up to a minute.');
+  await year.begin(accounts);
+  for (let date = from; date <= today; date = addDays(date, 1)) {
+    await year.live(date);
+    if (date === today || addDays(date, 1).endsWith('-01')) {
+      log.info(`Demo company: ${date.slice(0, 7)}, ${year.accounts} accounts, ${year.payments} payments`);
+    }
+  }
+}
+
+class DemoYear {
+  accounts = 0;
+  payments = 0;
+  private readonly context: Context;
+  private readonly clock: SettableClock;
+  private readonly now: Date;
+  private readonly firstDate: PlainDate;
+  private readonly random = createRandom(SEED);
+  private readonly contracts: Contract[] = [];
+  private offers: Offer[] = [];
+  private agentIds: number[] = [];
+  private openingDates: PlainDate[] = [];
+  private cashId = 0;
+  private unmatched: Waiting[] = [];
+  private mistakes: { paymentId: number; contract: Contract; amount: number }[] = [];
+  private submittedKyc: { customerId: number; since: PlainDate }[] = [];
+  private unreconciled: { paymentId: number; date: PlainDate }[] = [];
+  private transactions = 0;
+
+  constructor(context: Context, clock: SettableClock, { from, now }: { from: PlainDate; now: Date }) {
+    this.context = context;
+    this.clock = clock;
+    this.firstDate = from;
+    this.now = now;
+  }
+
+  /** Adds the catalogue and the staff, and chooses the days of sales. */
+  async begin(accounts: number): Promise<void> {
+    const { context } = this;
+    this.moveTo(this.firstDate, HOURS.jobs);
+    if (!(await hasProducts(context.db)))
+      await inTransaction(context.db, (tx) => addDemoCatalogue(tx, context.currency.decimals));
+    const products = await context.db.selectFrom('products').select(['id', 'sku', 'name']).execute();
+    for (const { sku, plan, share } of OFFERS) {
+      const product = products.find((one) => one.sku === sku);
+      if (!product) throw new Error(`The demo catalogue has no product ${sku}.`);
+      const { id: planId } = await createPayPlan(context, ACTOR, { ...plan, productId: product.id });
+      this.offers.push({ plan, planId, productId: product.id, productName: product.name, share });
+    }
+    for (const [at, name] of AGENTS.entries()) {
+      const employee = await createEmployee(context, ACTOR, { name, phone: `+25473300010${at}` });
+      this.agentIds.push(employee.id);
+    }
+    this.cashId = await getMethodId(context.db, 'cash');
+    // More at the beginning than at the end, so that most accounts have a history.
+    this.openingDates = Array.from({ length: accounts }, () =>
+      addDays(this.firstDate, Math.floor(DAYS * (this.random(10_000) / 10_000) ** 1.5)),
+    ).sort();
+  }
+
+  async live(date: PlainDate): Promise<void> {
+    const { context } = this;
+    if (!this.moveTo(date, HOURS.jobs)) return;
+    const { signal } = new AbortController();
+    await activateDueAccounts(context, signal);
+    await suspendLateAccounts(context, signal);
+    if (!this.moveTo(date, HOURS.sales)) return;
+    while (this.openingDates[0] === date) {
+      this.openingDates.shift();
+      await this.sell(date);
+    }
+    const intentions = this.intentionsOf(date);
+    let posted = this.momentOf(date, HOURS.sales);
+    for (const hour of HOURS.payments) {
+      const from = posted;
+      const until = this.moveTo(date, hour) ? this.momentOf(date, hour) : this.now;
+      this.clock.set(until);
+      await this.post(intentions.filter(({ time }) => time >= from && time < until));
+      posted = until;
+    }
+    if (this.moveTo(date, HOURS.office)) await this.workInTheOffice(date);
+  }
+
+  private async sell(date: PlainDate): Promise<void> {
+    const { context } = this;
+    const number = this.contracts.length;
+    const firstName = this.pick(FIRST_NAMES);
+    const lastName = this.pick(LAST_NAMES);
+    const phone = `+2547${String(10_000_000 + number * 7_919)}`;
+    const nationalId = String(20_000_000 + number * 3_571);
+    const metadata = { region: this.pick(REGIONS) };
+    const body = { firstName, lastName, phone, nationalId, metadata };
+    const customer = await createCustomer(context, ACTOR, body);
+    if (!this.oneIn(15)) await this.submitKyc(customer.id, nationalId, date);
+    const offer = this.pickOffer();
+    const account = await openAccount(context, ACTOR, {
+      customerId: customer.id,
+      productId: offer.productId,
+      payplanId: offer.planId,
+      employeeId: this.pick(this.agentIds),
+      // Some systems are installed some days later.
+      activationDate: this.oneIn(12) ? addDays(date, 1 + this.random(6)) : date,
+    });
+    const chance = this.random(100);
+    this.contracts.push({
+      accountId: account.id,
+      offer,
+      payer: { firstName, phone },
+      manner: chance < 66 ? 'steady' : chance < 84 ? 'late' : chance < 92 ? 'generous' : 'losing',
+      startsOn: account.activation_date,
+      leadDays: this.random(4),
+      stopsAfter: 20 + this.random(150),
+      sent: 0,
+      isOver: false,
+    });
+    this.accounts += 1;
+    if (this.oneIn(3)) {
+      const description = `Deposit, ${offer.productName}`;
+      const item = { description, quantity: 1, unitPrice: offer.plan.deposit };
+      const { invoice } = await issueInvoice(context, ACTOR, { accountId: account.id, items: [item] });
+      if (this.oneIn(20)) await voidInvoice(context, ACTOR, invoice.id, 'issued twice');
+    }
+  }
+
+  private async submitKyc(customerId: number, number: string, date: PlainDate): Promise<void> {
+    await updateKyc(this.context, ACTOR, customerId, {
+      verificationType: 'national_id',
+      verificationStatus: 'pending',
+      documents: [{ type: 'national_id', number }],
+    });
+    this.submittedKyc.push({ customerId, since: date });
+  }
+
+  private intentionsOf(date: PlainDate): Intention[] {
+    const intentions = this.contracts.flatMap((contract) => {
+      const amount = this.amountOn(contract, date);
+      if (amount <= 0) return [];
+      const time = new Date(this.momentOf(date, HOURS.sales).getTime() + this.random(12 * HOUR_MS));
+      return [{ contract, amount, time }];
+    });
+    return intentions.sort((a, b) => a.time.getTime() - b.time.getTime());
+  }
+
+  /** What the customer pays on a day, in whole units. 0: nothing. */
+  private amountOn(contract: Contract, date: PlainDate): number {
+    const { manner, sent, offer, startsOn, leadDays, stopsAfter, isOver } = contract;
+    const { deposit, instalmentAmount, instalmentCount, frequency } = offer.plan;
+    const age = daysBetween(startsOn, date);
+    const left = deposit + instalmentAmount * instalmentCount - sent;
+    if (isOver || left <= 0) return 0;
+    if (sent === 0) return age >= -leadDays ? deposit : 0;
+    if (manner === 'losing' && age > stopsAfter) return this.oneIn(90) ? instalmentAmount : 0;
+    const isLate = manner === 'late';
+    const due = dueOn(offer.plan, startsOn, isLate ? date : addDays(date, leadDays)) - sent;
+    if (due <= 0 || this.oneIn(4)) return 0;
+    if (isLate) {
+      if (!this.oneIn(10)) return 0;
+      const part = Math.ceil((due * (40 + this.random(61))) / 100 / 10) * 10;
+      return Math.min(left, Math.max(instalmentAmount, part));
+    }
+    const periods = frequency === 'daily' ? 7 : 1;
+    // Generous customers do not look at what is left, so some of them end with credit.
+    if (manner === 'generous') return due + instalmentAmount * periods * this.random(4);
+    return Math.min(left, Math.max(due, instalmentAmount * periods));
+  }
+
+  /** Posts payments in one batch, as the posting queue does. */
+  private async post(intentions: readonly Intention[]): Promise<void> {
+    if (intentions.length === 0) return;
+    const { context } = this;
+    const incoming = intentions.map((intention) => this.incomingOf(intention));
+    const results = await inTransaction(context.db, (tx) => postIncoming(tx, context, incoming), {
+      startsWithReads: true,
+    });
+    for (const [at, result] of results.entries()) {
+      const intention = intentions[at];
+      if (!intention || !('outcome' in result))
+        throw new Error('A demo payment was not posted.', { cause: result });
+      this.remember(intention, result.outcome);
+    }
+  }
+
+  private incomingOf(intention: Intention): Incoming {
+    const { context } = this;
+    const { contract, amount, time } = intention;
+    const { accountId, payer } = contract;
+    const chance = this.random(1_000);
+    if (chance < 60) {
+      return incomingManual({
+        actor: ACTOR,
+        accountId,
+        amountMinor: readAmount(amount, context.currency),
+        paymentMethodId: this.cashId,
+        transactionRef: null,
+        paymentDate: businessDay(time, context.config.BUSINESS_TIMEZONE),
+        externalId: null,
+        metadata: {},
+      });
+    }
+    const number = formatAccountNumber(accountId);
+    let reference = number;
+    if (chance < 110) reference = this.pick([this.mistype(number), 'SOLAR', payer.firstName]);
+    else if (chance < 160) reference = ''; // The payer's number leads to the account.
+    this.transactions += 1;
+    const body = JSON.stringify({
+      TransactionType: 'Pay Bill',
+      TransID: `DEMO${this.transactions.toString(36).toUpperCase().padStart(6, '0')}`,
+      TransTime: eastAfricaTime(time),
+      TransAmount: String(amount),
+      BusinessShortCode: context.config.paybillNumbers[0] ?? '600638',
+      BillRefNumber: reference,
+      MSISDN: payer.phone.slice(1),
+      FirstName: payer.firstName.toUpperCase(),
+    });
+    const { config, currency } = context;
+    const settings = { currency, timeZone: config.BUSINESS_TIMEZONE, paybillNumbers: config.paybillNumbers };
+    const provider = providerNamed('mobilemoney');
+    const sent = provider.read(Buffer.from(body));
+    const reading = sent && readNotification(provider, sent, body, this.clock.now(), settings);
+    if (!reading || 'problems' in reading) throw new Error(`A demo notification cannot be read: ${body}`);
+    return incomingNotification(reading.notification, context.config.PHONE_REGION);
+  }
+
+  private remember({ contract, amount, time }: Intention, recorded: Recorded): void {
+    contract.sent += amount;
+    this.payments += 1;
+    const date = businessDay(time, this.context.config.BUSINESS_TIMEZONE);
+    if ('payment' in recorded) {
+      if (this.oneIn(25)) this.mistakes.push({ paymentId: recorded.payment.id, contract, amount });
+      return;
+    }
+    if (!('outcome' in recorded) || recorded.paymentId === null) return;
+    const { paymentId } = recorded;
+    if (recorded.outcome === 'unmatched') this.unmatched.push({ paymentId, contract, since: date });
+    if (!this.oneIn(80)) this.unreconciled.push({ paymentId, date });
+  }
+
+  private async workInTheOffice(date: PlainDate): Promise<void> {
+    await this.assignUnmatched(addDays(date, -8));
+    await this.decideKyc(addDays(date, -4));
+    if (daysBetween(this.firstDate, date) % 7 === 6) {
+      await this.reverseMistakes();
+      await this.reconcileUntil(addDays(date, -2), date);
+      for (const contract of this.contracts) await this.review(contract, date);
+    }
+    if (date.endsWith('-05')) await this.payCommissions(date);
+  }
+
+  /** Staff do not find the account of some payments. */
+  private async assignUnmatched(until: PlainDate): Promise<void> {
+    const due = this.unmatched.filter(({ since }) => since <= until);
+    this.unmatched = this.unmatched.filter(({ since }) => since > until);
+    for (const { paymentId, contract } of due) {
+      if (!contract.isOver && !this.oneIn(25))
+        await assignPayment(this.context, ACTOR, paymentId, contract.accountId);
+    }
+  }
+
+  private async decideKyc(until: PlainDate): Promise<void> {
+    const due = this.submittedKyc.filter(({ since }) => since <= until);
+    this.submittedKyc = this.submittedKyc.filter(({ since }) => since > until);
+    for (const { customerId } of due) {
+      if (this.oneIn(30)) continue; // The documents are still missing.
+      await updateKyc(this.context, ACTOR, customerId, {
+        verificationType: 'national_id',
+        verificationStatus: this.oneIn(18) ? 'rejected' : 'verified',
+      });
+    }
+  }
+
+  private async reverseMistakes(): Promise<void> {
+    for (const { paymentId, contract, amount } of this.mistakes.splice(0)) {
+      await reversePayment(this.context, ACTOR, paymentId, 'entered twice');
+      contract.sent -= amount;
+    }
+  }
+
+  private async reconcileUntil(until: PlainDate, date: PlainDate): Promise<void> {
+    const due = this.unreconciled.filter((payment) => payment.date <= until);
+    this.unreconciled = this.unreconciled.filter((payment) => payment.date > until);
+    const paymentIds = due.map(({ paymentId }) => paymentId);
+    if (paymentIds.length > 0) await reconcile(this.context, ACTOR, { paymentIds, reconciliationDate: date });
+  }
+
+  /** The weekly look at an account: cancel it, refund its credit, or pursue its debt. */
+  private async review(contract: Contract, date: PlainDate): Promise<void> {
+    if (contract.isOver) return;
+    const { manner, startsOn, stopsAfter, offer, sent } = contract;
+    const age = daysBetween(startsOn, date);
+    if (age > 7 && age < 60 && this.oneIn(300)) {
+      await this.changeStatus(contract, 'cancelled', 'the customer returned the system');
+      await this.refund(contract);
+    } else if (sent > totalOf(offer.plan)) {
+      if (this.oneIn(20)) await this.refund(contract);
+    } else if (manner === 'losing' && age > stopsAfter + 50) {
+      await this.pursue(contract);
+    }
+  }
+
+  private async pursue(contract: Contract): Promise<void> {
+    const { status } = await this.read(contract);
+    if (status === 'active') await this.changeStatus(contract, 'suspended', 'no payment for weeks');
+    if (status === 'suspended' && this.oneIn(3))
+      await this.changeStatus(contract, 'defaulted', 'does not answer calls');
+    if (status === 'defaulted' && this.oneIn(6))
+      await this.changeStatus(contract, 'repossessed', 'collected by the agent');
+    if (status === 'repossessed' && this.oneIn(6))
+      await this.changeStatus(contract, 'written_off', 'the system cannot be sold again');
+  }
+
+  private async changeStatus(contract: Contract, status: AccountStatus, reason: string): Promise<void> {
+    await changeAccount(this.context, ACTOR, contract.accountId, { status, reason });
+    contract.isOver = isStatusIn(status, 'closed');
+  }
+
+  private async refund(contract: Contract): Promise<void> {
+    const { credit_minor: credit } = await this.read(contract);
+    if (credit === 0) return;
+    const amount = amountOf(credit, this.context.currency);
+    await refundCredit(this.context, ACTOR, contract.accountId, { amount, reason: 'paid too much' });
+    contract.sent -= amount;
+  }
+
+  private read({ accountId }: Contract) {
+    return this.context.db
+      .selectFrom('accounts')
+      .select(['status', 'credit_minor'])
+      .where('id', '=', accountId)
+      .executeTakeFirstOrThrow();
+  }
+
+  /** Calculates the last month, and pays the month before it. */
+  private async payCommissions(date: PlainDate): Promise<void> {
+    const month = (before: number) => addMonthsKeepingDay(firstOfMonth(date), -before).slice(0, 7);
+    for (const employeeId of this.agentIds) {
+      await calculateCommission(this.context, ACTOR, { employeeId, period: month(1) });
+      const earlier = await calculateCommission(this.context, ACTOR, { employeeId, period: month(2) });
+      for (const status of ['approved', 'paid'] as const)
+        await changeCommission(this.context, ACTOR, earlier.commission.id, status);
+    }
+  }
+
+  /** Moves the clock. @returns false if the time is after the end of the year. */
+  private moveTo(date: PlainDate, hour: number): boolean {
+    const moment = this.momentOf(date, hour);
+    if (moment > this.now) return false;
+    this.clock.set(moment);
+    return true;
+  }
+
+  private momentOf(date: PlainDate, hour: number): Date {
+    const start = startOfDayUtc(date, this.context.config.BUSINESS_TIMEZONE);
+    return new Date(start.getTime() + hour * HOUR_MS);
+  }
+
+  private pickOffer(): Offer {
+    let chance = this.random(this.offers.reduce((sum, { share }) => sum + share, 0));
+    const offer = this.offers.find(({ share }) => {
+      chance -= share;
+      return chance < 0;
+    });
+    if (!offer) throw new Error('There is no offer.');
+    return offer;
+  }
+
+  private pick<T>(choices: readonly T[]): T {
+    const choice = choices[this.random(choices.length)];
+    if (choice === undefined) throw new Error('There is nothing to choose from.');
+    return choice;
+  }
+
+  private oneIn(n: number): boolean {
+    return this.random(n) === 0;
+  }
+
+  /** Swaps or changes two digits of an account number. */
+  private mistype(number: string): string {
+    const at = number.length - 2 - this.random(3);
+    const [a = '', b = ''] = number.slice(at, at + 2);
+    return number.slice(0, at) + (a === b ? `${a}${(Number(b) + 1) % 10}` : b + a) + number.slice(at + 2);
+  }
+}
+
+function createRandom(seed: number): (below: number) => number {
+  const generator = xoroshiro128plus(seed);
+  return (below) => uniformInt(generator, 0, below - 1);
+}
+
+/** A pay plan, with amounts in whole units. */
+function plan(
+  name: string,
+  [deposit, instalmentAmount, instalmentCount, frequency]: [number, number, number, Frequency],
+  rules: Pick<NewPayPlan, 'graceDays' | 'autoSuspend'>,
+): NewPayPlan {
+  return { name, deposit, instalmentAmount, instalmentCount, frequency, ...rules };
+}
+
+function totalOf({ deposit, instalmentAmount, instalmentCount }: NewPayPlan): number {
+  return deposit + instalmentAmount * instalmentCount;
+}
+
+/** What is due by a date, in whole units. */
+function dueOn(plan: NewPayPlan, startsOn: PlainDate, date: PlainDate): number {
+  const days = daysBetween(startsOn, date);
+  const periods = {
+    daily: days,
+    weekly: Math.floor(days / 7),
+    monthly: wholeMonthsBetween(startsOn, date),
+  }[plan.frequency];
+  return plan.deposit + plan.instalmentAmount * Math.min(Math.max(periods, 0), plan.instalmentCount);
+}
+
+/** The form of the provider's times. */
+function eastAfricaTime(time: Date): string {
+  const local = new Date(time.getTime() + EAST_AFRICA_OFFSET_MS).toISOString();
+  return local.slice(0, 19).replace(/\D/g, '');
+}

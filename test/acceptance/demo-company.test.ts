@@ -1,0 +1,142 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { expect, test, vi } from 'vitest';
+import { readConfig } from '../../src/config.ts';
+import { createLog } from '../../src/core/log.ts';
+import { currencyOf, prepareDatabase } from '../../src/database.ts';
+import { addDemoCompany } from '../../src/demo-company.ts';
+import { registerAdmin } from './client.ts';
+import {
+  cleanUpAfterwards,
+  type Environment,
+  failToStart,
+  launch,
+  NO_RATE_LIMITS,
+  newDatabase,
+  newFolder,
+  ROOT,
+  report,
+  runToEnd,
+  startService,
+} from './process.ts';
+
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 60_000 });
+cleanUpAfterwards();
+
+/** More than on an idle machine with two cores, because other tests run at the same time. */
+const READY_TIMEOUT_MS = 180_000;
+const FIRST_MONTH = /Demo company: \d{4}-\d{2}, \d+ accounts/;
+
+test('DEMO_DATA=company adds a company with a year of payments, once, and its books hold', async () => {
+  const environment = { ...NO_RATE_LIMITS, DATABASE_URL: await newDatabase(), DEMO_DATA: 'company' };
+  // The company uses the catalogue of an earlier start.
+  await (await startService({ ...environment, DEMO_DATA: 'on' })).stop();
+  const service = await startService(environment, { readyTimeoutMs: READY_TIMEOUT_MS });
+  report(`demo company: ready after ${service.readyMs} ms`);
+  expect(service.output()).toMatch(FIRST_MONTH);
+  const token = await registerAdmin(service);
+  const count = async (path: string) => {
+    const { status, body, text } = await service.call('GET', path, undefined, { token });
+    expect(status, text).toBe(200);
+    return body.pagination.total as number;
+  };
+  const accounts = await count('/accounts');
+  const payments = await count('/payments');
+  expect(accounts).toBe(300);
+  expect(payments).toBeGreaterThan(5_000);
+  for (const status of ['active', 'suspended', 'defaulted', 'completed', 'cancelled', 'written_off'])
+    expect(await count(`/accounts?filter[status]=${status}`), status).toBeGreaterThan(0);
+  for (const kycStatus of ['pending', 'verified', 'rejected'])
+    expect(await count(`/customers?filter[kycStatus]=${kycStatus}`), kycStatus).toBeGreaterThan(0);
+  expect(await count('/payments/unmatched')).toBeGreaterThan(5);
+  expect(await count('/invoices')).toBeGreaterThan(50);
+  expect(await count('/reconciliations')).toBeGreaterThan(40);
+  await service.stop();
+  await expectProofToPass(environment);
+
+  const again = await startService(environment);
+  expect(again.output()).not.toMatch(FIRST_MONTH);
+  const { body } = await again.call('GET', '/payments', undefined, { token });
+  expect(body.pagination.total).toBe(payments);
+  await again.stop();
+});
+
+test('an interrupted demo company is reported with its remedy, and its books hold', async () => {
+  const environment = { DATABASE_URL: await newDatabase(), DEMO_DATA: 'company' };
+  const { child, ended, output } = launch(
+    [process.execPath, join(ROOT, 'dist', 'server.js')],
+    await newFolder(),
+    environment,
+  );
+  while (!FIRST_MONTH.test(output())) {
+    expect(child.exitCode, output()).toBeNull();
+    await sleep(20);
+  }
+  child.kill('SIGKILL');
+  await ended;
+
+  const { status, stderr } = await failToStart(environment);
+  expect(status).toBe(1);
+  expect(stderr.trim()).toBe(
+    'The demo company is incomplete, because an earlier start was interrupted. To create it again, use a new ' +
+      'database for DATABASE_URL. To keep what there is, set DEMO_DATA=on.',
+  );
+  await (await startService({ ...environment, DEMO_DATA: 'on' })).stop();
+  await expectProofToPass(environment);
+});
+
+test('a database with a customer gets no demo company', async () => {
+  const environment = { DATABASE_URL: await newDatabase() };
+  const service = await startService(environment);
+  const token = await registerAdmin(service);
+  const customer = { firstName: 'Real', lastName: 'Customer', phone: '+254712345678' };
+  expect((await service.call('POST', '/customers', customer, { token })).status).toBe(201);
+  await service.stop();
+  const again = await startService({ ...environment, DEMO_DATA: 'company' });
+  expect(again.output()).toContain('DEMO_DATA=company has no effect');
+  expect((await again.call('GET', '/customers', undefined, { token })).body.data).toHaveLength(1);
+  await again.stop();
+});
+
+test('the demo company is the same each time', async () => {
+  const [first, second] = [await companyOfToday(), await companyOfToday()];
+  expect(first).toEqual(second);
+  expect(first.payments.length).toBeGreaterThan(300);
+});
+
+/** The rows of a small demo company. */
+async function companyOfToday() {
+  const url = await newDatabase();
+  const config = readConfig({ NODE_ENV: 'test', LOG_LEVEL: 'silent', DEMO_DATA: 'company' });
+  await prepareDatabase(url, config, currencyOf(config));
+  await addDemoCompany(url, config, createLog(config), {
+    now: new Date('2026-10-20T15:00:00Z'),
+    accounts: 25,
+  });
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    const rows = async (query: string) => (await client.query(query)).rows;
+    return {
+      customers: await rows('select id, first_name, last_name, phone, kyc_status from customers order by id'),
+      accounts: await rows(
+        'select id, status, paid_minor, credit_minor, next_due_date::text from accounts order by id',
+      ),
+      payments: await rows(
+        `select id, account_id, amount_minor, status, transaction_ref, payment_date::text,
+           date_trunc('hour', created_at) as hour from payments order by id`,
+      ),
+      commissions: await rows('select id, period, status, total_minor from commissions order by id'),
+      invoices: await rows('select number, status, total_minor from invoices order by id'),
+    };
+  } finally {
+    await client.end();
+  }
+}
+
+async function expectProofToPass({ DATABASE_URL = '' }: Environment): Promise<void> {
+  const verify = join(ROOT, 'dist', 'cli', 'verify.js');
+  const { status, stdout } = await runToEnd([process.execPath, verify], { DATABASE_URL }, await newFolder());
+  expect(status, stdout).toBe(0);
+}
