@@ -1,10 +1,8 @@
-import type { en } from './en/index.ts';
+import type { Catalogue, en } from './en/index.ts';
 
 export const LANGUAGES = { en: 'English', sw: 'Kiswahili' } as const;
 export type Language = keyof typeof LANGUAGES;
 export type MessageKey = keyof typeof en;
-/** The messages of one language. */
-export type Catalogue = Readonly<Record<MessageKey, string>>;
 
 type ParameterName<Text> = Text extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParameterName<Rest>
@@ -71,7 +69,9 @@ type ValueGroup =
   | 'invoiceStatus'
   | 'searchType'
   | 'statementRow'
-  | 'itemState';
+  | 'itemState'
+  | 'paymentSource'
+  | 'matchMethod';
 
 async function switchTo(chosen: Language): Promise<void> {
   messages = await LOADERS[chosen]();

@@ -1,5 +1,4 @@
 export {
-  type Catalogue,
   changeLanguage,
   currentLanguage,
   LANGUAGES,

@@ -29,5 +29,7 @@ export const PAGES: readonly PageEntry[] = [
     navigation: { label: 'nav.find', icon: 'search' },
   },
   { path: '/customers/:id', permission: 'customers:read', load: () => import('./customer/page.tsx') },
+  { path: '/payments/:id', permission: 'payments:read', load: () => import('./payment/page.tsx') },
+  { path: '/invoices/:id', permission: 'invoices:read', load: () => import('./invoice/page.tsx') },
   { path: '/accounts/:id', permission: 'accounts:read', load: () => import('./account/page.tsx') },
 ];

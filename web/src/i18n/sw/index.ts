@@ -1,10 +1,22 @@
-import type { Catalogue } from '../catalogue.ts';
+import type { Catalogue } from '../en/index.ts';
 import { account } from './account.ts';
 import { common } from './common.ts';
 import { customer } from './customer.ts';
 import { find } from './find.ts';
+import { invoice } from './invoice.ts';
+import { payment } from './payment.ts';
 import { session } from './session.ts';
 import { today } from './today.ts';
 import { values } from './values.ts';
 
-export const sw: Catalogue = { ...common, ...values, ...session, ...find, ...account, ...customer, ...today };
+export const sw: Catalogue = {
+  ...common,
+  ...values,
+  ...session,
+  ...find,
+  ...account,
+  ...customer,
+  ...today,
+  ...payment,
+  ...invoice,
+};

@@ -1,3 +1,4 @@
+import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
@@ -22,7 +23,9 @@ export function Invoices({ accountId }: { accountId: number }) {
               {data.map((invoice) => (
                 <li key={invoice.id}>
                   <span>
-                    <span className="mono">{invoice.number}</span>
+                    <Link className="mono" href={`/invoices/${invoice.id}`}>
+                      {invoice.number}
+                    </Link>
                     <span className="muted">{format.date(invoice.issuedOn)}</span>
                   </span>
                   <span>

@@ -59,7 +59,13 @@ export function Payments({ accountId }: { accountId: number }) {
             <Empty>{t('account.payments.none')}</Empty>
           ) : (
             <>
-              <Table caption={t('account.payments')} columns={columns} rows={data} keyOf={({ id }) => id} />
+              <Table
+                caption={t('account.payments')}
+                columns={columns}
+                rows={data}
+                keyOf={({ id }) => id}
+                hrefOf={({ id }) => `/payments/${id}`}
+              />
               {(pagination.total ?? 0) > data.length && limit < MOST_ROWS && (
                 <p className="table-foot">
                   <Button kind="quiet" onClick={() => setLimit(MOST_ROWS)}>

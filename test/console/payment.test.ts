@@ -1,0 +1,63 @@
+import { describe, expect, it, vi } from 'vitest';
+import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe.skipIf(!HAS_BROWSER)('a payment', () => {
+  const console = useConsole();
+
+  it.each(SIZES)('is found by its reference, and reversed with a reason (%s)', async (size, viewport) => {
+    const { id } = await newAccount(console);
+    const transactionRef = `FOUND-${size}`;
+    await console.call('POST', '/payments', {
+      accountId: id,
+      amount: 400,
+      paymentMethodId: 2,
+      transactionRef,
+    });
+    const page = await console.open('/find', { viewport });
+    await page.locator('#page-find').fill(transactionRef);
+    await page.getByText('1 result', { exact: true }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Reverse payment' }).click();
+    await page.locator('textarea:focus').fill('Typed twice');
+    await expectAccessible(page);
+    await page.locator('dialog').getByRole('button', { name: 'Reverse payment' }).click();
+    await page.locator('.page-sub').getByText('Typed twice').waitFor();
+    await expectAccessible(page);
+    expect(await page.getByRole('button', { name: 'Reverse payment' }).count()).toBe(0);
+    expect((await console.call('GET', `/accounts/${id}`)).balance).toBe(22_800);
+    await page.context().close();
+  });
+
+  it('cannot be reversed by an agent', async () => {
+    const { id } = await newAccount(console);
+    const payment = await console.call('POST', '/payments', {
+      accountId: id,
+      amount: 400,
+      paymentMethodId: 2,
+    });
+    const page = await console.open(`/payments/${payment.id}`, { email: await console.createUser('agent') });
+    await page.getByRole('heading', { name: 'Details' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Reverse payment' }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it.each(SIZES)('has invoices with their items (%s)', async (_size, viewport) => {
+    const { id } = await newAccount(console);
+    const items = [
+      { description: '<script>alert(1)</script>', quantity: 2, unitPrice: 50 },
+      { description: 'Cable', quantity: 1, unitPrice: 10 },
+    ];
+    const invoice = await console.call('POST', '/invoices', { accountId: id, items });
+    const page = await console.open(`/invoices/${invoice.id}`, { viewport });
+    await page.getByText('<script>alert(1)</script>').waitFor();
+    await expectAccessible(page);
+    await page.locator('.facts').getByText('110.00').waitFor();
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser, and requests no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,15 @@
+import type { invoice as en } from '../en/invoice.ts';
+
+export const invoice: Record<keyof typeof en, string> = {
+  'invoice.title': 'Ankara',
+  'invoice.pdf': 'Ankara (PDF)',
+  'invoice.items': 'Bidhaa',
+  'invoice.details': 'Maelezo',
+  'invoice.description': 'Maelezo',
+  'invoice.quantity': 'Idadi',
+  'invoice.unitPrice': 'Bei ya moja',
+  'invoice.total': 'Jumla',
+  'invoice.issuedOn': 'Imetolewa tarehe',
+  'invoice.dueDate': 'Kulipwa kufikia',
+  'invoice.voidedAt': 'Imebatilishwa',
+};

@@ -1,0 +1,26 @@
+import type { payment as en } from '../en/payment.ts';
+
+export const payment: Record<keyof typeof en, string> = {
+  'payment.title': 'Malipo {id}',
+  'payment.details': 'Maelezo',
+  'payment.source': 'Chanzo',
+  'payment.match': 'Akaunti ilipatikana kwa',
+  'payment.reconciled': 'Yalilinganishwa tarehe',
+  'payment.reversedAt': 'Yalibatilishwa',
+  'payment.recordedAt': 'Yaliingizwa',
+  'payment.reverse': 'Batilisha malipo',
+  'payment.reverse.title': 'Batilisha malipo ya {amount}',
+  'payment.reverse.text': 'Deni la akaunti litaongezeka tena. Malipo yataendelea kuonekana.',
+  'payment.reverse.done': 'Malipo yamebatilishwa',
+  'paymentSource.manual': 'Yaliingizwa na mfanyakazi',
+  'paymentSource.webhook': 'Mtoa huduma',
+  'paymentSource.import': 'Taarifa ya mtoa huduma',
+  'matchMethod.account_number': 'Namba ya akaunti',
+  'matchMethod.national_id': 'Kitambulisho cha taifa',
+  'matchMethod.phone': 'Simu kama kumbukumbu',
+  'matchMethod.account_id': 'ID ya akaunti',
+  'matchMethod.payer_phone': 'Simu ya mlipaji',
+  'matchMethod.learned': 'Kumbukumbu iliyotumika awali',
+  'matchMethod.manual_entry': 'Malipo yaliyoingizwa kwa mkono',
+  'matchMethod.assigned': 'Yalipangwa na mfanyakazi',
+};

@@ -1,0 +1,82 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { Facts, PageHead, Panel } from '../../ui/panel.tsx';
+import { usePaymentMethods } from '../shared/payment-methods.ts';
+import { PAYMENT_TONES } from '../shared/tones.ts';
+import { ReversalDialog } from './reversal-dialog.tsx';
+
+type Payment = Schemas['Payment'];
+
+export function Page({ id }: { id: string }) {
+  const query = { expand: ['customer' as const] };
+  const payment = api.useQuery('get', '/api/payments/{id}', { params: { path: { id: Number(id) }, query } });
+  return (
+    <Loaded query={payment} explain={explain} skeleton={<Skeleton lines={6} />}>
+      {({ data }) => <PaymentPage payment={data} />}
+    </Loaded>
+  );
+}
+
+function PaymentPage({ payment }: { payment: Payment }) {
+  const [reverses, setReverses] = useState(false);
+  const { id, status, accountId, accountNumber, customer } = payment;
+  const method = usePaymentMethods().find((one) => one.id === payment.paymentMethodId);
+  return (
+    <div className="narrow">
+      <PageHead
+        eyebrow={t('payment.title', { id })}
+        title={format.money(payment.amount)}
+        actions={
+          may('payments:reverse') &&
+          status !== 'reversed' && (
+            <Button kind="danger" onClick={() => setReverses(true)}>
+              {t('payment.reverse')}
+            </Button>
+          )
+        }
+      >
+        <Badge tone={PAYMENT_TONES[status]}>{tValue('paymentStatus', status)}</Badge>
+        {payment.reversalReason && <span>{payment.reversalReason}</span>}
+      </PageHead>
+      <Panel title={t('payment.details')}>
+        <Facts
+          rows={[
+            [
+              t('account.customer'),
+              customer && <Link href={`/customers/${customer.id}`}>{customer.name}</Link>,
+            ],
+            [
+              t('account.number'),
+              accountId && (
+                <Link className="mono" href={`/accounts/${accountId}`}>
+                  {accountNumber}
+                </Link>
+              ),
+            ],
+            [t('account.payment.date'), format.date(payment.paymentDate)],
+            [t('account.payment.method'), method?.name],
+            [
+              t('account.payment.reference'),
+              payment.transactionRef && <span className="mono">{payment.transactionRef}</span>,
+            ],
+            [t('payment.source'), tValue('paymentSource', payment.source)],
+            [t('payment.match'), payment.matchMethod && tValue('matchMethod', payment.matchMethod)],
+            [t('payment.reconciled'), payment.reconciliationDate && format.date(payment.reconciliationDate)],
+            [t('payment.reversedAt'), payment.reversedAt && format.dateTime(payment.reversedAt)],
+            [t('account.externalId'), payment.externalId],
+            [t('payment.recordedAt'), format.dateTime(payment.createdAt)],
+          ]}
+        />
+      </Panel>
+      {reverses && <ReversalDialog payment={payment} onClose={() => setReverses(false)} />}
+    </div>
+  );
+}
