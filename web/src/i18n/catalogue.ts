@@ -71,7 +71,9 @@ type ValueGroup =
   | 'statementRow'
   | 'itemState'
   | 'paymentSource'
-  | 'matchMethod';
+  | 'matchMethod'
+  | 'confidence'
+  | 'notificationFlag';
 
 async function switchTo(chosen: Language): Promise<void> {
   messages = await LOADERS[chosen]();

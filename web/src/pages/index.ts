@@ -28,6 +28,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./find/page.tsx'),
     navigation: { label: 'nav.find', icon: 'search' },
   },
+  {
+    path: '/unmatched',
+    permission: 'payers:read',
+    load: () => import('./unmatched/page.tsx'),
+    navigation: { label: 'nav.unmatched', icon: 'inbox' },
+  },
   { path: '/customers/:id', permission: 'customers:read', load: () => import('./customer/page.tsx') },
   { path: '/payments/:id', permission: 'payments:read', load: () => import('./payment/page.tsx') },
   { path: '/invoices/:id', permission: 'invoices:read', load: () => import('./invoice/page.tsx') },

@@ -20,6 +20,7 @@ export const common = {
   'connection.busy': 'The service is busy. Trying again…',
   'nav.find': 'Find',
   'nav.today': 'Today',
+  'nav.unmatched': 'Unmatched',
   'action.cancel': 'Cancel',
   'action.close': 'Close',
   'action.save': 'Save',

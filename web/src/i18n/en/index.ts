@@ -6,6 +6,7 @@ import { invoice } from './invoice.ts';
 import { payment } from './payment.ts';
 import { session } from './session.ts';
 import { today } from './today.ts';
+import { unmatched } from './unmatched.ts';
 import { values } from './values.ts';
 
 /** One file for each page, and keys that begin with its name. Each has a file with the same name in ../sw. */
@@ -19,6 +20,7 @@ export const en = {
   ...today,
   ...payment,
   ...invoice,
+  ...unmatched,
 } as const;
 
 /** The messages of one language. */

@@ -22,6 +22,7 @@ export const common: Record<keyof typeof en, string> = {
   'connection.busy': 'Huduma ina shughuli nyingi. Tunajaribu tena…',
   'nav.find': 'Tafuta',
   'nav.today': 'Leo',
+  'nav.unmatched': 'Yasiyolinganishwa',
   'action.cancel': 'Ghairi',
   'action.close': 'Funga',
   'action.save': 'Hifadhi',

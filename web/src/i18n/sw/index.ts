@@ -7,6 +7,7 @@ import { invoice } from './invoice.ts';
 import { payment } from './payment.ts';
 import { session } from './session.ts';
 import { today } from './today.ts';
+import { unmatched } from './unmatched.ts';
 import { values } from './values.ts';
 
 export const sw: Catalogue = {
@@ -19,4 +20,5 @@ export const sw: Catalogue = {
   ...today,
   ...payment,
   ...invoice,
+  ...unmatched,
 };

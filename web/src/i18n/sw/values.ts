@@ -62,4 +62,18 @@ export const values: Record<keyof typeof en, string> = {
   'statementRow.cancelled': 'Mauzo yameghairiwa',
   'statementRow.written_off': 'Imefutwa vitabuni',
   'statementRow.recovery': 'Malipo baada ya kufutwa',
+  'confidence.high': 'Inaelekea sana',
+  'confidence.medium': 'Inawezekana',
+  'confidence.low': 'Dalili dhaifu',
+  'notificationFlag.differs_from_first': 'Mtoa huduma alirudia muamala huu na thamani tofauti.',
+  'notificationFlag.other_account':
+    'Mlipaji anakusudia akaunti nyingine kuliko ile ya malipo yaliyoingizwa kwa mkono.',
+  'notificationFlag.other_method': 'Malipo yaliyoingizwa kwa mkono yana njia nyingine ya malipo.',
+  'notificationFlag.account_full': 'Akaunti haiwezi kupokea kiasi hiki.',
+  'notificationFlag.repeated_after_reversal':
+    'Mtoa huduma alirudia muamala huu baada ya malipo yake kubatilishwa.',
+  'notificationFlag.payment_reversed': 'Malipo yaliyoingizwa kwa mkono yalibatilishwa.',
+  'notificationFlag.other_short_code': 'Pesa ilienda kwa namba nyingine ya biashara kuliko ya kampuni.',
+  'notificationFlag.unreadable_time': 'Muda uliotumwa na mtoa huduma hausomeki.',
+  'notificationFlag.future_time': 'Muda uliotumwa na mtoa huduma haujafika bado.',
 };

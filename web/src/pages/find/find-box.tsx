@@ -6,6 +6,7 @@ import type { Schemas } from '../../api/paths.ts';
 import { problemOf } from '../../api/problem.ts';
 import { t, tCount, tValue } from '../../i18n/index.ts';
 import { Icon, type IconName } from '../../ui/icons.tsx';
+import { useSettled } from '../../ui/use-settled.ts';
 
 type Result = Schemas['SearchResult'];
 
@@ -150,14 +151,4 @@ export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxPro
 
 function addressOf({ type, id }: Result): string {
   return `/${type}s/${id}`;
-}
-
-/** The value after it has not changed for some time. */
-function useSettled<Value>(value: Value, ms: number): Value {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms);
-    return () => clearTimeout(timer);
-  }, [value, ms]);
-  return settled;
 }

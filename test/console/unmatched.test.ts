@@ -1,0 +1,300 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it, vi } from 'vitest';
+import { report } from '../acceptance/process.ts';
+import { notification } from '../harness.ts';
+import { expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const CLERKS_PAYMENTS = 20;
+/** The number of the account, and Enter. */
+const KEYS_FOR_EACH = 2;
+
+describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
+  const console = useConsole();
+
+  async function notify(fields: Record<string, unknown>): Promise<number | null> {
+    const answer = await console.call('POST', '/webhooks/payments/mobilemoney', notification(fields));
+    return answer.paymentId;
+  }
+
+  /** A payment whose reference has one wrong letter, and the account that it is meant for. */
+  async function newMistypedPayment(amount = '400.00') {
+    const account = await newAccount(console);
+    const { accountNumber, id } = account;
+    const digit = Number(accountNumber.at(-1));
+    const reference = `${accountNumber.slice(0, -1)}${(digit + 1) % 10}`;
+    const paymentId = await notify({ BillRefNumber: reference, TransAmount: amount });
+    return { paymentId: Number(paymentId), accountId: id, reference, accountNumber };
+  }
+
+  const paymentNow = (id: number) => console.call('GET', `/payments/${id}`);
+
+  /** Assigns what the test before has left, so that each test has its own list. */
+  async function emptyList() {
+    for (const { id } of await console.call('GET', '/payments/unmatched?limit=100')) {
+      await console.call('POST', `/payments/${id}/reverse`, { reason: 'The end of a test' });
+    }
+  }
+
+  async function openList(options: Parameters<typeof console.open>[1] = {}): Promise<Page> {
+    const page = await console.open('/unmatched', options);
+    await page.locator('.queue-work:focus').waitFor();
+    return page;
+  }
+
+  const reference = (page: Page) => page.locator('.queue-facts dd').first();
+
+  it.each(SIZES)('are assigned with two keys, and undone with one (%s)', async (_name, viewport) => {
+    await emptyList();
+    const first = await newMistypedPayment();
+    const second = await newMistypedPayment('150.50');
+    const page = await openList({ viewport });
+    await reference(page).getByText(first.reference).waitFor();
+    await page.getByText('the reference is the account number with one typing error').first().waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('1');
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await page.getByText('Ksh 400.00 assigned to Wanjiru Kamau.').waitFor();
+    await reference(page).getByText(second.reference).waitFor();
+    expect(await page.locator('.queue-item').count()).toBe(1);
+    expect(await paymentNow(first.paymentId)).toMatchObject({ accountId: first.accountId });
+    await page.locator('.queue-work:focus').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('u');
+    await page.getByText('The payment is in the list again.').waitFor();
+    await reference(page).getByText(first.reference).waitFor();
+    expect(await paymentNow(first.paymentId)).toMatchObject({ accountId: null, status: 'unmatched' });
+    expect(await page.locator('.choices :checked').count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('undo two assignments, the last one first, and offer no undo after ten seconds', async () => {
+    await emptyList();
+    const payments = [
+      await newMistypedPayment(),
+      await newMistypedPayment('500'),
+      await newMistypedPayment(),
+    ];
+    const page = await openList();
+    await page.clock.install();
+    for (const { reference: typed } of payments) {
+      await reference(page).getByText(typed).waitFor();
+      await page.locator('.queue-work:focus').waitFor();
+      await page.keyboard.press('1');
+      await page.keyboard.press('Enter');
+    }
+    await page.getByText('Every payment has its account.').waitFor();
+    for (const { reference: typed } of [...payments].reverse().slice(0, 2)) {
+      await page.locator('.queue-work:focus').waitFor();
+      await page.keyboard.press('u');
+      await reference(page).getByText(typed).waitFor();
+    }
+    await page.clock.fastForward(11_000);
+    await page.getByRole('button', { name: 'Undo (U)' }).waitFor({ state: 'detached' });
+    await page.keyboard.press('u');
+    expect(await paymentNow(payments[0]?.paymentId ?? 0)).toMatchObject({ status: 'matched' });
+    expect(await paymentNow(payments[1]?.paymentId ?? 0)).toMatchObject({ status: 'unmatched' });
+    await page.context().close();
+  });
+
+  it(`need ${KEYS_FOR_EACH} keys each if the clerk assigns ${CLERKS_PAYMENTS} of them`, async () => {
+    await emptyList();
+    const payments = [];
+    for (let left = CLERKS_PAYMENTS; left > 0; left -= 1) payments.push(await newMistypedPayment());
+    const page = await openList();
+    let keys = 0;
+    const press = async (key: string) => {
+      keys += 1;
+      await page.keyboard.press(key);
+    };
+    const began = Date.now();
+    for (const { reference: typed, accountNumber } of payments) {
+      await reference(page).getByText(typed).waitFor();
+      await page.locator('.queue-work:focus').waitFor();
+      await press(
+        (await page.locator('.choice-row', { hasText: accountNumber }).locator('kbd').textContent()) ?? '',
+      );
+      await press('Enter');
+    }
+    await page.getByText('Every payment has its account.').waitFor();
+    const seconds = (Date.now() - began) / 1000;
+    for (const { paymentId, accountId } of payments) {
+      expect(await paymentNow(paymentId)).toMatchObject({ accountId, matchMethod: 'assigned' });
+    }
+    report(
+      `${CLERKS_PAYMENTS} payments assigned: ${keys / CLERKS_PAYMENTS} keys each, ${seconds.toFixed(1)} s in all`,
+    );
+    expect(keys).toBeLessThanOrEqual(CLERKS_PAYMENTS * KEYS_FOR_EACH);
+    await page.context().close();
+  });
+
+  it.each(SIZES)('can be assigned to an account that is searched by a name (%s)', async (_name, viewport) => {
+    await emptyList();
+    const { id } = await newAccount(console, { firstName: 'Zawadi', lastName: 'Mwangi' });
+    const paymentId = await notify({
+      BillRefNumber: `PUMP ${viewport.width}`,
+      MSISDN: `25471${String(viewport.width).padStart(7, '0')}`,
+    });
+    const page = await openList({ viewport });
+    await page.getByText('No account fits.').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('0');
+    await page.keyboard.type('zawadi');
+    await page.getByText('Accounts found:').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await page.locator('.choices :checked:focus').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('Ksh 400.00 assigned to Zawadi Mwangi.').waitFor();
+    expect(await paymentNow(Number(paymentId))).toMatchObject({ accountId: id });
+    await page.getByText('Every payment has its account.').waitFor();
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
+  it('are not assigned by Enter alone', async () => {
+    await emptyList();
+    const { paymentId } = await newMistypedPayment();
+    const page = await openList();
+    await page.getByRole('button', { name: 'Assign' }).click();
+    await page.getByText('Choose one first').waitFor();
+    await expectAccessible(page);
+    expect(await paymentNow(paymentId)).toMatchObject({ status: 'unmatched' });
+    await page.context().close();
+  });
+
+  it('are assigned once by two clicks, and after a lost answer with the same key', async () => {
+    await emptyList();
+    const { paymentId } = await newMistypedPayment();
+    const page = await openList();
+    const keys: (string | undefined)[] = [];
+    await page.route('**/assign', async (route) => {
+      keys.push(route.request().headers()['idempotency-key']);
+      if (keys.length > 1) return route.continue();
+      await route.fetch(); // The service does the work, and its answer is lost.
+      await route.abort('connectionreset');
+    });
+    await page.keyboard.press('1');
+    await page.getByRole('button', { name: 'Assign' }).evaluate((button: { click(): void }) => {
+      button.click();
+      button.click();
+    });
+    await page.getByText('Not saved yet.').waitFor();
+    await expectAccessible(page);
+    await page.getByText('Ksh 400.00 assigned to Wanjiru Kamau.').waitFor();
+    expect(keys.length).toBe(2);
+    expect(keys[1]).toBe(keys[0]);
+    const audit = await console.call(
+      'GET',
+      `/audit?filter[resource]=payment&filter[resourceId]=${paymentId}`,
+    );
+    expect(audit.filter(({ action }: { action: string }) => action === 'payment.assign').length).toBe(1);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the lost answer.
+  });
+
+  it('wait for a busy service, and say that they are not assigned yet', async () => {
+    await emptyList();
+    await newMistypedPayment();
+    const page = await openList();
+    let refused = 0;
+    await page.route('**/assign', (route) => {
+      refused += 1;
+      return refused > 1 ? route.continue() : route.fulfill({ status: 503, headers: { 'retry-after': '1' } });
+    });
+    await page.keyboard.press('1');
+    await page.keyboard.press('Enter');
+    await page.getByText('Not saved yet.').waitFor();
+    await page.getByText('Ksh 400.00 assigned to Wanjiru Kamau.').waitFor();
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 503.
+  });
+
+  it('leave the list when somebody else assigns them', async () => {
+    await emptyList();
+    const first = await newMistypedPayment();
+    const second = await newMistypedPayment();
+    const page = await openList();
+    await reference(page).getByText(first.reference).waitFor();
+    await page.keyboard.press('1');
+    await page.waitForTimeout(500); // The stream of events opens after the page.
+    const { accountId } = first;
+    await console.call('POST', `/payments/${first.paymentId}/assign`, { accountId });
+    await reference(page).getByText(second.reference).waitFor({ timeout: 2_000 });
+    await page.getByText('somebody else took care of it').waitFor();
+    await page.keyboard.press('Enter'); // Meant for the first payment.
+    expect(await paymentNow(second.paymentId)).toMatchObject({ status: 'unmatched' });
+    await page.context().close();
+  });
+
+  it.each(SIZES)(
+    'are next to conflicts with manual payments, which staff resolve (%s)',
+    async (_name, viewport) => {
+      const right = await newAccount(console);
+      const wrong = await newAccount(console);
+      const transactionRef = `CONFLICT${viewport.width}`;
+      const body = { paymentMethodId: 1, transactionRef };
+      const manual = await console.call('POST', '/payments', { ...body, accountId: wrong.id, amount: 40 });
+      await notify({ TransID: transactionRef, BillRefNumber: right.accountNumber, TransAmount: '400.00' });
+      const page = await console.open('/unmatched?view=conflicts', { viewport });
+      await page.locator('.queue-work:focus').waitFor();
+      await page.getByText('Another amount than the provider reports').waitFor();
+      await expectAccessible(page);
+      await page.keyboard.press('2');
+      await page.getByText('Other manual payments of this transaction will be reversed: 1.').waitFor();
+      await expectAccessible(page);
+      await page.keyboard.press('Enter');
+      await page.getByText('Conflict resolved.').waitFor();
+      await page.getByText('No notification contradicts a manual payment.').waitFor();
+      expect(await paymentNow(manual.id)).toMatchObject({ status: 'reversed' });
+      expect(await console.call('GET', `/accounts/${right.id}`)).toMatchObject({ paid: 400 });
+      await page.context().close();
+    },
+  );
+
+  it.each(SIZES)(
+    'are next to rejected notifications, with what the provider sent (%s)',
+    async (_name, viewport) => {
+      const body = JSON.stringify(notification({ TransAmount: 'much' }));
+      const headers = { 'content-type': 'application/json' };
+      const refused = await fetch(`${console.origin}/api/webhooks/payments/mobilemoney`, {
+        method: 'POST',
+        headers,
+        body,
+      });
+      expect(refused.status).toBe(400);
+      const page = await console.open('/unmatched', { viewport });
+      await page.getByRole('link', { name: 'Rejected' }).click();
+      await page.locator('.raw').getByText('"TransAmount": "much"').waitFor();
+      await expectAccessible(page);
+      await page.locator('.filter select').selectOption('Waiting to be tried again');
+      await page.getByText('There is no such notification.').waitFor();
+      expect(page.url()).toContain('view=rejected&kind=pending');
+      await page.goBack();
+      await page.locator('.raw').waitFor();
+      await page.context().close();
+    },
+  );
+
+  it('are in Swahili, too', async () => {
+    await emptyList();
+    await newMistypedPayment();
+    const page = await openList({ locale: 'sw', viewport: PHONE });
+    await page.getByText('Sawa kabisa na awamu ijayo').or(page.getByText('Inawezekana')).first().waitFor();
+    expect(await page.locator('main').textContent()).not.toMatch(/(unmatched|queue|confidence)\./);
+    await page.context().close();
+  });
+
+  it('are not shown to a viewer', async () => {
+    const page = await console.open('/unmatched', { email: await console.createUser('viewer') });
+    await page.getByText('Your role may not open this page').waitFor();
+    expect(await page.getByRole('link', { name: 'Unmatched' }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('leave no message in the console of the browser, and request no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});

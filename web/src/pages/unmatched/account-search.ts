@@ -1,0 +1,63 @@
+import { keepPreviousData } from '@tanstack/react-query';
+import { api } from '../../api/client.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { useSettled } from '../../ui/use-settled.ts';
+
+type Suggestion = Schemas['UnmatchedPayment']['suggestions'][number];
+
+/** An account for a payment. One that somebody searched has no reason. */
+export type Candidate = Omit<Suggestion, 'reason' | 'confidence'> & Partial<Suggestion>;
+
+const SHORTEST_TEXT = 2;
+const TYPING_MS = 200;
+const MOST_RESULTS = 9;
+
+interface AccountSearch {
+  /** Whether there is a text to search for. */
+  isOn: boolean;
+  isLoading: boolean;
+  error: unknown;
+  found: Candidate[];
+}
+
+/** The accounts with a number, and the accounts of customers with a name or phone number. */
+export function useAccountSearch(text: string): AccountSearch {
+  const wanted = useSettled(text.trim(), TYPING_MS);
+  const isOn = text.trim().length >= SHORTEST_TEXT;
+  const search = api.useQuery(
+    'get',
+    '/api/search',
+    { params: { query: { q: wanted, types: ['customer', 'account'], limit: MOST_RESULTS } } },
+    { enabled: wanted.length >= SHORTEST_TEXT, placeholderData: keepPreviousData, gcTime: 60_000 },
+  );
+  const idsOf = (type: string) =>
+    (search.data?.data ?? []).filter((result) => result.type === type).map(({ id }) => id);
+  const byNumber = useAccounts('filter[id]', isOn ? idsOf('account') : []);
+  const byCustomer = useAccounts('filter[customerId]', isOn ? idsOf('customer') : []);
+  const all = [...byNumber.accounts, ...byCustomer.accounts];
+  const found = all.filter(({ id }, at) => all.findIndex((one) => one.id === id) === at);
+  const isTyping = wanted !== text.trim();
+  return {
+    isOn,
+    isLoading: isTyping || search.isFetching || byNumber.isFetching || byCustomer.isFetching,
+    error: search.error ?? byNumber.error ?? byCustomer.error,
+    found: found.slice(0, MOST_RESULTS).map(toCandidate),
+  };
+}
+
+function useAccounts(filter: 'filter[id]' | 'filter[customerId]', ids: readonly number[]) {
+  const query = { [filter]: { in: ids.join(',') }, expand: ['customer' as const], limit: MOST_RESULTS };
+  const { data, error, isFetching } = api.useQuery(
+    'get',
+    '/api/accounts',
+    { params: { query } },
+    { enabled: ids.length > 0, gcTime: 60_000 },
+  );
+  return { accounts: ids.length > 0 ? (data?.data ?? []) : [], error, isFetching };
+}
+
+function toCandidate(account: Schemas['Account']): Candidate {
+  const { id, accountNumber, customer, status, balance, nextDueDate, nextDueAmount } = account;
+  const customerName = customer?.name ?? '';
+  return { accountId: id, accountNumber, customerName, status, balance, nextDueDate, nextDueAmount };
+}

@@ -1,0 +1,22 @@
+import type { ReactNode } from 'react';
+
+interface ChoiceProps {
+  name: string;
+  value: string | number;
+  /** The key that chooses it. */
+  number: number;
+  isDisabled?: boolean;
+  onChoose?: () => void;
+  children: ReactNode;
+}
+
+/** One of the numbered answers for a row of the queue. */
+export function Choice({ name, value, number, isDisabled = false, onChoose, children }: ChoiceProps) {
+  return (
+    <label className="choice-row">
+      <input type="radio" name={name} value={value} disabled={isDisabled} onChange={onChoose} />
+      <kbd>{number < 10 ? number : ''}</kbd>
+      {children}
+    </label>
+  );
+}

@@ -1,0 +1,202 @@
+import { useState, useSyncExternalStore } from 'react';
+import { Link } from 'wouter';
+import { api } from '../../api/client.ts';
+import { connection, onConnectionChange } from '../../api/connection.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
+import { Form, FormButtons, TextField } from '../../ui/form.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { PAYMENT_TONES } from '../shared/tones.ts';
+import { Choice } from './choice.tsx';
+import { Queue } from './queue.tsx';
+
+type Notification = Schemas['Notification'];
+type Payment = Schemas['Payment'];
+
+const MOST_ROWS = 50;
+/** The answer that the notification belongs to no manual payment. */
+const NONE = 'none';
+
+/** Notifications that contradict manual payments, the oldest first. */
+export function Conflicts() {
+  const conflicts = api.useQuery('get', '/api/notifications', {
+    params: { query: { 'filter[outcome]': { eq: 'conflict' }, sort: 'id:asc', limit: MOST_ROWS } },
+  });
+  return (
+    <Loaded query={conflicts} explain={explain} skeleton={<Skeleton lines={8} />}>
+      {({ data, pagination }) => (
+        <Queue
+          label={t('unmatched.conflicts')}
+          rows={data}
+          total={pagination.total ?? data.length}
+          titleOf={({ amount }) => (amount === null ? '–' : format.money(amount))}
+          showItem={(notification) => <Item notification={notification} />}
+          empty={<Empty>{t('unmatched.conflicts.empty')}</Empty>}
+        >
+          {(notification) => <Conflict notification={notification} />}
+        </Queue>
+      )}
+    </Loaded>
+  );
+}
+
+function Item({ notification: { amount, transactionRef, createdAt } }: { notification: Notification }) {
+  return (
+    <>
+      <strong>{amount === null ? '–' : format.money(amount)}</strong>
+      <span className="spread muted">
+        <span className="mono cut">{transactionRef ?? '–'}</span>
+        <span className="cut">{format.dateTime(createdAt)}</span>
+      </span>
+    </>
+  );
+}
+
+function Conflict({ notification }: { notification: Notification }) {
+  const { transactionRef, reference, payer, createdAt, flags } = notification;
+  const manual = api.useQuery('get', '/api/payments', {
+    params: {
+      query: {
+        'filter[transactionRef]': { eq: transactionRef ?? '' },
+        'filter[source]': { eq: 'manual' },
+        'filter[status]': { ne: 'reversed' },
+        sort: 'id:asc',
+        expand: ['customer' as const],
+      },
+    },
+  });
+  return (
+    <>
+      <p>{t('unmatched.conflict.lead')}</p>
+      <dl className="queue-facts">
+        <div className="wide">
+          <dt>{t('unmatched.reference')}</dt>
+          <dd className="mono">{reference || '–'}</dd>
+        </div>
+        <div>
+          <dt>{t('unmatched.payer')}</dt>
+          <dd className="mono">{payer ?? '–'}</dd>
+        </div>
+        <div>
+          <dt>{t('unmatched.received')}</dt>
+          <dd>{format.dateTime(createdAt)}</dd>
+        </div>
+        <div>
+          <dt>{t('unmatched.transaction')}</dt>
+          <dd className="mono">{transactionRef}</dd>
+        </div>
+      </dl>
+      {flags.length > 0 && (
+        <Notice tone="warning">
+          {flags.map((flag) => (
+            <p key={flag}>{tValue('notificationFlag', flag)}</p>
+          ))}
+        </Notice>
+      )}
+      <Loaded query={manual} explain={explain}>
+        {({ data }) => <Answers notification={notification} payments={data} />}
+      </Loaded>
+    </>
+  );
+}
+
+interface AnswersProps {
+  notification: Notification;
+  payments: readonly Payment[];
+}
+
+function Answers({ notification, payments }: AnswersProps) {
+  const resolve = useWrite('post', '/api/notifications/{id}/resolve');
+  const isWaiting = useSyncExternalStore(onConnectionChange, connection) !== 'ok';
+  const [chosen, setChosen] = useState('');
+  const [ownReason, setOwnReason] = useState<string>();
+  const [isMissing, setIsMissing] = useState(false);
+  if (!may('payments:reverse')) return null;
+
+  const usual =
+    chosen === '' ? '' : t(chosen === NONE ? 'unmatched.conflict.noneReason' : 'unmatched.conflict.reason');
+  const reversed = payments.filter(({ id }) => String(id) !== chosen).length;
+  return (
+    <Form
+      problem={resolve.problem}
+      isSending={resolve.isSending}
+      isWaiting={isWaiting}
+      onStop={resolve.stop}
+      onSubmit={async (values) => {
+        setIsMissing(chosen === '');
+        if (chosen === '') return;
+        const paymentId = chosen === NONE ? null : Number(chosen);
+        const body = { paymentId, reason: values.text('reason') };
+        const resolved = await resolve.send({ params: { path: { id: notification.id } }, body });
+        if (resolved) toast({ text: t('unmatched.conflict.done') });
+      }}
+    >
+      <div className="choices" role="radiogroup" aria-label={t('unmatched.conflict.manual')}>
+        {payments.map((payment, index) => (
+          <Choice
+            key={payment.id}
+            name="paymentId"
+            value={payment.id}
+            number={index + 1}
+            isDisabled={payment.amount !== notification.amount}
+            onChoose={() => setChosen(String(payment.id))}
+          >
+            <ManualPayment payment={payment} isOtherAmount={payment.amount !== notification.amount} />
+          </Choice>
+        ))}
+        <Choice name="paymentId" value={NONE} number={payments.length + 1} onChoose={() => setChosen(NONE)}>
+          <span className="choice-main">
+            <strong>{t('unmatched.conflict.none')}</strong>
+            <span className="muted">{t('unmatched.conflict.none.text')}</span>
+          </span>
+        </Choice>
+      </div>
+      {isMissing && chosen === '' && <Notice tone="warning">{t('unmatched.chooseFirst')}</Notice>}
+      {chosen !== '' && reversed > 0 && (
+        <Notice tone="warning">{t('unmatched.conflict.reverses', { count: format.number(reversed) })}</Notice>
+      )}
+      {chosen !== '' && (
+        <TextField
+          label={t('unmatched.conflict.why')}
+          name="reason"
+          maxLength={500}
+          value={ownReason ?? usual}
+          onChange={(event) => setOwnReason(event.target.value)}
+          required
+        />
+      )}
+      <FormButtons submit={t('unmatched.conflict.resolve')} />
+    </Form>
+  );
+}
+
+function ManualPayment({ payment, isOtherAmount }: { payment: Payment; isOtherAmount: boolean }) {
+  const { accountId, accountNumber, customer, amount, paymentDate, status } = payment;
+  return (
+    <>
+      <span className="choice-main">
+        <span className="choice-title">
+          <strong>{customer?.name ?? t('unmatched.conflict.noAccount')}</strong>
+          <Badge tone={PAYMENT_TONES[status]}>{tValue('paymentStatus', status)}</Badge>
+        </span>
+        <span className="muted">
+          {accountId && (
+            <Link href={`/accounts/${accountId}`} className="mono">
+              {accountNumber}
+            </Link>
+          )}
+          {isOtherAmount && <span className="reason">{t('unmatched.conflict.otherAmount')}</span>}
+        </span>
+      </span>
+      <span className="choice-side">
+        <strong>{format.money(amount)}</strong>
+        <span className="muted">{t('unmatched.conflict.byHand', { date: format.date(paymentDate) })}</span>
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,191 @@
+import { type KeyboardEvent, useState, useSyncExternalStore } from 'react';
+import { connection, onConnectionChange } from '../../api/connection.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Notice } from '../../ui/feedback.tsx';
+import { Form, FormButtons } from '../../ui/form.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { usePaymentMethods } from '../shared/payment-methods.ts';
+import { ACCOUNT_TONES } from '../shared/tones.ts';
+import { type Candidate, useAccountSearch } from './account-search.ts';
+import { Choice } from './choice.tsx';
+
+type Payment = Schemas['UnmatchedPayment'];
+
+const CONFIDENCE_TONES: Record<Schemas['Confidence'], Tone> = {
+  high: 'good',
+  medium: 'warning',
+  low: 'neutral',
+};
+
+interface PaymentFormProps {
+  payment: Payment;
+  onAssigned(payment: Payment, customerName: string): void;
+}
+
+/** A payment and the accounts that it may belong to. */
+export function PaymentForm({ payment, onAssigned }: PaymentFormProps) {
+  const assign = useWrite('post', '/api/payments/{id}/assign');
+  const isWaiting = useSyncExternalStore(onConnectionChange, connection) !== 'ok';
+  const [text, setText] = useState('');
+  const [isMissing, setIsMissing] = useState(false);
+  const search = useAccountSearch(text);
+  const candidates: readonly Candidate[] = search.isOn ? search.found : payment.suggestions;
+
+  return (
+    <>
+      <Facts payment={payment} />
+      {may('payments:assign') && (
+        <Form
+          problem={assign.problem}
+          isSending={assign.isSending}
+          isWaiting={isWaiting}
+          onStop={assign.stop}
+          onSubmit={async (values) => {
+            const accountId = values.number('accountId');
+            const chosen = candidates.find((candidate) => candidate.accountId === accountId);
+            setIsMissing(!chosen);
+            if (!chosen) return;
+            const params = { path: { id: payment.id } };
+            if (await assign.send({ params, body: { accountId } })) onAssigned(payment, chosen.customerName);
+          }}
+        >
+          <label className="find-input">
+            <Icon name="search" />
+            <span className="visually-hidden">{t('unmatched.search')}</span>
+            <input
+              type="search"
+              placeholder={t('unmatched.search')}
+              aria-keyshortcuts="0"
+              autoComplete="off"
+              spellCheck={false}
+              maxLength={100}
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+              onKeyDown={onSearchKey}
+            />
+            <kbd className="wide-only">0</kbd>
+          </label>
+          <p className="field-hint" role="status">
+            {search.error ? explain(search.error) : hintOf()}
+          </p>
+          {candidates.length > 0 && (
+            <div className="choices" role="radiogroup" aria-label={t('unmatched.candidates')}>
+              {candidates.map((candidate, index) => (
+                <Choice
+                  key={candidate.accountId}
+                  name="accountId"
+                  value={candidate.accountId}
+                  number={index + 1}
+                  onChoose={() => setIsMissing(false)}
+                >
+                  <CandidateText candidate={candidate} amount={payment.amount} />
+                </Choice>
+              ))}
+            </div>
+          )}
+          {isMissing && <Notice tone="warning">{t('unmatched.chooseFirst')}</Notice>}
+          {candidates.length > 0 && <FormButtons submit={t('unmatched.assign')} />}
+        </Form>
+      )}
+    </>
+  );
+
+  function hintOf(): string {
+    if (!search.isOn) return t(candidates.length === 0 ? 'unmatched.noCandidates' : 'unmatched.hint');
+    if (search.isLoading) return t('unmatched.searching');
+    return t(candidates.length === 0 ? 'unmatched.notFound' : 'unmatched.found');
+  }
+
+  function onSearchKey(event: KeyboardEvent<HTMLInputElement>) {
+    const goesOn = event.key === 'Enter' || event.key === 'ArrowDown';
+    if (event.key === 'Escape') setText('');
+    else if (!goesOn) return;
+    event.preventDefault();
+    const first = event.currentTarget.form?.querySelector<HTMLInputElement>('[type=radio]');
+    first?.focus();
+    if (goesOn) first?.click();
+  }
+}
+
+function Facts({ payment }: { payment: Payment }) {
+  const method = usePaymentMethods().find(({ id }) => id === payment.paymentMethodId);
+  return (
+    <>
+      <dl className="queue-facts">
+        <div className="wide">
+          <dt>{t('unmatched.reference')}</dt>
+          <dd className="mono">{payment.reference || '–'}</dd>
+        </div>
+        <div>
+          <dt>{t('unmatched.payer')}</dt>
+          <dd className="mono">{payment.payer ?? '–'}</dd>
+        </div>
+        <div>
+          <dt>{t('unmatched.date')}</dt>
+          <dd>{format.date(payment.paymentDate)}</dd>
+        </div>
+        <div>
+          <dt>{t('unmatched.transaction')}</dt>
+          <dd>
+            <span className="mono">{payment.transactionRef ?? '–'}</span>
+            {method && <span className="muted">{` · ${method.name}`}</span>}
+          </dd>
+        </div>
+      </dl>
+      {payment.flags.length > 0 && (
+        <Notice tone="warning">
+          {payment.flags.map((flag) => (
+            <p key={flag}>{tValue('notificationFlag', flag)}</p>
+          ))}
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function CandidateText({ candidate, amount }: { candidate: Candidate; amount: number }) {
+  const { balance, nextDueAmount, nextDueDate, status, confidence } = candidate;
+  return (
+    <>
+      <span className="choice-main">
+        <span className="choice-title">
+          <strong>{candidate.customerName}</strong>
+          {confidence && (
+            <Badge tone={CONFIDENCE_TONES[confidence]}>{tValue('confidence', confidence)}</Badge>
+          )}
+        </span>
+        <span className="muted">
+          <span className="mono">{candidate.accountNumber}</span>
+          {candidate.reason?.split('; ').map((reason) => (
+            <span key={reason} className="reason">
+              {reason}
+            </span>
+          ))}
+        </span>
+      </span>
+      <span className="choice-side">
+        <Badge tone={ACCOUNT_TONES[status]}>{tValue('accountStatus', status)}</Badge>
+        {nextDueAmount !== null && (
+          <span>
+            {t('unmatched.nextDue', { amount: format.money(nextDueAmount) })}
+            {nextDueDate && <span className="muted">{` · ${format.relativeDay(nextDueDate)}`}</span>}
+          </span>
+        )}
+        <span className="muted">{t('unmatched.balance', { amount: format.money(balance) })}</span>
+        {fitOf(amount, nextDueAmount, balance)}
+      </span>
+    </>
+  );
+}
+
+/** That the amount is exactly what the account owes is a further sign. */
+function fitOf(amount: number, nextDueAmount: number | null, balance: number) {
+  if (amount === nextDueAmount) return <span className="fit">{t('unmatched.fitsNext')}</span>;
+  if (amount === balance) return <span className="fit">{t('unmatched.fitsBalance')}</span>;
+  return null;
+}

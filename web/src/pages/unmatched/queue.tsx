@@ -1,0 +1,144 @@
+import { type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { format, t } from '../../i18n/index.ts';
+import { IconButton } from '../../ui/button.tsx';
+
+interface Place {
+  id: number | undefined;
+  index: number;
+}
+
+interface QueueProps<Row> {
+  /** For screen readers. */
+  label: string;
+  rows: readonly Row[];
+  /** Of all pages. */
+  total: number;
+  showItem(row: Row): ReactNode;
+  /** The title of the work on a row. */
+  titleOf(row: Row): ReactNode;
+  /** The work on a row. It is made again for each row, so that it keeps no choice of the last one. */
+  children(row: Row): ReactNode;
+  /** In place of the work if there are no rows. */
+  empty: ReactNode;
+  /** Below the list. */
+  foot?: ReactNode;
+  onUndo?: () => void;
+  /** The id of a row that has come back, which takes the place of the current one. */
+  returnedId?: number | undefined;
+}
+
+/**
+ * A list and the work on one of its rows. When the row is gone, the next one takes its place. The keys work while the focus is here
+ * and not in a text: a digit chooses a candidate, 0 goes to the search, N and P go to other rows, U undoes.
+ */
+export function Queue<Row extends { id: number }>(props: QueueProps<Row>) {
+  const { label, rows, total, showItem, titleOf, children, empty, foot, onUndo, returnedId } = props;
+  const region = useRef<HTMLElement>(null);
+  const work = useRef<HTMLDivElement>(null);
+  const [kept, setKept] = useState<Place>({ id: undefined, index: 0 });
+  const [shownReturn, setShownReturn] = useState<number>();
+  const isBack = returnedId !== shownReturn && rows.some(({ id }) => id === returnedId);
+  if (isBack || (returnedId === undefined && shownReturn !== undefined)) setShownReturn(returnedId);
+  const place = isBack ? { id: returnedId, index: 0 } : kept;
+  const found = rows.findIndex(({ id }) => id === place.id);
+  const index = found >= 0 ? found : Math.max(0, Math.min(place.index, rows.length - 1));
+  const row = rows[index];
+  const rowId = row?.id;
+  if (rowId !== kept.id || index !== kept.index) setKept({ id: rowId, index });
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: The focus follows the row.
+  useEffect(() => {
+    const focus = () => {
+      const active = document.activeElement;
+      const isElsewhere =
+        active?.closest('input, select, button, dialog') || region.current?.contains(active);
+      if (!isElsewhere) work.current?.focus({ preventScroll: true });
+    };
+    focus();
+    // Again, because the layout moves the focus when a page opens.
+    const frame = requestAnimationFrame(focus);
+    return () => cancelAnimationFrame(frame);
+  }, [rowId]);
+
+  function go(to: number) {
+    const target = rows[to];
+    if (target) setKept({ id: target.id, index: to });
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    const isText = (event.target as Element).matches('textarea, select, input:not([type=radio])');
+    if (isText || event.ctrlKey || event.metaKey || event.altKey) return;
+    const key = event.key.toLowerCase();
+    if (key === 'n') go(index + 1);
+    else if (key === 'p') go(index - 1);
+    else if (key === 'u' && onUndo) onUndo();
+    else if (/^\d$/.test(key)) controlOf(region.current, Number(key))?.focus();
+    else return;
+    event.preventDefault();
+  }
+
+  return (
+    <section ref={region} className="queue" aria-label={label} onKeyDown={onKeyDown}>
+      <div ref={work} className="panel queue-work" tabIndex={-1}>
+        {row ? (
+          <>
+            <header className="panel-head">
+              <h2>{titleOf(row)}</h2>
+              <span className="queue-place">
+                <span className="muted">
+                  {t('queue.place', { place: format.number(index + 1), total: format.number(total) })}
+                </span>
+                <IconButton
+                  icon="left"
+                  label={t('queue.previous')}
+                  aria-keyshortcuts="p"
+                  disabled={index === 0}
+                  onClick={() => go(index - 1)}
+                />
+                <IconButton
+                  icon="right"
+                  label={t('queue.next')}
+                  aria-keyshortcuts="n"
+                  disabled={index >= rows.length - 1}
+                  onClick={() => go(index + 1)}
+                />
+              </span>
+            </header>
+            <div className="panel-body" key={row.id}>
+              {children(row)}
+            </div>
+          </>
+        ) : (
+          empty
+        )}
+      </div>
+      {rows.length > 0 && (
+        <div className="panel queue-rows">
+          <ol>
+            {rows.map((one, at) => (
+              <li key={one.id}>
+                <button
+                  type="button"
+                  className="queue-item"
+                  aria-current={one.id === rowId || undefined}
+                  onClick={() => go(at)}
+                >
+                  {showItem(one)}
+                </button>
+              </li>
+            ))}
+          </ol>
+          {foot}
+        </div>
+      )}
+    </section>
+  );
+}
+
+/** The candidate with a number, which it chooses; for 0 the search. */
+function controlOf(region: HTMLElement | null, number: number): HTMLElement | null | undefined {
+  if (number === 0) return region?.querySelector<HTMLElement>('[type=search]');
+  const radio = region?.querySelectorAll<HTMLInputElement>('[type=radio]')[number - 1];
+  if (!radio?.disabled) radio?.click();
+  return radio;
+}

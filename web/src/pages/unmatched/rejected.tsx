@@ -1,0 +1,149 @@
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
+import { useListState } from '../../ui/list-state.ts';
+import { Pager } from '../../ui/table.tsx';
+import { Queue } from './queue.tsx';
+
+type Notification = Schemas['Notification'];
+
+const PAGE_SIZE = 20;
+
+/** The notifications that credited nothing, by the reason. */
+const KINDS = {
+  rejected: { 'filter[status]': { eq: 'rejected' } },
+  differs: { 'filter[outcome]': { eq: 'differs' } },
+  repeated: { 'filter[flags]': { contains: 'repeated_after_reversal' } },
+  pending: { 'filter[status]': { eq: 'pending' } },
+} as const;
+type Kind = keyof typeof KINDS;
+
+export function Rejected() {
+  const { page, setPage, filters, setFilter } = useListState(['kind'], { name: 'id', isDescending: true });
+  const kind = filters.kind in KINDS ? (filters.kind as Kind) : 'rejected';
+  const query = { ...KINDS[kind], sort: 'id:desc', limit: PAGE_SIZE, page };
+  const notifications = api.useQuery('get', '/api/notifications', { params: { query } });
+  return (
+    <>
+      <label className="filter">
+        {t('unmatched.kind')}
+        <select
+          className="input"
+          value={kind}
+          onChange={({ target }) => setFilter('kind', target.value === 'rejected' ? '' : target.value)}
+        >
+          {(Object.keys(KINDS) as Kind[]).map((name) => (
+            <option key={name} value={name}>
+              {t(`unmatched.kind.${name}`)}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Loaded query={notifications} explain={explain} skeleton={<Skeleton lines={8} />}>
+        {({ data, pagination: { total, totalPages: pages } }) => (
+          <Queue
+            key={kind}
+            label={t('unmatched.rejected')}
+            rows={data}
+            total={total ?? data.length}
+            titleOf={({ amount }) => (amount === null ? t('unmatched.unreadable') : format.money(amount))}
+            showItem={(notification) => <Item notification={notification} />}
+            empty={<Empty>{t('unmatched.rejected.empty')}</Empty>}
+            foot={
+              (pages ?? 1) > 1 && <Pager page={page} pages={pages ?? 1} total={total ?? 0} onPage={setPage} />
+            }
+          >
+            {(notification) => <Details notification={notification} />}
+          </Queue>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+function Item({ notification: { amount, transactionRef, createdAt } }: { notification: Notification }) {
+  return (
+    <>
+      <strong>{amount === null ? t('unmatched.unreadable') : format.money(amount)}</strong>
+      <span className="spread muted">
+        <span className="mono cut">{transactionRef ?? '–'}</span>
+        <span className="cut">{format.dateTime(createdAt)}</span>
+      </span>
+    </>
+  );
+}
+
+function Details({ notification }: { notification: Notification }) {
+  const { failure, flags, reference, payer, transactionRef, createdAt, attempts } = notification;
+  const reasons = [...(failure ? [failure] : []), ...flags.map((flag) => tValue('notificationFlag', flag))];
+  return (
+    <>
+      {reasons.length > 0 && (
+        <Notice tone="warning">
+          {reasons.map((reason) => (
+            <p key={reason}>{reason}</p>
+          ))}
+        </Notice>
+      )}
+      <dl className="queue-facts">
+        <div className="wide">
+          <dt>{t('unmatched.reference')}</dt>
+          <dd className="mono">{reference || '–'}</dd>
+        </div>
+        <div>
+          <dt>{t('unmatched.payer')}</dt>
+          <dd className="mono">{payer ?? '–'}</dd>
+        </div>
+        <div>
+          <dt>{t('unmatched.received')}</dt>
+          <dd>{format.dateTime(createdAt)}</dd>
+        </div>
+        <div>
+          <dt>{t('unmatched.transaction')}</dt>
+          <dd className="mono">{transactionRef ?? '–'}</dd>
+        </div>
+        <div>
+          <dt>{t('unmatched.attempts')}</dt>
+          <dd>{format.number(attempts)}</dd>
+        </div>
+      </dl>
+      <p>{t('unmatched.rejected.help')}</p>
+      <Body notification={notification} />
+    </>
+  );
+}
+
+/** What the provider sent. The list has only the beginning of a long body. */
+function Body({ notification: { id, rawBody } }: { notification: Notification }) {
+  const [isWhole, setIsWhole] = useState(false);
+  const whole = api.useQuery(
+    'get',
+    '/api/notifications/{id}',
+    { params: { path: { id } } },
+    { enabled: isWhole },
+  );
+  const text = whole.data?.data.rawBody ?? rawBody;
+  return (
+    <div className="raw">
+      <h3>{t('unmatched.body')}</h3>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: Keyboards scroll it. */}
+      <pre tabIndex={0}>{readable(text)}</pre>
+      {rawBody.endsWith('…') && !isWhole && (
+        <Button onClick={() => setIsWhole(true)}>{t('unmatched.body.whole')}</Button>
+      )}
+    </div>
+  );
+}
+
+/** JSON with line breaks; other text as it is. */
+function readable(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}

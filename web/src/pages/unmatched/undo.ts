@@ -1,0 +1,59 @@
+import { useRef } from 'react';
+import type { Problem } from '../../api/problem.ts';
+import { useWrite } from '../../api/write.ts';
+import { t } from '../../i18n/index.ts';
+import { toast } from '../../ui/toast.tsx';
+
+const UNDO_SECONDS = 10;
+
+interface Assigned {
+  paymentId: number;
+  text: string;
+  untilMs: number;
+}
+
+interface Undo {
+  /** Says what was done, and offers to undo it for ten seconds. */
+  offer(paymentId: number, text: string): void;
+  /** Undoes the last assignment that is not older than that. */
+  run(): void;
+  problem: Problem | undefined;
+}
+
+export function useUndo(onUndone: (paymentId: number) => void): Undo {
+  const unassign = useWrite('post', '/api/payments/{id}/unassign');
+  const done = useRef<Assigned[]>([]);
+
+  async function run() {
+    const last = lastOf();
+    if (!last) return;
+    const { paymentId } = last;
+    const body = { reason: t('unmatched.undo.reason') };
+    if (!(await unassign.send({ params: { path: { id: paymentId } }, body }))) return;
+    done.current = done.current.filter((one) => one !== last);
+    onUndone(paymentId);
+    show([t('unmatched.undone'), lastOf()?.text].join(' ').trim());
+  }
+
+  /** Assignments older than the last can be undone, too, while their ten seconds last. */
+  function show(text: string) {
+    const last = lastOf();
+    const seconds = last && (last.untilMs - Date.now()) / 1000;
+    const action = { label: t('unmatched.undo'), run: () => void run() };
+    toast(last && seconds ? { text, seconds, action } : { text });
+  }
+
+  function lastOf(): Assigned | undefined {
+    done.current = done.current.filter(({ untilMs }) => untilMs > Date.now());
+    return done.current.at(-1);
+  }
+
+  return {
+    offer: (paymentId, text) => {
+      done.current.push({ paymentId, text, untilMs: Date.now() + UNDO_SECONDS * 1000 });
+      show(text);
+    },
+    run: () => void run(),
+    problem: unassign.problem,
+  };
+}
