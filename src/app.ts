@@ -15,7 +15,7 @@ import { openBulkSlots } from './core/http/bulk.ts';
 import { AppError } from './core/http/errors.ts';
 import { shedLoad } from './core/http/load-shedding.ts';
 import { pathOf } from './core/http/path.ts';
-import { createLimiter, GUESSES } from './core/http/rate-limit.ts';
+import { createLimiter, createLimiters, GUESSES } from './core/http/rate-limit.ts';
 import type { SharedRedis } from './core/http/redis.ts';
 import { createHttpServer, type HttpServer } from './core/http/server.ts';
 import type { Log } from './core/log.ts';
@@ -97,9 +97,11 @@ export function buildApp({
   testClock,
 }: AppParts): HttpServer {
   const { config } = context;
+  const limiters = createLimiters(config, redis);
   const parts: AuthParts = {
     tokens: createAccessTokens(context.secret, config.ACCESS_TOKEN_TTL),
     guesses: createLimiter('guesses', GUESSES.limit, GUESSES.windowSeconds, redis),
+    limiters,
     providers: createIdentityProviders(log),
   };
   const apiKeyUses = createUseRecorder(context, log);
@@ -113,7 +115,13 @@ export function buildApp({
 
   const app = createHttpServer(context, log);
   shedLoad(app);
-  guardRoutes(app, { identify: sessions.identify, refusalOf, config, redis });
+  guardRoutes(app, {
+    identify: sessions.identify,
+    refusalOf,
+    limiters,
+    rateWithoutRoute: (request) =>
+      consoleFolder !== undefined && isConsoleNavigation(request) ? 'pages' : 'general',
+  });
   describeApi(app, version, config.publicUrl ?? `http://localhost:${config.PORT}`);
   app.addHook('onReady', async () => {
     if (config.companyLogo) await printer.checkLogo();

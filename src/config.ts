@@ -190,7 +190,7 @@ export const settingsSchema = Type.Object({
   RATE_LIMIT_PAGES: setting(
     Type.Integer({ minimum: 0 }),
     300,
-    'Files of the console and the documentation per minute and address. 0: no limit.',
+    'Pages and files of the console and the documentation per minute and address. 0: no limit.',
   ),
   RATE_LIMIT_WEBHOOK: setting(
     Type.Integer({ minimum: 0 }),

@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
 import type { Context } from '../core/context.ts';
+import { clientKey } from '../core/http/addresses.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, examplesOf, Nothing, ok } from '../core/http/envelope.ts';
+import { announceLimit } from '../core/http/rate-limit.ts';
 import type { SessionReader } from './access.ts';
 import {
   deleteSessionCookie,
@@ -51,7 +53,7 @@ export function browserSessionRoutes(
     '/auth/session/refresh',
     {
       bodyLimit: BODY_LIMIT_BYTES,
-      config: { access: 'public', errors: ['FORBIDDEN'] },
+      config: { access: 'public', rate: 'session', errors: ['FORBIDDEN'] },
       schema: {
         tags: ['Authentication'],
         operationId: 'refreshBrowserSession',
@@ -73,10 +75,23 @@ export function browserSessionRoutes(
     async (request, reply) => {
       requireSameOrigin(request, context);
       const token = readSessionCookie(request, context);
-      const from = { log: request.log, requestId: request.id };
+      const { general, pages } = parts.limiters;
+      const address = clientKey(request.ip);
+      // Many people may use one address, so it is only charged for calls without a session, as for a page.
+      await pages?.check(address);
+      const caller = {
+        log: request.log,
+        requestId: request.id,
+        async countSession(id: string) {
+          const state = await general?.count(`session ${id}`);
+          if (state) announceLimit(reply, 'general', state);
+        },
+      };
       const renewed =
-        token === undefined ? undefined : await refreshBrowserSession(context, parts, token, from);
+        token === undefined ? undefined : await refreshBrowserSession(context, parts, token, caller);
       if (!renewed) {
+        const state = await pages?.count(address);
+        if (state) announceLimit(reply, 'pages', state);
         if (token !== undefined) deleteSessionCookie(request, reply, context);
         return ok({ user: null }, 'Nobody is signed in.');
       }

@@ -1,7 +1,7 @@
 import type { Actor, Context } from '../core/context.ts';
 import { inTransaction } from '../core/database/transactions.ts';
 import { AppError } from '../core/http/errors.ts';
-import type { Limiter } from '../core/http/rate-limit.ts';
+import type { Limiter, Limiters } from '../core/http/rate-limit.ts';
 import { emailKey } from '../core/values/email.ts';
 import { hashToken } from '../core/values/secret.ts';
 import { event } from '../events/change-rules.ts';
@@ -26,6 +26,8 @@ export interface AuthParts {
   tokens: AccessTokens;
   /** Counts wrong passwords: at sign-in by e-mail, even if no user has it, and at password changes by user. */
   guesses: Limiter;
+  /** For the routes of browser sessions, which count by session. */
+  limiters: Limiters;
   providers: IdentityProviders;
 }
 

@@ -17,6 +17,8 @@ interface TokenParts {
 interface Caller {
   log: Pick<Log, 'warn'>;
   requestId: string;
+  /** Counts an exchange before it changes anything. Throws if the session has made too many. */
+  countSession?(sessionId: string): Promise<void>;
 }
 
 /** How long a browser may repeat an exchange whose answer was lost, or that several tabs sent. */
@@ -29,11 +31,6 @@ export async function startSession(tx: Tx, context: Context, parts: TokenParts, 
   const { token, hash } = newToken();
   await addRefreshToken(tx, context, id, hash);
   return signedIn(context, parts, user, id, token);
-}
-
-interface Caller {
-  log: Pick<Log, 'warn'>;
-  requestId: string;
 }
 
 /** Exchanges a refresh token for new tokens. If a token is used twice, it was copied, so its session ends. */
@@ -58,7 +55,7 @@ export function refreshBrowserSession(
   context: Context,
   parts: TokenParts,
   refreshToken: string,
-  caller: Caller,
+  caller: Caller & { countSession(sessionId: string): Promise<void> },
 ) {
   const successor = deriveToken(context.secret, `session ${refreshToken}`);
   return exchangeToken(context, parts, refreshToken, successor, caller);
@@ -70,7 +67,7 @@ function exchangeToken(
   parts: TokenParts,
   refreshToken: string,
   successor: Token,
-  { log, requestId }: Caller,
+  { log, requestId, countSession }: Caller,
 ) {
   const hash = hashToken(refreshToken);
   return inTransaction(context.db, async (tx) => {
@@ -80,6 +77,7 @@ function exchangeToken(
       return undefined;
     const user = await users.getUser(tx, token.user_id);
     const { session_id: sessionId, used_at: usedAt } = token;
+    await countSession?.(sessionId);
     // A random successor does not exist, so it cannot be repeated.
     const isRepeat =
       usedAt !== null &&

@@ -10,7 +10,7 @@ export function settingsRoutes(api: Api, context: Context, version: string): voi
   api.get(
     '/settings',
     {
-      config: { access: 'public' },
+      config: { access: 'public', rate: 'pages' },
       schema: {
         tags: ['Settings'],
         operationId: 'getSettings',

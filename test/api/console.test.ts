@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildApp } from '../../src/app.ts';
+import { readConfig } from '../../src/config.ts';
 import type { HttpServer } from '../../src/core/http/server.ts';
+import { createLog } from '../../src/core/log.ts';
 import { useService } from '../harness.ts';
 
 const service = useService();
@@ -119,5 +121,27 @@ describe('GET /assets/:file of the console', () => {
       /font\.xyz has an unknown type\. Add it to CONTENT_TYPES/,
     );
     await rm(join(folder, 'assets', 'font.xyz'));
+  });
+});
+
+describe('the rate limit of the console', () => {
+  it('counts a page at any of its addresses as a page, and an unknown address as another call', async () => {
+    const config = readConfig({ NODE_ENV: 'test', RATE_LIMIT_GENERAL: '2', RATE_LIMIT_PAGES: '3' });
+    const limited = buildApp({
+      ...service.parts,
+      context: { ...service.context, config },
+      log: createLog({ LOG_LEVEL: 'silent', production: false }),
+      consoleFolder: folder,
+    });
+    const statusOf = async (url: string, accept: string) =>
+      (await limited.inject({ url, headers: { accept } })).statusCode;
+    expect(await statusOf('/', BROWSER)).toBe(200);
+    expect(await statusOf('/accounts/1', BROWSER)).toBe(200);
+    expect(await statusOf('/customers', BROWSER)).toBe(200);
+    expect(await statusOf('/customers', BROWSER)).toBe(429);
+    expect(await statusOf('/customers', 'application/json')).toBe(404);
+    expect(await statusOf('/api/unknown', BROWSER)).toBe(404);
+    expect(await statusOf('/api/unknown', BROWSER)).toBe(429);
+    await limited.close();
   });
 });

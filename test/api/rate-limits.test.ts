@@ -176,11 +176,57 @@ describe('without Redis', () => {
     });
     expect(revalidated.status).toBe(304);
     expect(revalidated.headers.get('ratelimit-policy')).toBe('"pages";q=6;w=60');
-    expect((await read('/')).headers.get('ratelimit')).toBe('"pages";r=0;t=60');
+    expect((await read('/')).headers.get('ratelimit')).toMatch(/^"pages";r=0;t=\d+$/);
     expectRefused(await read('/api-docs/openapi.json'));
     expectRefused(await read('/'));
     expect((await read('/api-docs', '203.0.113.5')).status).toBe(200);
     expect((await call('GET', '/customers', undefined, { token: service.adminToken })).status).toBe(200);
+  });
+
+  it('a browser session has a limit of its own for refreshes, and calls without one count for their address', async () => {
+    const { call } = await limited({ RATE_LIMIT_GENERAL: '3', RATE_LIMIT_PAGES: '2' });
+    const refresh = (cookie: string, address = '203.0.113.6') =>
+      call('POST', '/auth/session/refresh', undefined, {
+        token: null,
+        headers: { ...from(address).headers, cookie: `ams_session=${cookie}` },
+      });
+    const cookieOf = (answer: Answer) =>
+      /^ams_session=([\w-]+)/.exec(answer.headers.getSetCookie()[0] ?? '')?.[1];
+    const signIn = async () => {
+      const body = { email: 'admin@example.com', password: PASSWORD };
+      const cookie = cookieOf(await service.call('POST', '/auth/session', body, { token: null }));
+      return cookie ?? expect.fail('There is no cookie.');
+    };
+    const refreshTimes = async (count: number, first: string) => {
+      let cookie = first;
+      for (let i = 0; i < count; i += 1) {
+        const answer = await refresh(cookie);
+        expect(answer.status, answer.text).toBe(200);
+        cookie = cookieOf(answer) ?? expect.fail('There is no cookie.');
+      }
+      return cookie;
+    };
+    // More people behind one address than the limit of the address.
+    const last = await refreshTimes(3, await signIn());
+    await refreshTimes(3, await signIn());
+    const refused = await refresh(last);
+    expectRefused(refused);
+    expect(refused.headers.get('ratelimit-policy')).toBe('"general";q=3;w=60');
+    expect(refused.headers.getSetCookie()).toEqual([]);
+    // The refused call has not used up the cookie.
+    expect(
+      (
+        await service.call('POST', '/auth/session/refresh', undefined, {
+          token: null,
+          headers: { cookie: `ams_session=${last}` },
+        })
+      ).body.data.user,
+    ).not.toBeNull();
+
+    expect(await times(2, () => refresh('a-guess', '203.0.113.7'))).toEqual([200, 200]);
+    expectRefused(await refresh('a-guess', '203.0.113.7'));
+    expectRefused(await refresh(await signIn(), '203.0.113.7'));
+    expect((await refresh('a-guess', '203.0.113.8')).status).toBe(200);
   });
 
   it('health is not counted', async () => {

@@ -1,9 +1,8 @@
 import type { FastifyContextConfig, FastifyRequest, RouteOptions } from 'fastify';
-import type { Actor, Config } from '../context.ts';
+import type { Actor } from '../context.ts';
 import { clientKey } from './addresses.ts';
 import { AppError, type ErrorCode } from './errors.ts';
-import { announceLimit, createLimiters, type RateClass } from './rate-limit.ts';
-import type { SharedRedis } from './redis.ts';
+import { announceLimit, type Limiters, type RateClass } from './rate-limit.ts';
 import type { HttpServer } from './server.ts';
 
 declare module 'fastify' {
@@ -39,17 +38,19 @@ interface AccessOptions {
   identify: Identify;
   /** The error if the actor may not call the route. */
   refusalOf(actor: Actor, access: Access): AppError | undefined;
-  config: Config;
-  redis: SharedRedis | undefined;
+  limiters: Limiters;
+  /** The rate class of a request that no route answers. */
+  rateWithoutRoute(request: FastifyRequest): RateClass;
 }
 
 /**
  * The access hook. It identifies the caller, counts the request for its rate limit, and checks the permission of the route. It
  * counts refused requests too, so that guessing tokens is limited.
  */
-export function guardRoutes(app: HttpServer, { identify, refusalOf, config, redis }: AccessOptions): void {
-  const limiters = createLimiters(config, redis);
-
+export function guardRoutes(
+  app: HttpServer,
+  { identify, refusalOf, limiters, rateWithoutRoute }: AccessOptions,
+): void {
   app.decorateRequest('actor', null);
   app.addHook('onRoute', (route) => {
     if (route.method !== 'OPTIONS') declareAccess(route);
@@ -57,7 +58,7 @@ export function guardRoutes(app: HttpServer, { identify, refusalOf, config, redi
   app.addHook('onRequest', async (request, reply) => {
     const { access = 'public' } = request.routeOptions.config;
     const unidentified = access === 'public' ? undefined : await identifyRequest(request, identify);
-    const rate = rateClassOf(request);
+    const rate = request.is404 ? rateWithoutRoute(request) : rateClassOf(request);
     const state = await limiters[rate]?.count(budgetKey(request, rate));
     if (state) announceLimit(reply, rate, state);
     const refusal = unidentified ?? (request.actor && refusalOf(request.actor, access));

@@ -16,7 +16,9 @@ export const GUESSES = { limit: 10, windowSeconds: 15 * 60 } as const;
 
 /** The budgets of requests. The settings RATE_LIMIT_… in config.ts set the calls per minute of each budget. */
 type Budget = 'api_key' | 'auth' | 'bulk' | 'general' | 'pages' | 'webhook';
-export type RateClass = Budget | 'none';
+/** `session`: the route counts the calls itself, by session. */
+export type RateClass = Budget | 'session' | 'none';
+export type Limiters = Record<RateClass, Limiter | undefined>;
 
 export interface LimitState {
   limit: number;
@@ -119,7 +121,7 @@ export function createLimiter(
 export function createLimiters(
   config: Pick<Config, `RATE_LIMIT_${Uppercase<Budget>}`>,
   redis: SharedRedis | undefined,
-): Record<RateClass, Limiter | undefined> {
+): Limiters {
   const limiter = (name: RateClass, perMinute: number) =>
     perMinute === 0 ? undefined : createLimiter(name, perMinute, WINDOW_SECONDS, redis);
   return {
@@ -129,6 +131,7 @@ export function createLimiters(
     general: limiter('general', config.RATE_LIMIT_GENERAL),
     pages: limiter('pages', config.RATE_LIMIT_PAGES),
     webhook: limiter('webhook', config.RATE_LIMIT_WEBHOOK),
+    session: undefined,
     none: undefined,
   };
 }
