@@ -4,6 +4,7 @@ import type { Api } from '../core/http/api.ts';
 import { Envelope, ListEnvelope, ok, okList } from '../core/http/envelope.ts';
 import { notFound } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
+import { repeatable } from '../core/http/idempotency.ts';
 import { findCustomer } from '../customers/store.ts';
 import { updateKyc } from './commands.ts';
 import { KycRecord, KycUpdate, kycList } from './schema.ts';
@@ -13,21 +14,24 @@ export function kycRoutes(api: Api, context: Context): void {
   api.put(
     '/customers/:id/kyc',
     {
-      config: { access: 'kyc:submit', errors: ['NOT_FOUND'] },
+      config: { access: 'kyc:submit', errors: ['NOT_FOUND'], repeatable: true },
       schema: {
         tags: ['Customers'],
         operationId: 'updateKyc',
         summary: 'Submit or decide a customer’s verification',
         description:
           'Each call adds a record to the history. The newest decision becomes the customer’s `kycStatus`. Agents may only submit `pending`. ' +
-          'A submission does not replace a decision. `kycReviewPending` is true while the newest record is pending.',
+          'A submission does not replace a decision. `kycReviewPending` is true while the newest record is pending. To repeat a ' +
+          'call without adding a second record, send an Idempotency-Key.',
         params: IdParams,
         body: KycUpdate,
         response: { 200: Envelope(KycRecord, 'KYC updated.') },
       },
     },
-    async (request) =>
-      ok(await updateKyc(context, actorOf(request), request.params.id, request.body), 'KYC updated.'),
+    async (request, reply) =>
+      repeatable(context, request, reply, async (txContext) =>
+        ok(await updateKyc(txContext, actorOf(request), request.params.id, request.body), 'KYC updated.'),
+      ),
   );
 
   api.get(

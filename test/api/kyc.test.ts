@@ -32,6 +32,18 @@ describe('PUT /customers/:id/kyc', () => {
     expect(verified.body.data.map((customer: { id: number }) => customer.id)).toContain(id);
   });
 
+  it('adds one record for two calls with the same Idempotency-Key', async () => {
+    const { id } = await newCustomer(service);
+    const headers = { 'idempotency-key': 'submission 1' };
+    const [first, second] = [
+      await service.call('PUT', `/customers/${id}/kyc`, submission, { headers }),
+      await service.call('PUT', `/customers/${id}/kyc`, submission, { headers }),
+    ];
+    expect(second.body).toEqual(first.body);
+    expect(second.headers.get('idempotent-replayed')).toBe('true');
+    expect((await service.call('GET', `/customers/${id}/kyc`)).body.data).toHaveLength(1);
+  });
+
   it('lets agents submit only as pending', async () => {
     const { id } = await newCustomer(service);
     const token = await service.signInAs('agent');

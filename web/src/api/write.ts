@@ -36,7 +36,7 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
       controller.current = new AbortController();
       const { data, error } = await request(method, path, {
         ...init,
-        headers: method === 'post' ? { 'idempotency-key': lastKey.current.key } : {},
+        headers: { 'idempotency-key': lastKey.current.key },
         signal: controller.current.signal,
       });
       lastKey.current = { content: '', key: '' };
@@ -81,8 +81,8 @@ const request = client.request as unknown as (
   init: object,
 ) => Promise<{ data?: { data: unknown }; error?: unknown }>;
 
-/** Not randomUUID, which browsers have in secure contexts only. */
-function randomKey(): string {
+/** An Idempotency-Key. Not randomUUID, which browsers have in secure contexts only. */
+export function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),
   ).join('');

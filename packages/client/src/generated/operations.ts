@@ -112,7 +112,7 @@ export interface CustomersCalls {
   /** Create or change a customer */
   upsert(externalId: string, body: BodyOf<'upsertCustomer'>, options?: CallOptions): Promise<DataOf<'upsertCustomer'>>;
   /** Submit or decide a customer’s verification */
-  updateKyc(id: number, body: BodyOf<'updateKyc'>, options?: CallOptions): Promise<DataOf<'updateKyc'>>;
+  updateKyc(id: number, body: BodyOf<'updateKyc'>, options?: RepeatableCallOptions): Promise<DataOf<'updateKyc'>>;
   /** List a customer’s verifications */
   listKycHistory(id: number, query?: QueryOf<'listKycHistory'>, options?: CallOptions): Promise<PageOf<'listKycHistory'>>;
   /** List a customer’s verifications: every row, reading page after page. */
@@ -470,7 +470,7 @@ export const OPERATIONS = {
     update: { method: 'PUT', path: '/api/customers/{id}', hasBody: true, secured: true, answers: 'data' },
     find: { method: 'GET', path: '/api/customers/by-external-id/{externalId}', hasQuery: true, secured: true, answers: 'data' },
     upsert: { method: 'PUT', path: '/api/customers/by-external-id/{externalId}', hasBody: true, secured: true, answers: 'data' },
-    updateKyc: { method: 'PUT', path: '/api/customers/{id}/kyc', hasBody: true, secured: true, answers: 'data' },
+    updateKyc: { method: 'PUT', path: '/api/customers/{id}/kyc', hasBody: true, takesKey: true, secured: true, answers: 'data' },
     listKycHistory: { method: 'GET', path: '/api/customers/{id}/kyc', hasQuery: true, secured: true, answers: 'page' },
     iterateKycHistory: { method: 'GET', path: '/api/customers/{id}/kyc', hasQuery: true, secured: true, answers: 'rows' },
   },
