@@ -34,6 +34,12 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./unmatched/page.tsx'),
     navigation: { label: 'nav.unmatched', icon: 'inbox' },
   },
+  {
+    path: '/sales/new',
+    permission: 'accounts:create',
+    load: () => import('./sale/page.tsx'),
+    navigation: { label: 'nav.sale', icon: 'plus' },
+  },
   { path: '/customers/:id', permission: 'customers:read', load: () => import('./customer/page.tsx') },
   { path: '/payments/:id', permission: 'payments:read', load: () => import('./payment/page.tsx') },
   { path: '/invoices/:id', permission: 'invoices:read', load: () => import('./invoice/page.tsx') },

@@ -152,15 +152,22 @@ function wrongFieldsOf(form: HTMLFormElement): Record<string, string> {
 interface FormButtonsProps {
   submit: string;
   kind?: 'primary' | 'danger';
-  onCancel?: () => void;
+  onCancel?: (() => void) | undefined;
+  /** The text of the button that cancels. */
+  cancel?: string;
 }
 
 /** The end of a form: cancel, and the button that sends it. */
-export function FormButtons({ submit, kind = 'primary', onCancel }: FormButtonsProps) {
+export function FormButtons({
+  submit,
+  kind = 'primary',
+  onCancel,
+  cancel = t('action.cancel'),
+}: FormButtonsProps) {
   const { isSending } = useContext(FormContext);
   return (
     <div className="form-buttons">
-      {onCancel && <Button onClick={onCancel}>{t('action.cancel')}</Button>}
+      {onCancel && <Button onClick={onCancel}>{cancel}</Button>}
       <Button type="submit" kind={kind} isBusy={isSending}>
         {isSending ? t('form.sending') : submit}
       </Button>

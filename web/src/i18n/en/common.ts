@@ -19,6 +19,8 @@ export const common = {
   'connection.lost': 'No connection. Trying again…',
   'connection.busy': 'The service is busy. Trying again…',
   'nav.find': 'Find',
+  'nav.sale': 'New sale',
+  'nav.portfolio': 'Portfolio',
   'nav.today': 'Today',
   'nav.unmatched': 'Unmatched',
   'action.cancel': 'Cancel',

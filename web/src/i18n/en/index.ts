@@ -4,6 +4,7 @@ import { customer } from './customer.ts';
 import { find } from './find.ts';
 import { invoice } from './invoice.ts';
 import { payment } from './payment.ts';
+import { sale } from './sale.ts';
 import { session } from './session.ts';
 import { today } from './today.ts';
 import { unmatched } from './unmatched.ts';
@@ -21,6 +22,7 @@ export const en = {
   ...payment,
   ...invoice,
   ...unmatched,
+  ...sale,
 } as const;
 
 /** The messages of one language. */

@@ -21,6 +21,8 @@ export const common: Record<keyof typeof en, string> = {
   'connection.lost': 'Hakuna mtandao. Tunajaribu tena…',
   'connection.busy': 'Huduma ina shughuli nyingi. Tunajaribu tena…',
   'nav.find': 'Tafuta',
+  'nav.sale': 'Mauzo mapya',
+  'nav.portfolio': 'Mikopo',
   'nav.today': 'Leo',
   'nav.unmatched': 'Yasiyolinganishwa',
   'action.cancel': 'Ghairi',

@@ -5,6 +5,7 @@ import { customer } from './customer.ts';
 import { find } from './find.ts';
 import { invoice } from './invoice.ts';
 import { payment } from './payment.ts';
+import { sale } from './sale.ts';
 import { session } from './session.ts';
 import { today } from './today.ts';
 import { unmatched } from './unmatched.ts';
@@ -21,4 +22,5 @@ export const sw: Catalogue = {
   ...payment,
   ...invoice,
   ...unmatched,
+  ...sale,
 };

@@ -1,0 +1,398 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it, vi } from 'vitest';
+import { report } from '../acceptance/process.ts';
+import { expectAccessible, HAS_BROWSER, PHONE, SIZES, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const MOST_CLICKS = 12;
+const MOST_KEYS = 60;
+
+/** The clicks and keys of a user. */
+interface Effort {
+  clicks: number;
+  keys: number;
+}
+
+interface Buyer {
+  firstName: string;
+  lastName: string;
+  phone: string;
+}
+
+describe.skipIf(!HAS_BROWSER)('a new sale', () => {
+  const console = useConsole();
+  let buyers = 0;
+
+  function newBuyer(): Buyer {
+    buyers += 1;
+    return { firstName: `Buyer${letters(buyers)}`, lastName: 'Mwangi', phone: `0711${100_000 + buyers}` };
+  }
+
+  const customersOf = ({ firstName }: Buyer) =>
+    console.call('GET', `/customers?filter[firstName]=${firstName}`);
+  const accountsOf = (customerId: number) => console.call('GET', `/accounts?customerId=${customerId}`);
+  const verificationsOf = (customerId: number) => console.call('GET', `/customers/${customerId}/kyc`);
+  const paymentsOf = (accountId: number) => console.call('GET', `/accounts/${accountId}/payments`);
+
+  async function expectOneSale(buyer: Buyer, amounts: readonly number[] = [2000]): Promise<void> {
+    const customers = await customersOf(buyer);
+    expect(customers.length, 'customers').toBe(1);
+    const accounts = await accountsOf(customers[0].id);
+    expect(accounts.length, 'accounts').toBe(1);
+    expect((await verificationsOf(customers[0].id)).length, 'KYC records').toBe(1);
+    const payments = await paymentsOf(accounts[0].id);
+    expect(payments.map(({ amount }: { amount: number }) => amount)).toEqual(amounts);
+  }
+
+  async function openSale(options: Parameters<typeof console.open>[1] = {}): Promise<Page> {
+    const page = await console.open('/sales/new', options);
+    await page.getByLabel('Name or phone of the customer').waitFor();
+    return page;
+  }
+
+  async function fillCustomer(page: Page, buyer: Buyer, effort: Effort = newEffort()): Promise<void> {
+    const name = `${buyer.firstName} ${buyer.lastName}`;
+    await type(page, 'Name or phone of the customer', name, effort);
+    await page.getByText('0 customers found').waitFor();
+    await click(page, 'New customer', effort);
+    await type(page, 'Phone', buyer.phone, effort);
+    await click(page, 'Next', effort);
+  }
+
+  /** From the second step to the last. */
+  async function fillRest(page: Page, effort: Effort = newEffort()): Promise<void> {
+    await type(page, 'Number of the document', `ID-${Math.random()}`.slice(0, 10), effort);
+    await click(page, 'Next', effort);
+    await choose(page, 'Home system 40 W', effort);
+    await choose(page, 'Weekly, one year', effort);
+    await click(page, 'Next', effort);
+    await click(page, /^Deposit: /, effort);
+    await page.getByLabel('Payment method').selectOption({ label: 'Cash' });
+    effort.clicks += 2;
+    await click(page, 'Next', effort);
+    await page.getByRole('button', { name: 'Save sale' }).waitFor();
+  }
+
+  const saved = (page: Page) => page.getByText('Sale saved.').waitFor();
+  const states = (page: Page) => page.locator('.sale-state .badge').allTextContents();
+
+  it.each(SIZES)('saves customer, KYC, account and deposit (%s)', async (_name, viewport) => {
+    const buyer = newBuyer();
+    const page = await openSale({ viewport, email: await console.createUser('agent') });
+    await expectAccessible(page);
+    await fillCustomer(page, buyer);
+    await page.getByLabel('Number of the document').waitFor();
+    await expectAccessible(page);
+    await fillRest(page);
+    expect(await states(page)).toEqual(Array(4).fill('Not saved yet'));
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Save sale' }).click();
+    await saved(page);
+    expect(await states(page)).toEqual(Array(4).fill('Saved'));
+    await expectAccessible(page);
+    await expectOneSale(buyer);
+    await page.getByRole('link', { name: 'Open account' }).click();
+    await page.getByRole('heading', { name: `${buyer.firstName} ${buyer.lastName}` }).waitFor();
+    await page.context().close();
+  });
+
+  it('takes at most 12 clicks and 60 keys for each of five sales', async () => {
+    const page = await openSale({ viewport: PHONE });
+    for (let sale = 1; sale <= 5; sale++) {
+      const effort = newEffort();
+      const buyer = newBuyer();
+      const start = Date.now();
+      await fillCustomer(page, buyer, effort);
+      await fillRest(page, effort);
+      await click(page, 'Save sale', effort);
+      await saved(page);
+      const seconds = ((Date.now() - start) / 1000).toFixed(1);
+      report(`sale ${sale}: ${effort.clicks} clicks, ${effort.keys} keys, ${seconds} s of the console`);
+      expect(effort.clicks).toBeLessThanOrEqual(MOST_CLICKS);
+      expect(effort.keys).toBeLessThanOrEqual(MOST_KEYS);
+      await expectOneSale(buyer);
+      await page.getByRole('button', { name: 'Next sale' }).click();
+    }
+    await page.context().close();
+  });
+
+  it('works with the keyboard alone', async () => {
+    const buyer = newBuyer();
+    const page = await openSale();
+    await page.keyboard.type(`${buyer.firstName} ${buyer.lastName}`);
+    await page.getByText('0 customers found').waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('input[name=phone]:focus').waitFor();
+    await page.keyboard.type(buyer.phone);
+    await page.keyboard.press('Enter');
+    await page.locator('input[name=documentNumber]:focus').waitFor();
+    await page.keyboard.type('KEYS-1');
+    await page.keyboard.press('Enter');
+    await page.locator('input[name=productId]:focus').waitFor();
+    await page.keyboard.press('Space');
+    await page.locator('input[name=payplanId]').first().waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Space');
+    await page.keyboard.press('Enter');
+    await page.locator('input[name=amount]:focus').waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('button:focus', { hasText: 'Save sale' }).waitFor();
+    await page.keyboard.press('Enter');
+    await saved(page);
+    await expectOneSale(buyer, []);
+    await page.context().close();
+  });
+
+  it('sells to a customer who is registered', async () => {
+    const buyer = newBuyer();
+    const { id } = await console.call('POST', '/customers', buyer);
+    const page = await openSale({ viewport: PHONE });
+    await page.getByLabel('Name or phone of the customer').fill(buyer.phone);
+    await page.getByRole('button', { name: buyer.firstName }).click();
+    await fillRest(page);
+    await page.getByRole('button', { name: 'Save sale' }).click();
+    await saved(page);
+    await expectOneSale(buyer);
+    expect((await customersOf(buyer))[0].id).toBe(id);
+    await page.context().close();
+  });
+
+  it('offers the customer who has the phone that was typed for a new one', async () => {
+    const buyer = newBuyer();
+    await console.call('POST', '/customers', buyer);
+    const page = await openSale({ viewport: PHONE });
+    await page.getByRole('button', { name: 'New customer' }).click();
+    await page.getByLabel('Phone').fill(buyer.phone);
+    await page.getByText('has this phone number.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Sell to this customer' }).click();
+    await page.getByLabel('Number of the document').waitFor();
+    await page.context().close();
+  });
+
+  it('keeps what was typed while other pages are open, and asks before it is lost', async () => {
+    const buyer = newBuyer();
+    const page = await openSale();
+    await fillCustomer(page, buyer);
+    await page.getByLabel('Number of the document').fill('KEPT-1');
+    await page.getByRole('link', { name: 'Find' }).click();
+    await page.getByRole('heading', { name: 'Find' }).waitFor();
+    await page.getByRole('link', { name: 'New sale' }).click();
+    await page.getByRole('button', { name: 'Next' }).click();
+    expect(await page.getByLabel('Number of the document').inputValue()).toBe('KEPT-1');
+    await page.goBack();
+    await page.getByText(`${buyer.firstName} ${buyer.lastName}`).or(page.getByLabel('First name')).waitFor();
+    expect(page.url()).not.toContain(buyer.firstName);
+    expect(await page.evaluate('JSON.stringify([localStorage, sessionStorage])')).not.toContain('KEPT-1');
+    const asked = new Promise<string>((resolve) => {
+      page.once('dialog', (dialog) => {
+        resolve(dialog.type());
+        void dialog.dismiss();
+      });
+    });
+    void page.reload().catch(() => {}); // Dismissed.
+    expect(await asked).toBe('beforeunload');
+    await page.context().close();
+  });
+
+  it('loses and doubles nothing if the connection is lost in the middle of the steps', async () => {
+    const buyer = newBuyer();
+    const page = await openSale({ viewport: PHONE });
+    await fillCustomer(page, buyer);
+    await page.context().setOffline(true);
+    await page.getByText('You are offline').waitFor();
+    await expectAccessible(page);
+    await fillRest(page);
+    await page.getByRole('button', { name: 'Save sale' }).click();
+    await page.getByText('Waiting for connection').waitFor();
+    await expectAccessible(page);
+    expect(await customersOf(buyer)).toEqual([]);
+    await page.context().setOffline(false);
+    await saved(page);
+    await expectOneSale(buyer);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the lost connection.
+  });
+
+  it.each(['customers', 'kyc', 'accounts', 'payments'])(
+    'saves everything once if the connection is lost before the answer of %s',
+    async (part) => {
+      const buyer = newBuyer();
+      const page = await openSale({ viewport: PHONE });
+      let requests = 0;
+      await page.route(`**/api/**/${part}`, async (route) => {
+        if (route.request().method() === 'GET') return route.continue();
+        requests += 1;
+        if (requests > 1) return route.continue();
+        await route.fetch(); // The service does the work, and its answer is lost.
+        await page.context().setOffline(true);
+        await route.abort('connectionreset');
+      });
+      await fillCustomer(page, buyer);
+      await fillRest(page);
+      await page.getByRole('button', { name: 'Save sale' }).click();
+      await page.getByText('Waiting for connection').waitFor();
+      await page.context().setOffline(false);
+      await saved(page);
+      expect(requests).toBeGreaterThan(1);
+      await expectOneSale(buyer);
+      await page.context().close();
+      console.complaints.splice(0); // The browser reports the lost answer.
+    },
+  );
+
+  it('saves once for two clicks', async () => {
+    const buyer = newBuyer();
+    const page = await openSale();
+    await fillCustomer(page, buyer);
+    await fillRest(page);
+    await page.getByRole('button', { name: 'Save sale' }).evaluate((button: { click(): void }) => {
+      button.click();
+      button.click();
+    });
+    await saved(page);
+    await expectOneSale(buyer);
+    await page.context().close();
+  });
+
+  it('saves several sales that were made without a connection', async () => {
+    const page = await openSale({ viewport: PHONE });
+    const [first, second] = [newBuyer(), newBuyer()];
+    await page.context().setOffline(true);
+    for (const buyer of [first, second]) {
+      await page.getByRole('button', { name: 'New customer' }).click();
+      await page.getByLabel('First name').fill(buyer.firstName);
+      await page.getByLabel('Last name').fill(buyer.lastName);
+      await page.getByLabel('Phone').fill(buyer.phone);
+      await page.getByRole('button', { name: 'Next' }).click();
+      await fillRest(page);
+      await page.getByRole('button', { name: 'Save sale' }).click();
+      if (buyer === second) break;
+      await page.getByRole('button', { name: 'Next sale' }).click();
+      await page.getByText('1 other sale is not saved yet').waitFor();
+      await expectAccessible(page);
+    }
+    await page.context().setOffline(false);
+    await saved(page);
+    await page.getByText('1 other sale is not saved yet').waitFor({ state: 'detached' });
+    await expectOneSale(first);
+    await expectOneSale(second);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the lost connection.
+  });
+
+  it('returns to the step that was refused, and then saves only the rest', async () => {
+    const buyer = newBuyer();
+    const taken = { ...newBuyer(), nationalId: 'TAKEN-1' };
+    await console.call('POST', '/customers', taken);
+    const page = await openSale({ viewport: PHONE });
+    await page.getByRole('button', { name: 'New customer' }).click();
+    await page.getByLabel('First name').fill(buyer.firstName);
+    await page.getByLabel('Last name').fill(buyer.lastName);
+    await page.getByLabel('Phone').fill(buyer.phone);
+    await page.getByLabel('National ID').fill('TAKEN-1');
+    await page.getByRole('button', { name: 'Next' }).click();
+    expect(await page.getByLabel('Number of the document').inputValue()).toBe('TAKEN-1');
+    await fillRest(page);
+    await page.getByRole('button', { name: 'Save sale' }).click();
+    const field = page.locator('input[name=nationalId][aria-invalid=true]');
+    await field.waitFor();
+    await expectAccessible(page);
+    await field.fill('FREE-1');
+    await page.getByRole('button', { name: 'Next' }).click();
+    await saved(page);
+    await expectOneSale(buyer);
+    expect((await customersOf(buyer))[0].nationalId).toBe('FREE-1');
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 409.
+  });
+
+  it('saves the rest after a failure of the service, with the same keys', async () => {
+    const buyer = newBuyer();
+    const page = await openSale({ viewport: PHONE });
+    let failures = 0;
+    await page.route('**/api/accounts', async (route) => {
+      if (failures > 0) return route.continue();
+      failures += 1;
+      await route.fetch(); // Done, although the answer says that it failed.
+      await route.fulfill({ status: 500, body: 'Bad gateway' });
+    });
+    await fillCustomer(page, buyer);
+    await fillRest(page);
+    await page.getByRole('button', { name: 'Save sale' }).click();
+    await page.getByText('Not confirmed').waitFor();
+    expect(await states(page)).toEqual(['Saved', 'Saved', 'Not confirmed', 'Not saved yet']);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Save the rest' }).click();
+    await saved(page);
+    await expectOneSale(buyer);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 500.
+  });
+
+  it('shows the sale to nobody who signs in later', async () => {
+    const buyer = newBuyer();
+    const page = await openSale();
+    await fillCustomer(page, buyer);
+    await page.getByRole('button', { name: /Your account/ }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    const email = await console.createUser('agent');
+    await page.locator('input[name=email]').fill(email);
+    await page.locator('input[name=password]').fill('a long enough password');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Name or phone of the customer').waitFor();
+    expect(await page.getByText(buyer.firstName).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('is not offered to a role that may not sell', async () => {
+    const page = await console.open('/sales/new', { email: await console.createUser('viewer') });
+    await page.getByText('Your role may not open this page').waitFor();
+    expect(await page.getByRole('link', { name: 'New sale' }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});
+
+function newEffort(): Effort {
+  return { clicks: 0, keys: 0 };
+}
+
+/** A click on the field if it has no focus, and a key for each character. */
+async function type(page: Page, label: string, text: string, effort: Effort): Promise<void> {
+  const field = page.getByLabel(label).first();
+  await field.waitFor();
+  const hasFocus = await field.evaluate(
+    (element: object) => element === (globalThis as never as Doc).document.activeElement,
+  );
+  if (!hasFocus) await field.click();
+  effort.clicks += hasFocus ? 0 : 1;
+  effort.keys += text.length;
+  await field.pressSequentially(text);
+}
+
+interface Doc {
+  document: { activeElement: unknown };
+}
+
+async function click(page: Page, name: string | RegExp, effort: Effort): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).click();
+  effort.clicks += 1;
+}
+
+async function choose(page: Page, title: string, effort: Effort): Promise<void> {
+  await page
+    .locator('label.sale-option')
+    .filter({ has: page.getByText(title, { exact: true }) })
+    .click();
+  effort.clicks += 1;
+}
+
+/** 1 is A, 27 is AA: a name that no other name contains. */
+function letters(number: number): string {
+  return `${String.fromCharCode(64 + number)}q`;
+}

@@ -1,0 +1,128 @@
+import { useState } from 'react';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { settings } from '../../api/settings.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Empty, Loaded } from '../../ui/feedback.tsx';
+import { Form, FormButtons, TextField } from '../../ui/form.tsx';
+import { plansFor, useCatalogue } from './catalogue.ts';
+import { type FieldName, keepTyped, type StepProps } from './sales.ts';
+
+/** What is sold, and on which terms. */
+export function AccountStep({ sale, onDone, onBack }: StepProps) {
+  const { typed, parts } = sale;
+  const { products, plans } = useCatalogue();
+  const [isIncomplete, setIsIncomplete] = useState(false);
+  return (
+    <Form
+      problem={parts.account.problem}
+      isSending={false}
+      onSubmit={() => {
+        const isComplete = typed.productId !== undefined && typed.payplanId !== undefined;
+        setIsIncomplete(!isComplete);
+        if (isComplete) onDone();
+      }}
+    >
+      <Loaded query={products} explain={explain}>
+        {({ data }) => (
+          <Options
+            legend={t('account.product')}
+            name="productId"
+            chosen={typed.productId}
+            onChoose={(productId) => keepTyped(sale.id, { productId, payplanId: undefined })}
+            problem={isIncomplete && !typed.productId ? t('sale.product.missing') : undefined}
+            options={data.map(({ id, name, description, price }) => ({
+              id,
+              title: name,
+              detail: description,
+              value: format.money(price),
+            }))}
+          />
+        )}
+      </Loaded>
+      {typed.productId && (
+        <Loaded query={plans} explain={explain}>
+          {({ data }) => (
+            <Options
+              // Its first plan is at another place for another product.
+              key={typed.productId}
+              legend={t('account.plan')}
+              name="payplanId"
+              chosen={typed.payplanId}
+              onChoose={(payplanId) => keepTyped(sale.id, { payplanId })}
+              problem={isIncomplete ? t('sale.plan.missing') : undefined}
+              options={plansFor(data, typed.productId).map((plan) => ({
+                id: plan.id,
+                title: plan.name,
+                detail: describePlan(plan),
+                value: format.money(totalOf(plan)),
+              }))}
+            />
+          )}
+        </Loaded>
+      )}
+      <TextField
+        label={t('sale.activation')}
+        name="activationDate"
+        type="date"
+        defaultValue={typed.activationDate ?? settings().today}
+        hint={t('sale.activation.hint')}
+      />
+      <FormButtons submit={t('sale.next')} onCancel={onBack} cancel={t('action.back')} />
+    </Form>
+  );
+}
+
+interface OptionsProps {
+  legend: string;
+  name: FieldName;
+  chosen: string | undefined;
+  onChoose(id: string): void;
+  problem: string | undefined;
+  options: readonly { id: number; title: string; detail: string; value: string }[];
+}
+
+function Options({ legend, name, chosen, onChoose, problem, options }: OptionsProps) {
+  return (
+    <fieldset className="sale-options" aria-describedby={problem && `${name}-problem`}>
+      <legend>{legend}</legend>
+      {options.length === 0 && <Empty>{t('sale.options.none')}</Empty>}
+      {options.map(({ id, title, detail, value }) => (
+        <label key={id} className="sale-option">
+          <input
+            type="radio"
+            name={name}
+            value={id}
+            checked={chosen === String(id)}
+            onChange={() => onChoose(String(id))}
+          />
+          <span>
+            <strong>{title}</strong>
+            <span className="muted">{detail}</span>
+          </span>
+          <span className="amount">{value}</span>
+        </label>
+      ))}
+      {problem && (
+        <p id={`${name}-problem`} className="field-error" role="alert">
+          {problem}
+        </p>
+      )}
+    </fieldset>
+  );
+}
+
+export function describePlan({ deposit, instalmentAmount, instalmentCount, frequency }: Schemas['PayPlan']) {
+  return t('sale.plan.terms', {
+    deposit: format.money(deposit),
+    count: format.number(instalmentCount),
+    amount: format.money(instalmentAmount),
+    frequency: tValue('frequency', frequency),
+  });
+}
+
+/** In minor units, because sums of decimal numbers are not exact. */
+function totalOf({ deposit, instalmentAmount, instalmentCount }: Schemas['PayPlan']): number {
+  const factor = 10 ** settings().currencyDecimals;
+  return (Math.round(deposit * factor) + Math.round(instalmentAmount * factor) * instalmentCount) / factor;
+}

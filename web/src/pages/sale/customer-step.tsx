@@ -1,0 +1,205 @@
+import { useEffect, useRef, useState } from 'react';
+import { api, client } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { t, tCount } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Notice } from '../../ui/feedback.tsx';
+import { Form, FormButtons, TextField } from '../../ui/form.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { useSettled } from '../../ui/use-settled.ts';
+import { chooseCustomer, keepTyped, type Sale, type StepProps } from './sales.ts';
+
+const SHORTEST_TEXT = 2;
+/** Fewer digits would find customers by part of a number. */
+const SHORTEST_PHONE = 9;
+const TYPING_MS = 300;
+const MOST_RESULTS = 6;
+
+/** Finds the customer, or takes the data of a new one. */
+export function CustomerStep({ sale, onDone }: StepProps) {
+  const { typed, customer } = sale;
+  const hasTyped = Boolean(typed.firstName || typed.lastName || typed.phone);
+  const [isNew, setIsNew] = useState(hasTyped);
+  async function choose(id: number) {
+    const { data, error } = await client.GET('/api/customers/{id}', { params: { path: { id } } });
+    if (!data) return toast({ tone: 'bad', text: explain(error) });
+    chooseCustomer(sale.id, data.data);
+    onDone();
+  }
+  if (customer)
+    return (
+      <>
+        <ChosenCustomer customer={customer} />
+        <div className="form-buttons">
+          <Button
+            onClick={() => {
+              chooseCustomer(sale.id, undefined);
+              setIsNew(hasTyped);
+            }}
+          >
+            {t('sale.customer.other')}
+          </Button>
+          <Button kind="primary" onClick={onDone}>
+            {t('sale.next')}
+          </Button>
+        </div>
+      </>
+    );
+  if (isNew)
+    return <NewCustomer sale={sale} onDone={onDone} onChoose={choose} onBack={() => setIsNew(false)} />;
+  return (
+    <FindCustomer
+      onChoose={choose}
+      onNew={(text) => {
+        keepTyped(sale.id, fieldsOf(text));
+        setIsNew(true);
+      }}
+    />
+  );
+}
+
+function ChosenCustomer({ customer }: { customer: NonNullable<Sale['customer']> }) {
+  return (
+    <p className="sale-chosen">
+      <strong>{`${customer.firstName} ${customer.lastName}`}</strong>
+      <span className="muted">{customer.phone}</span>
+    </p>
+  );
+}
+
+interface FindCustomerProps {
+  onChoose(id: number): Promise<void>;
+  onNew(text: string): void;
+}
+
+function FindCustomer({ onChoose, onNew }: FindCustomerProps) {
+  const [text, setText] = useState('');
+  const { results, isFound } = useCustomerSearch(text.trim(), SHORTEST_TEXT);
+  return (
+    <form
+      className="form"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const [only, ...others] = results;
+        if (only && others.length === 0) void onChoose(only.id);
+        else if (!only) onNew(text);
+      }}
+    >
+      <div className="field">
+        <label htmlFor="sale-find">{t('sale.customer.find')}</label>
+        <input
+          id="sale-find"
+          className="input"
+          type="search"
+          data-first
+          autoComplete="off"
+          autoCorrect="off"
+          spellCheck={false}
+          maxLength={100}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+          aria-describedby="sale-found"
+        />
+      </div>
+      <ul className="sale-results">
+        {results.map((result) => (
+          <li key={result.id}>
+            <button type="button" className="sale-option" onClick={() => void onChoose(result.id)}>
+              <strong>{result.title}</strong>
+              <span className="muted">{result.subtitle}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+      <p id="sale-found" className="field-hint" role="status">
+        {isFound ? tCount('sale.customer.found', results.length) : t('sale.customer.hint')}
+      </p>
+      <div className="form-buttons">
+        <Button kind={results.length === 0 ? 'primary' : 'secondary'} icon="plus" onClick={() => onNew(text)}>
+          {t('sale.customer.new')}
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+interface NewCustomerProps extends StepProps {
+  onChoose(id: number): Promise<void>;
+  onBack(): void;
+}
+
+function NewCustomer({ sale, onDone, onChoose, onBack }: NewCustomerProps) {
+  const { typed, parts } = sale;
+  const digits = (typed.phone ?? '').replace(/\D/g, '');
+  const { results } = useCustomerSearch(digits, SHORTEST_PHONE);
+  const kept = (name: 'firstName' | 'lastName' | 'phone' | 'email' | 'nationalId') => ({
+    name,
+    defaultValue: typed[name],
+    autoComplete: 'off',
+  });
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => box.current?.querySelector<HTMLElement>('input:invalid')?.focus(), []);
+  return (
+    <div ref={box}>
+      <Form problem={parts.customer.problem} isSending={false} onSubmit={onDone}>
+        <div className="sale-pair">
+          <TextField label={t('sale.firstName')} {...kept('firstName')} maxLength={100} required />
+          <TextField label={t('sale.lastName')} {...kept('lastName')} maxLength={100} required />
+        </div>
+        <TextField
+          label={t('customer.phone')}
+          {...kept('phone')}
+          type="tel"
+          inputMode="tel"
+          maxLength={30}
+          hint={t('sale.phone.hint')}
+          required
+        />
+        <SamePhone results={results} onChoose={onChoose} />
+        <TextField label={t('customer.nationalId')} {...kept('nationalId')} maxLength={50} />
+        <TextField label={t('customer.email')} {...kept('email')} type="email" inputMode="email" />
+        <FormButtons submit={t('sale.next')} onCancel={onBack} cancel={t('action.back')} />
+      </Form>
+    </div>
+  );
+}
+
+/** Somebody with the same phone is often the same customer. */
+function SamePhone({
+  results,
+  onChoose,
+}: Pick<NewCustomerProps, 'onChoose'> & { results: readonly Found[] }) {
+  const [same] = results;
+  if (!same) return null;
+  return (
+    <Notice tone="info" title={t('sale.customer.samePhone', { name: same.title })}>
+      <Button onClick={() => void onChoose(same.id)}>{t('sale.customer.use')}</Button>
+    </Notice>
+  );
+}
+
+type Found = Schemas['SearchResult'];
+const NONE: readonly Found[] = [];
+
+function useCustomerSearch(text: string, shortest: number) {
+  const wanted = useSettled(text, TYPING_MS);
+  const query = { q: wanted, types: ['customer' as const], limit: MOST_RESULTS };
+  const search = api.useQuery(
+    'get',
+    '/api/search',
+    { params: { query } },
+    { enabled: wanted.length >= shortest, gcTime: 60_000 },
+  );
+  const isFound = search.data !== undefined && wanted === text && text.length >= shortest;
+  return { results: isFound ? search.data.data : NONE, isFound };
+}
+
+/** The typed text as a phone number or a name. */
+function fieldsOf(text: string): Sale['typed'] {
+  const trimmed = text.trim();
+  if (trimmed === '') return {};
+  if (/^[+\d\s()-]+$/.test(trimmed)) return { phone: trimmed };
+  const [firstName = '', ...rest] = trimmed.split(/\s+/);
+  return { firstName, lastName: rest.join(' ') };
+}

@@ -1,0 +1,66 @@
+import { t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Form, FormButtons, SelectField, TextField } from '../../ui/form.tsx';
+import { KYC_TONES } from '../shared/tones.ts';
+import { keepTyped, type StepProps } from './sales.ts';
+
+const TYPES = [
+  'national_id',
+  'passport',
+  'alien_id',
+  'driving_licence',
+  'voter_id',
+  'tax_pin',
+  'business_registration',
+] as const;
+
+/** The document of the customer, which somebody else verifies. It can be added later. */
+export function IdentityStep({ sale, onDone, onBack }: StepProps) {
+  const { typed, customer, parts } = sale;
+  const number = typed.documentNumber ?? typed.nationalId ?? '';
+  return (
+    <Form
+      problem={parts.identity.problem}
+      isSending={false}
+      onSubmit={(values) => {
+        // The number may be that of the customer step, which nobody typed here.
+        keepTyped(sale.id, {
+          verificationType: values.text('verificationType'),
+          documentNumber: values.text('documentNumber'),
+        });
+        onDone();
+      }}
+    >
+      {customer?.kycStatus && (
+        <p>
+          <Badge tone={KYC_TONES[customer.kycStatus]}>
+            {`${t('customer.kyc')}: ${tValue('kycStatus', customer.kycStatus)}`}
+          </Badge>
+        </p>
+      )}
+      <SelectField
+        label={t('sale.document')}
+        name="verificationType"
+        defaultValue={typed.verificationType ?? 'national_id'}
+        required
+      >
+        {TYPES.map((type) => (
+          <option key={type} value={type}>
+            {tValue('verificationType', type)}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label={t('sale.documentNumber')}
+        name="documentNumber"
+        defaultValue={number}
+        maxLength={100}
+        autoComplete="off"
+        spellCheck={false}
+        hint={t('sale.documentNumber.hint')}
+        isFirst
+      />
+      <FormButtons submit={t('sale.next')} onCancel={onBack} cancel={t('action.back')} />
+    </Form>
+  );
+}

@@ -1,0 +1,207 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react';
+import { useSearchParams } from 'wouter';
+import { connection, onConnectionChange } from '../../api/connection.ts';
+import { t, tCount } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Notice } from '../../ui/feedback.tsx';
+import { PageHead } from '../../ui/panel.tsx';
+import { AccountStep } from './account-step.tsx';
+import { useCatalogue } from './catalogue.ts';
+import { CustomerStep } from './customer-step.tsx';
+import { IdentityStep } from './identity-step.tsx';
+import { PaymentStep } from './payment-step.tsx';
+import { ReviewStep } from './review-step.tsx';
+import {
+  canChange,
+  currentSales,
+  discardSale,
+  type FieldName,
+  isBegun,
+  isSending,
+  isUnsaved,
+  keepTyped,
+  onSalesChange,
+  openSale,
+  PARTS,
+  type Part,
+  type Sale,
+  saveSale,
+  startSale,
+} from './sales.ts';
+
+const STEPS = [...PARTS, 'review'] as const;
+type Step = (typeof STEPS)[number];
+
+/** A sale in short steps. Nothing is sent before the last one, so that every step works without a connection. */
+export function Page() {
+  const { all, openId } = useSyncExternalStore(onSalesChange, currentSales);
+  const [parameters, setParameters] = useSearchParams();
+  const queries = useQueryClient();
+  useCatalogue(); // For the later steps, which may be opened without a connection.
+  const sale = all.find(({ id }) => id === openId);
+  const accountId = sale?.account?.id;
+  useEffect(() => {
+    if (accountId !== undefined) void queries.invalidateQueries();
+  }, [queries, accountId]);
+  const refused = sale && PARTS.find((part) => sale.parts[part].progress === 'refused');
+  useEffect(() => {
+    if (refused) setParameters({ step: refused }, { replace: true });
+  }, [refused, setParameters]);
+  if (!sale) return null;
+
+  const asked = STEPS.find((step) => step === parameters.get('step')) ?? 'customer';
+  const step = STEPS.slice(0, STEPS.indexOf(asked)).find((earlier) => !isComplete(sale, earlier)) ?? asked;
+  const goTo = (next: Step) => setParameters(next === 'customer' ? {} : { step: next });
+  const goOn = () => {
+    if (!isBegun(sale)) return goTo(STEPS[STEPS.indexOf(step) + 1] ?? 'review');
+    goTo('review');
+    void saveSale(sale.id);
+  };
+  const goBack = isBegun(sale) ? undefined : () => goTo(STEPS[STEPS.indexOf(step) - 1] ?? 'customer');
+  const restart = () => {
+    startSale();
+    goTo('customer');
+  };
+  const others = all.filter((other) => other.id !== sale.id && isUnsaved(other));
+  return (
+    <div className="narrow sale">
+      <PageHead
+        title={t('sale.title')}
+        actions={
+          isUnsaved(sale) &&
+          !isBegun(sale) && (
+            <Button
+              kind="quiet"
+              onClick={() => {
+                discardSale(sale.id);
+                goTo('customer');
+              }}
+            >
+              {t('sale.discard')}
+            </Button>
+          )
+        }
+      />
+      <Offline />
+      <Others
+        sales={others}
+        onOpen={(id) => {
+          openSale(id);
+          goTo('review');
+        }}
+      />
+      <Steps sale={sale} current={step} onChoose={goTo} />
+      <StepFrame key={`${sale.id} ${step}`} sale={sale} step={step}>
+        {step === 'customer' && <CustomerStep sale={sale} onDone={goOn} />}
+        {step === 'identity' && <IdentityStep sale={sale} onDone={goOn} onBack={goBack} />}
+        {step === 'account' && <AccountStep sale={sale} onDone={goOn} onBack={goBack} />}
+        {step === 'payment' && <PaymentStep sale={sale} onDone={goOn} onBack={goBack} />}
+        {step === 'review' && <ReviewStep sale={sale} onChange={goTo} onRestart={restart} />}
+      </StepFrame>
+    </div>
+  );
+}
+
+function isComplete({ typed, customer }: Sale, step: Step): boolean {
+  if (step === 'customer') return Boolean(customer || (typed.firstName && typed.lastName && typed.phone));
+  return step !== 'account' || Boolean(typed.productId && typed.payplanId);
+}
+
+/** Keeps what is typed with each key, and moves the focus to the step. */
+function StepFrame({ sale, step, children }: { sale: Sale; step: Step; children: ReactNode }) {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const first = box.current?.querySelector<HTMLElement>('[data-first], input, button.primary');
+    first?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, []);
+  function keep({ target }: FormEvent) {
+    const { name, value } = target as HTMLInputElement;
+    if (name !== '') keepTyped(sale.id, { [name as FieldName]: value });
+  }
+  return (
+    <section ref={box} className="panel sale-step" aria-label={t(`sale.step.${step}`)} onInput={keep}>
+      <h2>{t(`sale.step.${step}`)}</h2>
+      {children}
+    </section>
+  );
+}
+
+interface StepsProps {
+  sale: Sale;
+  current: Step;
+  onChoose(step: Step): void;
+}
+
+/** Where the user is. Steps that can be changed are buttons. */
+function Steps({ sale, current, onChoose }: StepsProps) {
+  const at = STEPS.indexOf(current);
+  return (
+    <nav aria-label={t('sale.steps')}>
+      <p className="sale-position muted">{t('sale.position', { step: at + 1, steps: STEPS.length })}</p>
+      <ol className="sale-steps">
+        {STEPS.map((step, index) => {
+          const isOpen = STEPS.slice(0, index).every((earlier) => isComplete(sale, earlier));
+          const isFixed = isSending(sale) || (step !== 'review' && !canChange(sale, step as Part));
+          return (
+            <li
+              key={step}
+              className={index < at ? 'done' : ''}
+              aria-current={index === at ? 'step' : undefined}
+            >
+              <button type="button" disabled={!isOpen || isFixed} onClick={() => onChoose(step)}>
+                {t(`sale.step.${step}`)}
+              </button>
+            </li>
+          );
+        })}
+      </ol>
+    </nav>
+  );
+}
+
+/** Sales that wait for the connection while the user goes on. */
+function Others({ sales, onOpen }: { sales: readonly Sale[]; onOpen(id: number): void }) {
+  if (sales.length === 0) return null;
+  return (
+    <Notice tone="warning" title={tCount('sale.waiting', sales.length)}>
+      <ul className="rows">
+        {sales.map((sale) => (
+          <li key={sale.id}>
+            <span>{nameOf(sale)}</span>
+            <Button onClick={() => onOpen(sale.id)}>{t('sale.waiting.open')}</Button>
+          </li>
+        ))}
+      </ul>
+    </Notice>
+  );
+}
+
+function nameOf({ typed, customer }: Sale): string {
+  return customer
+    ? `${customer.firstName} ${customer.lastName}`
+    : `${typed.firstName ?? ''} ${typed.lastName ?? ''}`;
+}
+
+function Offline() {
+  const isOnline = useSyncExternalStore(onNetworkChange, () => navigator.onLine);
+  const isLost = useSyncExternalStore(onConnectionChange, connection) === 'lost';
+  if (isOnline && !isLost) return null;
+  return (
+    <div className="sale-offline">
+      <Notice tone="warning" title={t('sale.offline')}>
+        {t('sale.offline.hint')}
+      </Notice>
+    </div>
+  );
+}
+
+function onNetworkChange(listener: () => void): () => void {
+  addEventListener('online', listener);
+  addEventListener('offline', listener);
+  return () => {
+    removeEventListener('online', listener);
+    removeEventListener('offline', listener);
+  };
+}

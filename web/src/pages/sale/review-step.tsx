@@ -1,0 +1,141 @@
+import { type ReactNode, useSyncExternalStore } from 'react';
+import { Link } from 'wouter';
+import { connection, onConnectionChange } from '../../api/connection.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Notice } from '../../ui/feedback.tsx';
+import { describePlan } from './account-step.tsx';
+import { useCatalogue } from './catalogue.ts';
+import { canChange, isBegun, isSending, PARTS, type Part, partsOf, type Sale, saveSale } from './sales.ts';
+
+interface ReviewStepProps {
+  sale: Sale;
+  onChange(part: Part): void;
+  onRestart(): void;
+}
+
+/** All that will be saved, and how much of it is. */
+export function ReviewStep({ sale, onChange, onRestart }: ReviewStepProps) {
+  const parts = partsOf(sale);
+  const isDone = parts.every((part) => sale.parts[part].progress === 'saved');
+  const isBusy = isSending(sale);
+  const failed = PARTS.map((part) => sale.parts[part]).find(({ progress }) => progress === 'unknown');
+  return (
+    <>
+      {isDone && sale.account && (
+        <p className="sale-number" role="status">
+          <span>{t('sale.done')}</span>
+          <strong className="mono" translate="no">
+            {sale.account.accountNumber}
+          </strong>
+          <span className="muted">{t('sale.done.hint')}</span>
+        </p>
+      )}
+      <ul className="rows sale-review">
+        {PARTS.map((part) => (
+          <li key={part}>
+            <span>
+              <span className="muted">{t(`sale.step.${part}`)}</span>
+              <Summary sale={sale} part={part} />
+            </span>
+            <span className="sale-state">
+              <State sale={sale} part={part} isPart={parts.includes(part)} />
+              {canChange(sale, part) && !isBusy && !isDone && (
+                <Button kind="quiet" aria-label={labelOf(part)} onClick={() => onChange(part)}>
+                  {t('sale.change')}
+                </Button>
+              )}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {failed && (
+        <Notice tone="warning" title={t('form.failed')}>
+          {failed.problem?.message ?? t('form.unknown')}
+        </Notice>
+      )}
+      <div className="form-buttons">
+        {isDone && sale.account ? (
+          <>
+            <Button onClick={onRestart}>{t('sale.next.sale')}</Button>
+            <Link className="button primary" href={`/accounts/${sale.account.id}`}>
+              {t('sale.open')}
+            </Link>
+          </>
+        ) : (
+          <>
+            {isBusy && <Button onClick={onRestart}>{t('sale.next.sale')}</Button>}
+            <Button kind="primary" isBusy={isBusy} onClick={() => void saveSale(sale.id)}>
+              {isBusy ? t('form.sending') : t(isBegun(sale) ? 'sale.saveRest' : 'sale.save')}
+            </Button>
+          </>
+        )}
+      </div>
+    </>
+  );
+}
+
+function labelOf(part: Part): string {
+  return `${t('sale.change')}: ${t(`sale.step.${part}`)}`;
+}
+
+function Summary({ sale, part }: { sale: Sale; part: Part }): ReactNode {
+  const { products, plans, methods } = useCatalogue();
+  const { typed, customer } = sale;
+  if (part === 'customer') {
+    const { firstName, lastName, phone } = customer ?? typed;
+    return (
+      <>
+        <strong>{`${firstName} ${lastName}`}</strong>
+        <span>{phone}</span>
+      </>
+    );
+  }
+  if (part === 'identity') {
+    if (!typed.documentNumber) return <span>{t('sale.identity.none')}</span>;
+    const type = tValue('verificationType', typed.verificationType ?? 'national_id');
+    return <span>{`${type} ${typed.documentNumber}`}</span>;
+  }
+  if (part === 'account') {
+    const product = products.data?.data.find(({ id }) => String(id) === typed.productId);
+    const plan = plans.data?.data.find(({ id }) => String(id) === typed.payplanId);
+    return (
+      <>
+        <strong>{product?.name}</strong>
+        <span>{plan && `${plan.name}: ${describePlan(plan)}`}</span>
+      </>
+    );
+  }
+  if (!typed.amount) return <span>{t('sale.payment.none')}</span>;
+  const method = methods.find(({ id }) => String(id) === typed.paymentMethodId);
+  return (
+    <>
+      <strong>{format.money(Number(typed.amount))}</strong>
+      <span>{[method?.name, typed.transactionRef].filter(Boolean).join(' · ')}</span>
+    </>
+  );
+}
+
+const TONES: Record<Sale['parts'][Part]['progress'], Tone> = {
+  open: 'warning',
+  sending: 'info',
+  saved: 'good',
+  refused: 'bad',
+  unknown: 'warning',
+};
+
+/** Says whether a part is saved. A customer who was found is. */
+function State({ sale, part, isPart }: { sale: Sale; part: Part; isPart: boolean }) {
+  const isWaiting = useSyncExternalStore(onConnectionChange, connection) !== 'ok';
+  const { progress } = sale.parts[part];
+  if (!isPart) return part === 'customer' ? <Badge tone="good">{t('sale.state.saved')}</Badge> : null;
+  const isHeld = progress === 'sending' && isWaiting;
+  return (
+    <span role="status">
+      <Badge tone={isHeld ? 'warning' : TONES[progress]}>
+        {t(`sale.state.${isHeld ? 'waiting' : progress}`)}
+      </Badge>
+    </span>
+  );
+}
