@@ -41,7 +41,7 @@ const start = performance.now();
 const { scratch, programs, redis, url, size, database, close } = await openBench('run', options);
 log(`${JSON.stringify(size)} after ${Math.round((performance.now() - start) / 1000)} s`);
 
-/** A single call of less than a second is made so many times in a round's place: one alone is a matter of luck. */
+/** Calls that take less than a second are repeated this often instead of once a round, because one measurement varies too much. */
 const short = { times: rounds * 5 };
 
 try {

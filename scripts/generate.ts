@@ -53,7 +53,7 @@ async function writeOrCheck(files: Record<string, string>, check: boolean): Prom
     const present = await readFile(file, 'utf8').catch(() => '');
     if (present === text) continue;
     if (check) {
-      console.error(`${file} is not what its sources make: run "npm run generate".`);
+      console.error(`${file} is out of date: run "npm run generate".`);
       process.exitCode = 1;
     } else {
       await mkdir(dirname(file), { recursive: true });
@@ -66,7 +66,7 @@ async function writeOrCheck(files: Record<string, string>, check: boolean): Prom
     const file = join(entry.parentPath, entry.name);
     if (!entry.isFile() || file in files) continue;
     if (check) {
-      console.error(`${file} is of an operation that no longer exists: run "npm run generate".`);
+      console.error(`${file} belongs to an operation that no longer exists: run "npm run generate".`);
       process.exitCode = 1;
     } else {
       await rm(file);
@@ -90,7 +90,7 @@ function generateTables(): string {
     '--log-level',
     'error',
   ]);
-  // `Metadata` of core/http/fields.ts.
+  // The type `Metadata` of core/http/fields.ts, written out.
   const metadata = 'metadata: Generated<Record<string, string>>';
   const text = execFileSync('cat', [out], { encoding: 'utf8' }).replaceAll(
     'metadata: Generated<Json>',
@@ -153,7 +153,7 @@ async function generateClientTypes(description: string): Promise<string> {
   await writeFile(file, description);
   return execFileSync('packages/client/node_modules/.bin/openapi-typescript', [file], {
     encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'], // it greets on the other
+    stdio: ['ignore', 'pipe', 'ignore'], // It prints a banner to stderr.
   });
 }
 

@@ -149,7 +149,7 @@ function cannotConnect(cause: unknown, variable: AddressVariable): PreparationEr
 
 function leadsThroughPooler(variable: AddressVariable, cause?: unknown): PreparationError {
   return new PreparationError(
-    `${variable} leads to a pooler, which has no sessions and accepts no time-outs. Set DATABASE_DIRECT_URL to the address of PostgreSQL, and DATABASE_URL to the address of the pooler.`,
+    `${variable} is the address of a pooler. A pooler has no sessions and accepts no time-outs. Set DATABASE_DIRECT_URL to the address of PostgreSQL, and DATABASE_URL to the address of the pooler.`,
     { cause },
   );
 }
@@ -161,7 +161,7 @@ async function checkServer(client: pg.PoolClient, variable: AddressVariable): Pr
   );
   if ((rows[0]?.version ?? 0) < OLDEST_SERVER_VERSION) {
     throw new PreparationError(
-      `${variable} leads to a PostgreSQL older than 15; this service needs 15 or newer.`,
+      `${variable} is the address of a PostgreSQL older than 15; this service needs 15 or newer.`,
     );
   }
   // Some poolers ignore parameters that they do not know.
@@ -188,12 +188,14 @@ async function checkPooler(url: string): Promise<void> {
     );
     const { isFree = true, role = '', timeouts = {} } = rows[0] ?? {};
     if (isFree) {
-      throw new PreparationError('DATABASE_URL and DATABASE_DIRECT_URL do not lead to the same database.');
+      throw new PreparationError(
+        'DATABASE_URL and DATABASE_DIRECT_URL must be addresses of the same database.',
+      );
     }
     const statements = missingTimeouts(role, timeouts);
     if (statements.length > 0) {
       throw new PreparationError(
-        `The role has no time-outs behind the pooler of DATABASE_URL. Run: ${statements.join(' ')} Then make the pooler connect again (RECONNECT in the console of PgBouncer).`,
+        `The PostgreSQL role that DATABASE_URL uses through the pooler has no time-outs. Run: ${statements.join(' ')} Then make the pooler open new connections (RECONNECT in the console of PgBouncer).`,
       );
     }
   } catch (error) {

@@ -25,7 +25,7 @@ export interface Pools {
 
 interface PoolOptions {
   connection: Connection;
-  /** The address of PostgreSQL, if `connection` leads to a pooler. */
+  /** The address of PostgreSQL, if `connection` is the address of a pooler. */
   direct?: Connection;
   pooler?: string | undefined;
   testClock?: TestClock | undefined;

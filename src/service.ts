@@ -87,7 +87,7 @@ export async function startService(config: Config): Promise<Service> {
     async stop(reason) {
       log.info({ reason }, 'Stopping');
       accepting = false;
-      // Their current batches end at the same time as the requests.
+      // Jobs and deliveries finish their current batches while the requests below finish.
       const workStopped = Promise.all([jobs?.stop(), dispatcher?.stop()]);
       // Load balancers check readiness about every second. They must see "not ready" before the first request is refused.
       if (config.production) await sleep(READINESS_DRAIN_MS);

@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
 const SLOW_MS = Number(options.slow ?? 50);
 /** A list of which at most this share is asked for should not be read as a whole. */
 const NARROW = 0.01;
-/** Reading smaller tables as a whole is no waste. */
+/** Smaller tables may be read as a whole. */
 const LARGE_TABLE = 10_000;
 
 const said = [];
@@ -223,7 +223,7 @@ async function seqScansOf({ text: statement, values }) {
   return found;
 }
 
-/** What the lists do not do: every other answer, and each kind of change once or twice. */
+/** Sends the requests that are not lists: each other GET, and each kind of change once or twice. */
 async function doTheRest({ paths }, token) {
   const date = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
   const period = `startDate=${date(-60)}&endDate=${date(0)}`;

@@ -108,7 +108,8 @@ export function eventOfMove(from: AccountStatus, to: AccountStatus) {
 export function checkStatusMove(from: AccountStatus, to: AccountStatus, reason: string | undefined): void {
   const allowed = STATUS_TABLE[from].moves;
   if (!allowed.includes(to)) throw illegalMove('An account', from, to, allowed);
-  if (needsReason(to) && reason === undefined) throw invalidField('reason', `is required for ${to}`);
+  if (needsReason(to) && reason === undefined)
+    throw invalidField('reason', `is required for the status ${to}`);
 }
 
 /** The status on a day. From its activation date, a pending account counts as active, even before the job runs. */

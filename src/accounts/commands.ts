@@ -25,7 +25,7 @@ import { insertAccount, laterMoneyDate, lockAccountsToActivate, updateExternalFi
 export async function openAccount(context: Context, actor: Actor, body: NewAccount): Promise<AccountRow> {
   const opening = await openingFor(catalogueOf(context.db), actor, body, today(context));
   const [account] = await inTransaction(context.db, (tx) => openAll(tx, context, actor, [opening]));
-  if (!account) throw new Error('Opening an account returned none.');
+  if (!account) throw new Error('Opening an account returned no account.');
   return account;
 }
 
@@ -253,7 +253,10 @@ async function termsFor(catalogue: Catalogue, body: NewAccount, day: PlainDate) 
   if (!product.active) throw invalidField('productId', 'must refer to an active product');
   if (!plan.active) throw invalidField('payplanId', 'must refer to an active pay plan');
   if (plan.product_id !== null && plan.product_id !== body.productId) {
-    throw invalidField('payplanId', `is only for product ${plan.product_id}`);
+    throw invalidField(
+      'payplanId',
+      `must refer to a pay plan for this product; this pay plan is for product ${plan.product_id}`,
+    );
   }
   return {
     deposit_minor: plan.deposit_minor,

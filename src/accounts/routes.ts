@@ -152,8 +152,8 @@ export function accountRoutes(api: Api, context: Context, slots: SharedSlots): v
         operationId: 'updateAccount',
         summary: 'Change an account’s status, external id or metadata',
         description:
-          `A reason is required for ${ACCOUNT_STATUSES.filter(needsReason).join(', ')}. ` +
-          'A status change that is not allowed is a VALIDATION_ERROR with details {from, to, allowed}.',
+          `A reason is required for the statuses ${ACCOUNT_STATUSES.filter(needsReason).join(', ')}. ` +
+          'A status change that is not allowed gets VALIDATION_ERROR with details {from, to, allowed}.',
         params: IdParams,
         body: AccountChanges,
         response: { 200: Envelope(Account, 'Account changed.') },

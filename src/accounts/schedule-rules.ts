@@ -203,7 +203,7 @@ export interface ScheduleItem {
   index: number;
   date: PlainDate;
   amountMinor: Minor;
-  /** The part that is paid. Negative for the deposit if the sum paid is. */
+  /** The part that is paid. The part of the deposit is negative if the paid amount of the account is negative. */
   paidMinor: Minor;
   state: ItemState;
 }

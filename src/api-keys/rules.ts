@@ -7,17 +7,20 @@ import { apiKeyPermissionsOf, mayDo, type Permission } from '../rights.ts';
 export const API_KEY_STATUSES = ['active', 'expired', 'revoked'] as const;
 export type ApiKeyStatus = (typeof API_KEY_STATUSES)[number];
 
-/** What a new key may do: all that a role may, or the listed permissions. The other field is null. */
+/** The permissions of a new key: either those of a role, or a list. The unused field is null. */
 export interface Grant {
   role: UserRole | null;
   permissions: Permission[] | null;
 }
 
-/** @throws AppError VALIDATION_ERROR unless there is either a role or a list, and the creator has all its permissions. */
+/**
+ * @throws AppError VALIDATION_ERROR if role and permissions are both given or both missing, or if the creator lacks one of the
+ *   permissions.
+ */
 export function grantOf(creator: Actor, given: { role?: UserRole; permissions?: Permission[] }): Grant {
   const { role, permissions } = given;
   if ((role === undefined) === (permissions === undefined))
-    throw invalidField('permissions', 'must be given if role is not, and must not be given if it is');
+    throw invalidField('permissions', 'is required if role is missing, and not allowed together with role');
   const granted = permissions ?? (role ? apiKeyPermissionsOf(role) : []);
   const excess = granted.filter((permission) => !mayDo(creator, permission));
   if (excess.length > 0) {
@@ -27,7 +30,7 @@ export function grantOf(creator: Actor, given: { role?: UserRole; permissions?: 
   return { role: role ?? null, permissions: permissions ?? null };
 }
 
-/** @throws AppError VALIDATION_ERROR for text that is no network, and for networks of every address. */
+/** @throws AppError VALIDATION_ERROR for text that is not a network, and for a network that contains all addresses. */
 export function checkNetworks(networks: readonly string[]): void {
   const problems = networks.flatMap((network, index): FieldProblem[] => {
     const size = sizeOf(network, { ipv4: 0, ipv6: 0 });
@@ -35,7 +38,7 @@ export function checkNetworks(networks: readonly string[]): void {
     if (size === 'invalid')
       return [{ path, message: 'must be a network such as 203.0.113.0/24 or 2001:db8::/32, or an address' }];
     return size === 'every address'
-      ? [{ path, message: 'must not be every address; set networks to null' }]
+      ? [{ path, message: 'must not contain all addresses; to allow all addresses, set networks to null' }]
       : [];
   });
   if (problems.length > 0) throw invalid(problems);
@@ -55,7 +58,7 @@ export interface PresentedKey {
   networks: string[] | null;
   expiresAt: string | null;
   revokedAt: string | null;
-  /** When a rotation replaces or replaced the presented secret. */
+  /** The time from which a rotation makes the presented secret invalid. It may be in the future. */
   replacedAt: string | null;
 }
 
@@ -106,5 +109,5 @@ export function apiKeyActor(
 export function checkStatus(status: ApiKeyStatus, allowed: readonly ApiKeyStatus[]): void {
   if (allowed.includes(status)) return;
   const remedy = status === 'expired' ? 'set a later expiresAt first' : 'create another one';
-  throw invalidField('id', `must not be a key that is ${status}; ${remedy}`);
+  throw invalidField('id', `must not refer to ${status === 'revoked' ? 'a' : 'an'} ${status} key; ${remedy}`);
 }

@@ -17,7 +17,7 @@ import { endBrowserSession, refreshBrowserSession } from './session-commands.ts'
 import { toBrowserSession } from './view.ts';
 
 const FOR_PAGES =
-  'For pages of this service only: a request of another origin (`Sec-Fetch-Site`, `Origin`) is FORBIDDEN. Other clients use ';
+  'For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use ';
 
 /** Sessions whose refresh token is in a cookie that scripts cannot read. */
 export function browserSessionRoutes(

@@ -79,8 +79,8 @@ export const SignInQuery = Type.Object({
   mode: Type.Optional(
     Choice('SignInMode', ['browser'], {
       description:
-        '`browser`: the sign-in ends with the session cookie of `POST /api/auth/session` and a redirect to `/`, or after a ' +
-        'failure to `/?signInError=` with the error code.',
+        '`browser`: after the sign-in, the service sets the session cookie of `POST /api/auth/session` and redirects to `/`. After a ' +
+        'failure it redirects to `/?signInError=` with the error code.',
     }),
   ),
 });

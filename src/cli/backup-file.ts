@@ -140,11 +140,11 @@ async function load(client: pg.ClientBase, { tables }: Head, source: Reader): Pr
     const foot = readJson<Foot>(await source.line());
     await source.end();
     for (const [index, table] of tables.entries()) {
-      const said = foot.tables[index];
-      if (!said || said.sha256 !== read[index])
+      const expected = foot.tables[index];
+      if (!expected || expected.sha256 !== read[index])
         throw new BackupError(`The rows of ${table.name} were changed.`);
       const loaded = await contentsOf(client, table);
-      if (loaded.rows !== said.rows || loaded.sha256 !== said.sha256) {
+      if (loaded.rows !== expected.rows || loaded.sha256 !== expected.sha256) {
         throw new BackupError(`The rows of ${table.name} differ from the backup after loading.`);
       }
     }

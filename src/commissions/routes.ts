@@ -35,7 +35,7 @@ export function commissionRoutes(api: Api, context: Context): void {
         operationId: 'calculateCommission',
         summary: 'Calculate an employee’s commission for a month',
         description:
-          'Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. A paid commission is a DUPLICATE_ENTRY.',
+          'Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.',
         body: CalculateBody,
         response: { 200: Envelope(Commission, 'Commission calculated.') },
       },

@@ -23,7 +23,7 @@ export function checkSales(sales: readonly Sale[], period: string): void {
       });
     }
     if (sale.accountId !== undefined && (sale.quantity ?? 1) !== 1) {
-      problems.push({ path: `${path}.quantity`, message: 'must be 1 for an account' });
+      problems.push({ path: `${path}.quantity`, message: 'must be 1 if accountId is given' });
     }
     if (sale.accountId !== undefined && sold.has(sale.accountId)) {
       problems.push({ path: `${path}.accountId`, message: 'must not be repeated: an account is sold once' });

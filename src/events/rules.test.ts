@@ -54,7 +54,7 @@ describe('readTypes', () => {
   });
 
   it.each(['account', 'account.nothing', 'nothing.*', ''])('refuses %o', (filter) => {
-    expect(() => readTypes(filter)).toThrow(`types: "${filter}" is no event type; allowed: `);
+    expect(() => readTypes(filter)).toThrow(`types: "${filter}" is not an event type; allowed: `);
   });
 
   it('names the types of the subject, or the subjects, in the error', () => {

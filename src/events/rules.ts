@@ -69,7 +69,7 @@ export function unknownType(name: string): string {
   const subject = subjectOf(name);
   const ofSubject = TYPE_FILTERS.filter((filter) => subjectOf(filter) === subject);
   const allowed = ofSubject.length > 0 ? ofSubject : TYPE_FILTERS.filter((filter) => filter.endsWith('.*'));
-  return `"${name}" is no event type; allowed: ${allowed.join(', ')}`;
+  return `"${name}" is not an event type; allowed: ${allowed.join(', ')}`;
 }
 
 /** The name under which the API shows a field. Amounts are stored in minor units, as `…Minor`. */

@@ -65,7 +65,7 @@ export async function findEvents(db: Db, { after, upTo, types, limit }: PageQuer
   // Not a look-up: a page may have 1,000 rows, or pass 10,000 ids.
   const rows = await run<{ deletedToId: number; toId: number } & (EventRow | { id: null })>(db, PAGE, values);
   const [first] = rows;
-  if (!first) throw new Error('The table event_feed must have its row.');
+  if (!first) throw new Error('The table event_feed has no row.');
   const events = rows.flatMap((row) => (row.id === null ? [] : [row]));
   const last = events.length === limit ? events.at(-1) : undefined;
   return { events, toId: last?.id ?? first.toId, deletedToId: first.deletedToId };

@@ -3,11 +3,11 @@ import type { Feed } from './feed.ts';
 import type { EventRow } from './store.ts';
 
 // Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The id of each message is what a
-// client sends as Last-Event-ID when it connects again.
+// client sends as Last-Event-ID when it reconnects.
 
 /** A proxy may close a connection on which nothing is sent for a minute. */
 const HEARTBEAT_MS = 15_000;
-/** How soon the stream of a session that has ended is closed. */
+/** The interval at which the session is checked, so that the stream ends soon after the session. */
 const CHECK_MS = 5_000;
 const RETRY_MS = 2_000;
 const PAGE_SIZE = 100;
@@ -18,7 +18,7 @@ interface StreamOptions {
   show(event: EventRow): object;
   /** Whether the caller may still read. */
   mayRead(): Promise<boolean>;
-  /** Ends the stream: its connection has closed. */
+  /** Aborted when the connection closes. Ends the stream. */
   signal: AbortSignal;
 }
 

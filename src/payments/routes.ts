@@ -85,10 +85,10 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
         summary: 'Record a received payment',
         description:
           'Accepted in every status of the account, because the money has moved already. An amount above the total becomes credit. ' +
-          'A transaction that the provider has reported, by a notification or on an uploaded statement, is DUPLICATE_ENTRY. Import ' +
+          'A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. Import ' +
           'missing lines with their statement. If the payment of the transaction was reversed, and no other payment has the ' +
           'reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already ' +
-          'has, even a reversed payment, is DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.',
+          'has, even a reversed payment, gets DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.',
         body: NewPayment,
         response: { 201: Envelope(Payment, 'Payment recorded.') },
       },

@@ -146,7 +146,7 @@ export const UnmatchedPayment = Type.Object(
         accountId: Id,
         accountNumber: Type.String(),
         customerName: Type.String(),
-        reason: Type.String({ description: 'The reasons for the account, strongest first.' }),
+        reason: Type.String({ description: 'The reasons for suggesting this account, strongest first.' }),
         confidence: Choice('Confidence', CONFIDENCES),
         status: Choice('AccountStatus', ACCOUNT_STATUSES),
         balance: Money,

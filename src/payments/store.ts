@@ -95,7 +95,7 @@ export async function findManualPayments(tx: Tx, transId: string): Promise<Payme
   return rows;
 }
 
-/** Includes the list of a reconciliation. The primary key finds its payments, because `reconciliation_id` has no index. */
+/** A filter by reconciliation uses the ids in `reconciliations.payment_ids`, because `payments.reconciliation_id` has no index. */
 export const PAYMENT_COLUMNS: ListColumns = {
   indexed: {
     reconciliationId: ({ operator, values }, usual) =>

@@ -48,7 +48,7 @@ export const PAYMENT_CHECKS: readonly Check[] = [
         (p.provider, p.provider_trans_id) is distinct from (n.provider, n.trans_id) as is_other,
         p.amount_minor as paid_minor, p.status as paid_status, p.payment_date as day, p.source, e.account_id is not null as is_on_account,
         case when n.outcome = 'conflict' then (
-          -- A notification that an upgrade reopened conflicts with a payment that was reversed before.
+          -- The flag payment_reversed is set if an upgrade reopened the notification. Its manual payment is already reversed.
           select count(*) = 0 and not 'payment_reversed' = any(n.flags) or count(*) = 1 and min(c.amount_minor) = n.amount_minor
             and not ('other_account' = any(n.flags) and count(c.account_id) = 1)
           from payments c

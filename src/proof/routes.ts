@@ -16,7 +16,7 @@ export function proofRoutes(api: Api, context: Context, verifier: LongReads): vo
       schema: {
         tags: ['Reports'],
         operationId: 'getProof',
-        summary: 'Prove the books',
+        summary: 'Run all checks on the books',
         description:
           'Compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. ' +
           'Takes many seconds for large books. Answers 503 while another proof runs.',

@@ -105,7 +105,7 @@ export const AccountSummary = Type.Object(
         }),
         recovered: Type.Number({
           description:
-            'The money received in the period, up to asOf, on accounts after the day of their write-off, at most the sum that each account owed.',
+            'The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account at most the amount that was written off.',
         }),
         asOf: DateText,
         accountsUrl: Type.String({ description: 'The accounts written off in the period.' }),

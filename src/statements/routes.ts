@@ -8,7 +8,7 @@ import { Envelope, ok } from '../core/http/envelope.ts';
 import { invalidField, notFound, unreachable } from '../core/http/errors.ts';
 import { IdParams } from '../core/http/fields.ts';
 import { compareDates } from '../core/values/dates.ts';
-import { booksOf, hasRoomFor } from '../ledger/rules.ts';
+import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../platform/printing/printer.ts';
 import { statementCsv } from './csv-view.ts';
 import { statementDocument } from './document-view.ts';
@@ -103,8 +103,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       const account = await findAccountRow(context.db, id);
       if (!account) throw notFound('account', id);
       const books = booksOf(account);
-      if (amountMinor !== null && !hasRoomFor(books, amountMinor))
-        throw invalidField('amount', 'is more than this account can take');
+      if (amountMinor !== null && !hasRoomFor(books, amountMinor)) throw accountFull('amount');
       const quoted = { terms: termsOf(account), status: books.status, paidMinor: books.paidMinor };
       const quote = quoteOf(quoted, { date, amountMinor });
       return ok(toQuote(account, date, quote, currency), 'Quote made.');

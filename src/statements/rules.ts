@@ -64,7 +64,7 @@ export interface StatementFigures {
 export interface Row extends StatementFigures {
   type: RowType;
   date: PlainDate;
-  /** The amount of the event, even if it does not count. */
+  /** The amount of the event, even if it does not change the balances. */
   amountMinor: Minor;
   dueMinor: Minor;
   chargedMinor: Minor;
@@ -319,7 +319,7 @@ function isWithin({ from, to }: StatementPeriod, date: PlainDate): boolean {
 /** @throws AppError VALIDATION_ERROR if a statement has too many rows. */
 export function refuseTooMany(rows: number, most = MAX_ROWS): void {
   if (rows <= most) return;
-  const message = `a statement has at most ${most} rows: ask for a shorter period`;
+  const message = `a statement has at most ${most} rows; request a shorter period`;
   throw invalid([
     { path: 'from', message },
     { path: 'to', message },

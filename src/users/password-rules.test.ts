@@ -18,7 +18,7 @@ describe('refuseGuessablePassword', () => {
   it.each(['jo@sunlight.example', 'Sunlight2026', 'müller-MÜLLER', 'Mu\u0308ller 123', 'sunlight müller 1'])(
     'refuses a password from the owner’s names and e-mail in production: %j',
     (password) => {
-      expect(check(password)).toThrow('at least 8 letters and digits besides');
+      expect(check(password)).toThrow('at least 8 letters and digits that are not part');
     },
   );
 

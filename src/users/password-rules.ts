@@ -33,7 +33,7 @@ export function refuseGuessablePassword(
   if (isOwn(password, owner)) {
     throw invalidField(
       path,
-      `must have at least ${PASSWORD_MIN} letters and digits besides your e-mail address and names`,
+      `must have at least ${PASSWORD_MIN} letters and digits that are not part of your e-mail address or names`,
     );
   }
 }

@@ -55,7 +55,10 @@ export async function createEndpoint(
   const cursor = await readHorizon(reader);
   return inTransaction(context.db, async (tx) => {
     if ((await store.countEndpoints(tx)) >= MAX_ENDPOINTS)
-      throw invalidField('url', `must not be added: there are ${MAX_ENDPOINTS} endpoints; delete one first`);
+      throw invalidField(
+        'url',
+        `cannot be added, because the maximum is ${MAX_ENDPOINTS} endpoints; delete one first`,
+      );
     const endpoint = await store.insertEndpoint(tx, { ...fields, secret, cursor });
     await audit(tx, actor, {
       action: 'webhook_endpoint.create',

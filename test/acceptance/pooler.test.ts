@@ -81,12 +81,12 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
       for (const DATABASE_URL of through) {
         expectRefusal(
           await failToStart({ DATABASE_URL }),
-          /^DATABASE_URL leads to a pooler.*Set DATABASE_DIRECT_URL/,
+          /^DATABASE_URL is the address of a pooler.*Set DATABASE_DIRECT_URL/,
         );
         const twice = { DATABASE_URL, DATABASE_DIRECT_URL: DATABASE_URL };
-        expectRefusal(await failToStart(twice), /^DATABASE_DIRECT_URL leads to a pooler/);
+        expectRefusal(await failToStart(twice), /^DATABASE_DIRECT_URL is the address of a pooler/);
         const backup = await cli('backup', { DATABASE_URL }, 'no.gz');
-        expectRefusal(backup, /^DATABASE_URL leads to a pooler/);
+        expectRefusal(backup, /^DATABASE_URL is the address of a pooler/);
       }
     } finally {
       await dropping.stop();
@@ -94,17 +94,20 @@ describe.skipIf(!hasPgBouncer)('behind PgBouncer in transaction mode', () => {
     expect(await rowsOf(EXCLUSIVE_LOCKS)).toEqual([]);
   });
 
-  test('does not start if the two addresses lead to different databases', async () => {
+  test('does not start if the two addresses belong to different databases', async () => {
     const other = await ownedBy(ROLE, await postgres.newDatabase());
     expectRefusal(
       await failToStart({ ...environment, DATABASE_DIRECT_URL: other }),
-      /^DATABASE_URL and DATABASE_DIRECT_URL do not lead to the same database\.$/,
+      /^DATABASE_URL and DATABASE_DIRECT_URL must be addresses of the same database\.$/,
     );
   });
 
   test('does not start if requests have no time-outs, and explains how to set them', async () => {
     const ended = await failToStart(environment);
-    expectRefusal(ended, /Run: (alter role pooled set \w+ = '\d+s'; ){3}Then make the pooler connect again/);
+    expectRefusal(
+      ended,
+      /Run: (alter role pooled set \w+ = '\d+s'; ){3}Then make the pooler open new connections/,
+    );
     expect(await rowsOf(`select from pg_tables where schemaname = 'public'`)).toEqual([]);
     for (const statement of ended.stderr.match(/alter role .*?;/g) ?? [])
       await runStatement(admin, statement);

@@ -29,7 +29,7 @@ export interface Transaction {
   body: Body;
 }
 
-/** A post of a transaction's notification. */
+/** One POST of the notification of a transaction. */
 export interface Delivery {
   atMs: number;
   transaction: Transaction;
@@ -60,7 +60,7 @@ export function createRandom(seed: number): Random {
   return (below) => uniformInt(generator, 0, below - 1);
 }
 
-const BURST_SHARE = 6; // one second in six has all its notifications at its start
+const BURST_SHARE = 6; // In one of six seconds, all notifications are sent at the start.
 const REPEAT_SHARE = 8;
 const ALTERED_SHARE = 25;
 const HANG_UP_SHARE = 40;
@@ -106,7 +106,7 @@ function makeTransaction(
   const typed = typeReference(random, account);
   const amountMinor = makeAmount(random, unit, decimals);
   const left = (room.get(account.id) ?? 0n) - amountMinor;
-  // Matching by phone does not find accounts that are paid in full, so no account is paid in full.
+  // Never pays an account in full, because matching by phone does not find fully paid accounts.
   const isKnown = typed.isRight && left > 0n;
   const reference = typed.isRight && !isKnown ? 'PAID ALREADY' : typed.reference;
   if (isKnown) room.set(account.id, left);

@@ -17,13 +17,13 @@ const ROUTES = PAGES.map(({ load, ...entry }) => ({
   Page: lazy(async () => ({ default: (await load()).Page })),
 }));
 
-// The page of the address loads while the session is restored. If it fails, the route tries again and shows the failure.
+// The page for the URL loads while the session is restored. If it fails, the route tries again and shows the failure.
 const [, firstSegment] = location.pathname.split('/');
 PAGES.find(({ path }) => path.split('/')[1] === firstSegment)
   ?.load()
   .catch(() => undefined);
 
-/** The page of the address, or the sign-in in its place. After signing in the address is still the same. */
+/** The page for the URL, or the sign-in page at the same URL. */
 export function App() {
   const session = useSyncExternalStore(onSessionChange, currentSession);
   const queries = useQueryClient();

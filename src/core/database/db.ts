@@ -22,7 +22,7 @@ export interface DatabaseOptions {
   /** Whether to use named prepared statements, and reading lanes. */
   prepare: boolean;
   /**
-   * Whether the connection leads to a pooler in transaction mode. A pooler accepts no time-outs from clients, so the time-outs of
+   * Whether the connection is to a pooler in transaction mode. A pooler accepts no time-outs from clients, so the time-outs of
    * the role apply.
    */
   pooled?: boolean;

@@ -17,7 +17,7 @@ import { CommitUnknown, isRetryable, isStale, sqlState } from './postgres-errors
 import type { DB } from './tables.ts';
 
 const MAX_RETRIES = 3;
-/** The maximum number of connections of a pool, because each connection may have stale statements. */
+/** The maximum number of retries after stale statements. Each connection of a pool may have them, and a pool has at most 100. */
 const MAX_STALE_CONNECTIONS = 100;
 /** Short, because the transaction may have used most of the time of the request. */
 const EXISTING_ID_TIMEOUT_MS = 1_000;
@@ -155,8 +155,8 @@ function isRolledBack(error: unknown): boolean {
 
 /**
  * A connection for the statements of one transaction. Each answer waits for the answer of BEGIN and fails if BEGIN fails. After a
- * failed statement, all later statements fail with its error, because PostgreSQL only reports that the transaction is aborted,
- * until it is rolled back to a savepoint. After the end of the transaction, no statement is sent.
+ * failed statement, PostgreSQL reports only that the transaction is aborted. So all later statements fail with the error of the
+ * failed statement, until a rollback to a savepoint. After the end of the transaction, no statement is sent.
  */
 function openPipeline(begun: Promise<unknown>, connection: DatabaseConnection) {
   let failure: unknown;

@@ -44,10 +44,10 @@ const MAX_WAITING = 8;
 const MAX_WAIT_MS = 10_000;
 
 export const BULK_DESCRIPTION =
-  `Up to ${MAX_ITEMS} items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the ` +
-  'others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only ' +
-  'what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. An item whose ' +
-  '`externalId` exists is `existing`, and its row is not changed. A call counts as one bulk operation.';
+  `Up to ${MAX_ITEMS} items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect ` +
+  'the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: it creates ' +
+  'only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the ' +
+  '`externalId` of an item exists, its outcome is `existing`, and its row is not changed. A call counts as one bulk operation.';
 
 /**
  * Limits the concurrent bulk calls of an instance, because each may hold a database connection until it ends.

@@ -80,7 +80,7 @@ export function createConnectionServer(
       Object.assign(activity, seen);
       if (!isStalled) continue;
       log.info({ client: socket.remoteAddress }, 'Closed a connection whose client did not read its answer.');
-      // For a client that reads until the connection closes, a normal close is the end of the answer, but a reset is a failure.
+      // A reset, because some clients take a normal close for the end of the answer.
       socket.resetAndDestroy();
     }
   }
@@ -107,7 +107,8 @@ function begin(socket: Socket): Activity {
 
 /**
  * Checks whether a client has left its answer unread for too long. The kernel accepts more of an answer only when a third of its
- * buffer is free, and the buffer may have megabytes. So the bytes in the kernel's buffer also count as progress of a slow client.
+ * buffer is free. The buffer may have megabytes, so this may take a slow client long. Until then, only the number of bytes in the
+ * buffer shows that the client reads.
  */
 function look(socket: Socket, { position, silentIntervals }: Activity, queues: SendQueues | undefined) {
   if (socket.writableLength === 0) return { position: undefined, silentIntervals: 0, isStalled: false };

@@ -34,7 +34,7 @@ export async function repeatable<Answer>(
   return inTransaction(context.db, async (tx) => {
     if (await insertKey(tx, key)) {
       const answer = await work({ ...context, db: tx }, key);
-      // If the work was slow, its caller has already been answered by 503.
+      // If the work was slow, its caller has already received 503.
       const status = reply.statusCode < 400 ? reply.statusCode : 200;
       await keepAnswer(tx, key, status, answer);
       return answer;
@@ -73,7 +73,7 @@ export function idempotencyKeyOf({ secret }: Context, request: FastifyRequest): 
   return { caller: nameCaller(actorOf(request)), path: addressOf(request), key, bodyHash };
 }
 
-/** The key of one item of a request. Its path is not that of any route. */
+/** The key of one item of a request. `#` separates it from the keys of all routes, because no path contains `#`. */
 export function keyOfItem(key: IdempotencyKey, index: number): IdempotencyKey {
   return { ...key, path: `${key.path}#${index}` };
 }

@@ -66,7 +66,7 @@ function companyFormats(company: BusinessSettings): Record<string, TextFormat> {
   return {
     phone: {
       check: (text) => readPhone(text, PHONE_REGION) !== undefined,
-      meaning: `must be + and 8 to 15 digits, or a phone number of ${PHONE_REGION}`,
+      meaning: `must be + followed by 8 to 15 digits, or a phone number of ${PHONE_REGION}`,
     },
     'past-date': {
       check: (text) => {

@@ -1,7 +1,7 @@
-// CSV (RFC 4180) of rows in memory; copy.ts streams large files. We do not use csv-stringify, because it protects from formulas
-// by another rule than the database function csv_text. Both kinds of files must be the same.
+// CSV (RFC 4180) of rows in memory; copy.ts streams large files. Both must protect the same texts from being run as formulas.
+// So we do not use csv-stringify, because its rule differs from that of the database function csv_text.
 
-/** The start of a CSV file. Without this mark, a spreadsheet uses the usual encoding of its country instead of UTF-8. */
+/** The start of a CSV file. Without this mark, a spreadsheet may use the legacy encoding of its locale instead of UTF-8. */
 export const BYTE_ORDER_MARK = '\ufeff';
 
 /** One line, with CRLF. Text is quoted, so that programs that respect quotes do not convert it. Null is an empty cell. */

@@ -288,7 +288,7 @@ function isAuthoritative({
 export function notificationOf(row: NotificationRow, methodCode: string): Notification {
   const { trans_id: transId, amount_minor: amount, content_hash: contentHash } = row;
   if (transId === null || amount === null || contentHash === null) {
-    throw new Error(`Notification ${row.id} was never readable.`);
+    throw new Error(`Notification ${row.id} could not be read when it arrived, so it cannot be processed.`);
   }
   return {
     provider: row.provider,

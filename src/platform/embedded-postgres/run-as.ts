@@ -52,8 +52,8 @@ export async function chooseAccount(program: Program, folder: string): Promise<S
   }
   if (process.getuid?.() !== 0) {
     throw new EmbeddedPostgresError(
-      `PostgreSQL does not run as the user id ${process.getuid?.()}, which has no name on this system: ` +
-        'start the service as a user of /etc/passwd, or set DATABASE_URL to a PostgreSQL server.',
+      `PostgreSQL cannot run as user id ${process.getuid?.()}, because /etc/passwd has no entry for this id: ` +
+        'start the service as a user with an entry, or set DATABASE_URL to a PostgreSQL server.',
     );
   }
   throw new EmbeddedPostgresError(

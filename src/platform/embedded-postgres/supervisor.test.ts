@@ -371,7 +371,7 @@ describe('death', () => {
 
       const reason = victim === 'guardian' ? 'its guardian was killed by SIGKILL' : 'killed by SIGKILL';
       expect(warnings).toEqual([
-        expect.stringContaining(`PostgreSQL ended unexpectedly (${reason}) and is started again`),
+        expect.stringContaining(`PostgreSQL ended unexpectedly (${reason}) and is being restarted`),
       ]);
       expect(await query(server.connection, 'select id from kept')).toEqual([{ id: 1 }]);
     },
@@ -398,7 +398,10 @@ describe('death', () => {
     await rename(join(dataDir, 'postgres', 'global'), join(dataDir, 'postgres', 'global-away'));
     process.kill(await postmaster(), 'SIGKILL');
     await vi.waitFor(
-      () => expect(warnings.join()).toMatch(/did not start again: PostgreSQL could not start in/),
+      () =>
+        expect(warnings.join()).toMatch(
+          /could not be restarted and is tried again: PostgreSQL could not start in/,
+        ),
       10_000,
     );
     const stopped = await timed(() => server.stop());

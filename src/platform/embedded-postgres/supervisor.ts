@@ -102,13 +102,13 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
     void server.ended.then((detail) => {
       if (halt.signal.aborted) return;
       log.warn(
-        `PostgreSQL ended unexpectedly (${detail}) and is started again; its log is ${folder}/postgres.log`,
+        `PostgreSQL ended unexpectedly (${detail}) and is being restarted; its log is ${folder}/postgres.log`,
       );
       recovery = recover();
     });
   }
 
-  /** Never gives up, and makes longer and longer pauses, because a full disk or a used port can be corrected while the service runs. */
+  /** Retries without limit, with increasing pauses: an operator can free the disk or the port while the service runs. */
   async function recover(): Promise<void> {
     for (let delayMs = firstRestartDelayMs; ; delayMs = Math.min(2 * delayMs, longestRestartDelayMs)) {
       try {
@@ -119,7 +119,7 @@ async function start(folder: string, log: Log): Promise<EmbeddedPostgres> {
         return;
       } catch (error) {
         if (halt.signal.aborted) return;
-        log.warn(`PostgreSQL did not start again: ${readable(error, folder).message}`);
+        log.warn(`PostgreSQL could not be restarted and is tried again: ${readable(error, folder).message}`);
       }
     }
   }

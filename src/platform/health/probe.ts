@@ -24,7 +24,7 @@ interface ProbeOptions extends Pick<DatabaseOptions, 'connection' | 'onConnectio
 }
 
 /**
- * The request pool and the pooler are no substitute: all their connections may be busy while PostgreSQL is healthy.
+ * The request pool and the pooler cannot be used: all their connections may be busy while PostgreSQL is healthy.
  */
 export function openDatabaseProbe({
   connection,

@@ -121,7 +121,7 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
         if (stopping.signal.aborted) await runner.stop();
         await runner.promise;
       } catch (error) {
-        log.error({ err: error }, 'the job queue ended; it is started again');
+        log.error({ err: error }, 'the job queue ended and is being restarted');
       }
       await Promise.race([pool.end(), sleep(RESTART_DELAY_MS)]); // A connection may not answer.
       await sleep(RESTART_DELAY_MS, undefined, { signal: stopping.signal }).catch(() => {});

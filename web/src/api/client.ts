@@ -21,7 +21,7 @@ export async function sendSignedIn(request: Request): Promise<Response> {
   const response = await send(withToken(request, token));
   if (token === undefined || response.status !== 401) return response;
   const answer: unknown = await response.clone().json();
-  // A wrong password is 401, too.
+  // The answer to a wrong password is also 401.
   if (!isErrorBody(answer) || answer.error.code !== 'UNAUTHORIZED') return response;
   const other = await replaceToken(token);
   return other === undefined ? response : send(withToken(request, other));

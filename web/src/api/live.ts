@@ -14,7 +14,7 @@ const COLLECT_MS = 300;
 /** A report reads many rows. */
 const COLLECT_FOR_REPORTS_MS = 15_000;
 
-/** Where the queries of a resource begin, if not with its plural. */
+/** The path prefixes of the queries that show a resource. Default: the plural of the resource. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
   account: ['/api/accounts', '/api/reports'],
   payment: ['/api/payments', '/api/accounts', '/api/reports', '/api/reconciliations'],
@@ -118,7 +118,7 @@ export async function* messagesOf(
   }
 }
 
-/** A query of another account than that of an event is not concerned. */
+/** Whether one of the events may change the result of a query. Events of other accounts do not. */
 function concerns(queryKey: readonly unknown[], events: readonly LiveEvent[]): boolean {
   const [, path, init] = queryKey as [string, string, { params?: { path?: Record<string, number> } }?];
   if (typeof path !== 'string') return false;

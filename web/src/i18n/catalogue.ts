@@ -28,13 +28,13 @@ export function currentLanguage(): Language {
   return language;
 }
 
-/** The language that the user chose, or the first of the browser that there is. */
+/** The language that the user chose, or else the first supported language of the browser. */
 export async function loadPreferredLanguage(): Promise<void> {
   const wanted = [localStorage.getItem(STORAGE_KEY) ?? '', ...navigator.languages];
   await switchTo(wanted.map((tag) => tag.slice(0, 2)).find(isLanguage) ?? 'en');
 }
 
-/** The caller renders the page again. */
+/** Changes the messages but renders nothing: the caller must render the page again. */
 export async function changeLanguage(chosen: Language): Promise<void> {
   await switchTo(chosen);
   localStorage.setItem(STORAGE_KEY, chosen);

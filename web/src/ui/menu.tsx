@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useRef } from 'react';
 
 interface MenuProps {
-  /** The name of the button, if its content is no text. */
+  /** The name of the button, if its content is not text. */
   label: string;
   button: ReactNode;
   buttonClass?: string;
@@ -42,7 +42,7 @@ export function Menu({ label, button, buttonClass = 'icon-button', children }: M
   );
 }
 
-/** Below the button, with its inner edge at that of the button. */
+/** Places the box below the button, aligned with the edge of the button that is nearer to the middle of the page. */
 function place(box: HTMLElement | null, opener: HTMLElement | null): void {
   if (!box || !opener) return;
   const { bottom, left, right } = opener.getBoundingClientRect();

@@ -4,12 +4,12 @@ import { t } from '../i18n/index.ts';
 import { IconButton } from './button.tsx';
 
 export interface Column<Row> {
-  /** The field by which the API sorts, if it can. */
+  /** Identifies the column. For a sortable column it is the sort field of the API. */
   name: string;
   label: string;
   /** Numbers and amounts are at the end of their column, with digits of the same width. */
   isNumber?: boolean;
-  /** Where it is in the card of a row on a phone. Default: the title for the first column, else a detail with its label. */
+  /** On a phone each row is a card. This is the place of the value in the card. Default: title for the first column, else detail. */
   onPhone?: 'title' | 'value' | 'detail' | 'plain' | 'hidden';
   canSort?: boolean;
   show(row: Row): ReactNode;
@@ -35,7 +35,7 @@ export interface Sort {
 export function Table<Row>({ caption, columns, rows, keyOf, hrefOf, sort, onSort }: TableProps<Row>) {
   const [first] = columns;
   return (
-    // biome-ignore lint/a11y/useSemanticElements: Keyboards scroll a wide table.
+    // biome-ignore lint/a11y/useSemanticElements: The group takes the focus, so that the keyboard can scroll a wide table.
     <div className="table-scroll" role="group" aria-label={caption} tabIndex={hrefOf ? undefined : 0}>
       <table className={`table ${hrefOf ? 'links' : ''}`}>
         <caption className="visually-hidden">{caption}</caption>

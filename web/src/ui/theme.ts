@@ -13,7 +13,7 @@ export function chooseTheme(theme: Theme): void {
   applyTheme();
 }
 
-/** The style sheet reads the attribute. Without it the theme is that of the system. */
+/** The style sheet reads the attribute. Without it the system theme applies. */
 export function applyTheme(): void {
   const theme = currentTheme();
   if (theme === 'system') delete document.documentElement.dataset.theme;

@@ -247,14 +247,14 @@ export interface paths {
         put?: never;
         /**
          * Sign in with a session cookie
-         * @description The refresh token is in a cookie that scripts cannot read, and not in the answer. For pages of this service only: a request of another origin (`Sec-Fetch-Site`, `Origin`) is FORBIDDEN. Other clients use `POST /api/auth/login`.
+         * @description The refresh token is in a cookie that scripts cannot read, and not in the answer. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/login`.
          *
          *     Needs no token.
          */
         post: operations["startBrowserSession"];
         /**
          * End the session of the cookie
-         * @description Deletes the cookie. For pages of this service only: a request of another origin (`Sec-Fetch-Site`, `Origin`) is FORBIDDEN. Other clients use `POST /api/auth/logout`.
+         * @description Deletes the cookie. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/logout`.
          *
          *     Needs no token.
          */
@@ -275,7 +275,7 @@ export interface paths {
         put?: never;
         /**
          * Renew the session of the cookie
-         * @description Answers the signed-in user with a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. For ten seconds, using it again answers the same new cookie; later, or after the new cookie was used, it ends the session. For pages of this service only: a request of another origin (`Sec-Fetch-Site`, `Origin`) is FORBIDDEN. Other clients use `POST /api/auth/refresh`.
+         * @description Answers the signed-in user with a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. For ten seconds, using it again answers the same new cookie; later, or after the new cookie was used, it ends the session. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/refresh`.
          *
          *     Needs no token.
          */
@@ -577,7 +577,7 @@ export interface paths {
         put?: never;
         /**
          * Register up to 1,000 customers
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. An item whose `externalId` exists is `existing`, and its row is not changed. A call counts as one bulk operation.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: it creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and its row is not changed. A call counts as one bulk operation.
          *
          *     Needs the permission `customers:create`: admin, manager, agent.
          */
@@ -701,7 +701,7 @@ export interface paths {
         put?: never;
         /**
          * Open up to 1,000 accounts
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. An item whose `externalId` exists is `existing`, and its row is not changed. A call counts as one bulk operation.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: it creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and its row is not changed. A call counts as one bulk operation.
          *
          *     Needs the permission `accounts:create`: admin, manager, agent.
          */
@@ -726,7 +726,7 @@ export interface paths {
         get: operations["getAccount"];
         /**
          * Change an account’s status, external id or metadata
-         * @description A reason is required for defaulted, repossessed, written_off, cancelled. A status change that is not allowed is a VALIDATION_ERROR with details {from, to, allowed}.
+         * @description A reason is required for the statuses defaulted, repossessed, written_off, cancelled. A status change that is not allowed gets VALIDATION_ERROR with details {from, to, allowed}.
          *
          *     Needs the permission `accounts:change-status`: admin, manager.
          */
@@ -861,7 +861,7 @@ export interface paths {
         put?: never;
         /**
          * Record a received payment
-         * @description Accepted in every status of the account, because the money has moved already. An amount above the total becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, is DUPLICATE_ENTRY. Import missing lines with their statement. If the payment of the transaction was reversed, and no other payment has the reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already has, even a reversed payment, is DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
+         * @description Accepted in every status of the account, because the money has moved already. An amount above the total becomes credit. A transaction that the provider has reported, by a notification or on an uploaded statement, gets DUPLICATE_ENTRY. Import missing lines with their statement. If the payment of the transaction was reversed, and no other payment has the reference, users who may assign payments can record it again with the reported amount. An `externalId` that a payment already has, even a reversed payment, gets DUPLICATE_ENTRY. There is no PUT by external id. To repeat a request safely, send an Idempotency-Key.
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
@@ -883,7 +883,7 @@ export interface paths {
         put?: never;
         /**
          * Record up to 1,000 received payments
-         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each of them; one that fails does not affect the others. Send an Idempotency-Key: after a lost answer, also one lost by a crash, the same call with the same key creates only what is missing and returns the outcome of all items. Correct the items that failed, and send them with a new key. An item whose `externalId` exists is `existing`, and its row is not changed. A call counts as one bulk operation. Payments are posted in batches of 100, each in its own transaction.
+         * @description Up to 1000 items, each as in a single call. The answer has an outcome for each item. An item that fails does not affect the others. Send an Idempotency-Key. If you get no answer, even because of a crash, repeat the call with the same key: it creates only the missing items, and returns the outcome of all items. Correct the items that failed, and send them with a new key. If the `externalId` of an item exists, its outcome is `existing`, and its row is not changed. A call counts as one bulk operation. Payments are posted in batches of 100, each in its own transaction.
          *
          *     Needs the permission `payments:record`: admin, manager, finance, agent.
          */
@@ -1775,7 +1775,7 @@ export interface paths {
         put?: never;
         /**
          * Calculate an employee’s commission for a month
-         * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. A paid commission is a DUPLICATE_ENTRY.
+         * @description Each sale has one line with rule, base, rate and amount. A new calculation replaces the lines. If the commission of the month is already paid, the answer is DUPLICATE_ENTRY.
          *
          *     Needs the permission `commissions:calculate`: admin, manager, finance.
          */
@@ -1936,7 +1936,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Prove the books
+         * Run all checks on the books
          * @description Compares the payments of a day with the ledger, and runs every check on the whole database, in one snapshot. Takes many seconds for large books. Answers 503 while another proof runs.
          *
          *     Needs the permission `reports:read`: admin, manager, finance, viewer.
@@ -2847,7 +2847,7 @@ export interface components {
                 date: string;
                 type: components["schemas"]["StatementRowType"];
                 description: string;
-                /** @description The amount of the event, even if it does not count. */
+                /** @description The amount of the event, even if it does not change the balances. */
                 amount: number;
                 /** @description Added to dueSoFar. */
                 due: number;
@@ -3180,7 +3180,7 @@ export interface components {
                 count: number;
                 /** @description The sum that the accounts owed at the end of the day of their write-off. */
                 amount: number;
-                /** @description The money received in the period, up to asOf, on accounts after the day of their write-off, at most the sum that each account owed. */
+                /** @description The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account at most the amount that was written off. */
                 recovered: number;
                 /**
                  * Format: date
@@ -7546,7 +7546,7 @@ export interface components {
                 accountId: number;
                 accountNumber: string;
                 customerName: string;
-                /** @description The reasons for the account, strongest first. */
+                /** @description The reasons for suggesting this account, strongest first. */
                 reason: string;
                 confidence: components["schemas"]["Confidence"];
                 status: components["schemas"]["AccountStatus"];
@@ -8797,7 +8797,7 @@ export interface operations {
             query?: {
                 /** @description The token of an invitation. A successful sign-in accepts the invitation. See `POST /api/users/invitations`. */
                 invitation?: string;
-                /** @description `browser`: the sign-in ends with the session cookie of `POST /api/auth/session` and a redirect to `/`, or after a failure to `/?signInError=` with the error code. */
+                /** @description `browser`: after the sign-in, the service sets the session cookie of `POST /api/auth/session` and redirects to `/`. After a failure it redirects to `/?signInError=` with the error code. */
                 mode?: components["schemas"]["SignInMode"];
             };
             header?: {

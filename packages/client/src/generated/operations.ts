@@ -338,7 +338,7 @@ export interface ReportsCalls {
   getPayments(query?: JsonQueryOf<'getPaymentsReport'>, options?: CallOptions): Promise<PageOf<'getPaymentsReport'>>;
   /** Report the payments of a period, as a file. */
   getPaymentsFile(query: FileQueryOf<'getPaymentsReport'>, options?: CallOptions): Promise<ServiceFile>;
-  /** Prove the books */
+  /** Run all checks on the books */
   getProof(query?: QueryOf<'getProof'>, options?: CallOptions): Promise<DataOf<'getProof'>>;
 }
 

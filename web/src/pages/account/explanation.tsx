@@ -29,7 +29,7 @@ function Rows({ accountId }: { accountId: number }) {
     'get',
     '/api/accounts/{id}/statement',
     { params: { path: { id: accountId } } },
-    { select: (answer) => (answer as Exclude<typeof answer, string>).data }, // It is no file without `format`.
+    { select: (answer) => (answer as Exclude<typeof answer, string>).data }, // Without `format` the answer is JSON.
   );
   const columns: Column<Row>[] = [
     { name: 'date', label: t('account.explain.date'), show: (row) => format.date(row.date) },

@@ -107,7 +107,7 @@ const MOVE_LABELS = {
   cancelled: 'account.cancel',
 } as const satisfies Record<Move, string>;
 
-/** Where the account stands, in one look. */
+/** The key figures of the account. */
 function Standing({ account }: { account: Account }) {
   const { balance, total, paid, nextDueDate, nextDueAmount, arrears, daysPastDue, paymentState, paidUntil } =
     account;

@@ -7,7 +7,7 @@ import { format, t } from '../../i18n/index.ts';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 
-/** "How much to be clear until Friday?" */
+/** "How much must the customer pay to be up to date until Friday?" */
 export function QuotePanel({ accountId }: { accountId: number }) {
   const id = useId();
   const { today } = settings();

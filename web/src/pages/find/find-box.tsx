@@ -28,7 +28,7 @@ interface FindBoxProps {
 }
 
 /**
- * One box for all that has a name or a number. The text is in no URL of the console, as it is often a name or a phone number.
+ * Searches everything that has a name or a number. The text is never in a URL, because it is often a name or a phone number.
  */
 export function FindBox({ id, takesSlash = false, isInPage = false }: FindBoxProps) {
   const input = useRef<HTMLInputElement>(null);
