@@ -7,7 +7,7 @@ import { settings } from './api/settings.ts';
 import { t, tValue } from './i18n/index.ts';
 import { PasswordDialog } from './pages/account-settings/password-dialog.tsx';
 import { FindBox } from './pages/find/find-box.tsx';
-import { PAGES } from './pages/index.ts';
+import { PAGES, SECTIONS, type Section } from './pages/index.ts';
 import { LanguageChoice, ThemeChoice } from './preferences.tsx';
 import { Icon } from './ui/icons.tsx';
 import { Menu } from './ui/menu.tsx';
@@ -35,12 +35,28 @@ export function Layout({ user, onLanguageChange, children }: LayoutProps) {
   const links = PAGES.flatMap(({ path, permission, navigation }) =>
     navigation && may(permission) ? [{ path, ...navigation }] : [],
   );
-  const navigation = links.map(({ path, label, icon }) => (
-    <Link key={path} href={path} className="nav-link" aria-current={location === path ? 'page' : undefined}>
-      <Icon name={icon} />
-      {t(label)}
-    </Link>
-  ));
+  const linksOf = (section: Section | undefined) =>
+    links
+      .filter((link) => link.section === section)
+      .map(({ path, label, icon }) => (
+        <Link key={path} href={path} className="nav-link" aria-current={currentOf(path, location)}>
+          <Icon name={icon} />
+          {t(label)}
+        </Link>
+      ));
+  const navigation = (
+    <>
+      {linksOf(undefined)}
+      {SECTIONS.map((section) => ({ section, shown: linksOf(section) }))
+        .filter(({ shown }) => shown.length > 0)
+        .map(({ section, shown }) => (
+          <div key={section} className="nav-section">
+            <p className="nav-heading">{t(`nav.section.${section}`)}</p>
+            {shown}
+          </div>
+        ))}
+    </>
+  );
   return (
     <div className="shell">
       <a className="skip" href="#main">
@@ -101,6 +117,12 @@ function ConnectionBanner() {
       {state !== 'ok' && t(`connection.${state}`)}
     </div>
   );
+}
+
+/** A page below that of a link, such as an account, belongs to the link. */
+function currentOf(path: string, location: string): 'page' | 'true' | undefined {
+  if (location === path) return 'page';
+  return location.startsWith(`${path}/`) ? 'true' : undefined;
 }
 
 function initialsOf({ firstName, lastName }: Schemas['User']): string {

@@ -20,10 +20,12 @@ export interface Write<Init, Data> {
 /**
  * A change. Two clicks send one request. A request with the content of one whose answer is unknown has its Idempotency-Key, so
  * that the service does not do the work twice. After it all queries on the page are read again.
+ * @param isRepeatable false for a POST that ignores the Idempotency-Key, because its answer has a secret. It is sent only once.
  */
 export function useWrite<Method extends WriteMethod, Path extends PathsWithMethod<Paths, Method>>(
   method: Method,
   path: Path,
+  { isRepeatable = true } = {},
 ): Write<InitOf<Paths[Path], Method>, DataOf<Paths[Path], Method>> {
   const queries = useQueryClient();
   const running = useRef<Promise<unknown>>(undefined);
@@ -36,7 +38,7 @@ export function useWrite<Method extends WriteMethod, Path extends PathsWithMetho
       controller.current = new AbortController();
       const { data, error } = await request(method, path, {
         ...init,
-        headers: { 'idempotency-key': lastKey.current.key },
+        headers: isRepeatable ? { 'idempotency-key': lastKey.current.key } : {},
         signal: controller.current.signal,
       });
       lastKey.current = { content: '', key: '' };

@@ -73,7 +73,8 @@ type ValueGroup =
   | 'paymentSource'
   | 'matchMethod'
   | 'confidence'
-  | 'notificationFlag';
+  | 'notificationFlag'
+  | 'active';
 
 async function switchTo(chosen: Language): Promise<void> {
   messages = await LOADERS[chosen]();

@@ -11,8 +11,14 @@ export interface PageEntry {
   // biome-ignore lint/suspicious/noExplicitAny: Each page has its own parameters.
   load(): Promise<{ Page: ComponentType<any> }>;
   /** In the navigation, if it is there. */
-  navigation?: { label: Extract<MessageKey, `nav.${string}`>; icon: IconName };
+  navigation?: { label: NavigationKey; icon: IconName; section?: Section };
 }
+
+type NavigationKey = Extract<MessageKey, `nav.${string}`>;
+
+/** Groups of the navigation, below the pages without a section. */
+export const SECTIONS = ['catalogue', 'administration'] as const;
+export type Section = (typeof SECTIONS)[number];
 
 /** The pages in the order of the navigation. Each is a file of its own, which the browser loads when it is opened. */
 export const PAGES: readonly PageEntry[] = [
@@ -40,8 +46,51 @@ export const PAGES: readonly PageEntry[] = [
     load: () => import('./sale/page.tsx'),
     navigation: { label: 'nav.sale', icon: 'plus' },
   },
+  {
+    path: '/customers',
+    permission: 'customers:read',
+    load: () => import('./customers/page.tsx'),
+    navigation: { label: 'nav.customers', icon: 'people' },
+  },
   { path: '/customers/:id', permission: 'customers:read', load: () => import('./customer/page.tsx') },
   { path: '/payments/:id', permission: 'payments:read', load: () => import('./payment/page.tsx') },
   { path: '/invoices/:id', permission: 'invoices:read', load: () => import('./invoice/page.tsx') },
+  {
+    path: '/accounts',
+    permission: 'accounts:read',
+    load: () => import('./accounts/page.tsx'),
+    navigation: { label: 'nav.accounts', icon: 'wallet' },
+  },
   { path: '/accounts/:id', permission: 'accounts:read', load: () => import('./account/page.tsx') },
+  {
+    path: '/payments',
+    permission: 'payments:read',
+    load: () => import('./payments/page.tsx'),
+    navigation: { label: 'nav.payments', icon: 'money' },
+  },
+  {
+    path: '/products',
+    permission: 'catalogue:read',
+    load: () => import('./products/page.tsx'),
+    navigation: { label: 'nav.products', icon: 'box', section: 'catalogue' },
+  },
+  { path: '/products/:id', permission: 'catalogue:read', load: () => import('./product/page.tsx') },
+  {
+    path: '/pay-plans',
+    permission: 'catalogue:read',
+    load: () => import('./pay-plans/page.tsx'),
+    navigation: { label: 'nav.payPlans', icon: 'calendar', section: 'catalogue' },
+  },
+  {
+    path: '/payment-methods',
+    permission: 'catalogue:read',
+    load: () => import('./payment-methods/page.tsx'),
+    navigation: { label: 'nav.paymentMethods', icon: 'card', section: 'catalogue' },
+  },
+  {
+    path: '/employees',
+    permission: 'catalogue:read',
+    load: () => import('./employees/page.tsx'),
+    navigation: { label: 'nav.employees', icon: 'badge', section: 'catalogue' },
+  },
 ];

@@ -62,6 +62,23 @@ export class FormValues {
   number(name: string): number {
     return Number(this.text(name));
   }
+
+  isChecked(name: string): boolean {
+    return this.#data.has(name);
+  }
+
+  /** The lines of a text area that are not empty. */
+  lines(name: string): string[] {
+    return this.text(name)
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean);
+  }
+
+  /** The values of the checked boxes of a group. */
+  all(name: string): string[] {
+    return this.#data.getAll(name).map(String);
+  }
 }
 
 /**
@@ -286,5 +303,16 @@ export function TextAreaField({ label, name, hint, isFirst, ...textarea }: TextA
     <Field {...{ label, name, hint, isFirst }} isOptional={!textarea.required}>
       {(control) => <textarea className="input" rows={3} {...textarea} {...control} />}
     </Field>
+  );
+}
+
+type CheckProps = { label: ReactNode } & Omit<ComponentProps<'input'>, 'className' | 'type'>;
+
+export function CheckField({ label, ...input }: CheckProps) {
+  return (
+    <label className="check">
+      <input type="checkbox" {...input} />
+      <span>{label}</span>
+    </label>
   );
 }

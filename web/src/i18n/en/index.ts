@@ -1,9 +1,17 @@
 import { account } from './account.ts';
+import { accounts } from './accounts.ts';
 import { common } from './common.ts';
 import { customer } from './customer.ts';
+import { customers } from './customers.ts';
+import { employees } from './employees.ts';
+import { fields } from './fields.ts';
 import { find } from './find.ts';
 import { invoice } from './invoice.ts';
+import { payPlans } from './pay-plans.ts';
 import { payment } from './payment.ts';
+import { paymentMethods } from './payment-methods.ts';
+import { payments } from './payments.ts';
+import { products } from './products.ts';
 import { sale } from './sale.ts';
 import { session } from './session.ts';
 import { today } from './today.ts';
@@ -12,17 +20,25 @@ import { values } from './values.ts';
 
 /** One file for each page, and keys that begin with its name. Each has a file with the same name in ../sw. */
 export const en = {
-  ...common,
-  ...values,
-  ...session,
-  ...find,
   ...account,
+  ...accounts,
+  ...common,
   ...customer,
-  ...today,
-  ...payment,
+  ...customers,
+  ...employees,
+  ...fields,
+  ...find,
   ...invoice,
-  ...unmatched,
+  ...payPlans,
+  ...payment,
+  ...paymentMethods,
+  ...payments,
+  ...products,
   ...sale,
+  ...session,
+  ...today,
+  ...unmatched,
+  ...values,
 } as const;
 
 /** The messages of one language. */

@@ -74,4 +74,9 @@ export const values = {
   'notificationFlag.other_short_code': 'The money went to another short code than that of the company.',
   'notificationFlag.unreadable_time': 'The time that the provider sent cannot be read.',
   'notificationFlag.future_time': 'The time that the provider sent is in the future.',
+  'active.true': 'Active',
+  'active.false': 'Inactive',
+  'paymentSource.manual': 'Recorded by staff',
+  'paymentSource.webhook': 'Notification',
+  'paymentSource.import': 'Statement',
 } as const;

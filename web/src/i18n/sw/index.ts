@@ -1,10 +1,18 @@
 import type { Catalogue } from '../en/index.ts';
 import { account } from './account.ts';
+import { accounts } from './accounts.ts';
 import { common } from './common.ts';
 import { customer } from './customer.ts';
+import { customers } from './customers.ts';
+import { employees } from './employees.ts';
+import { fields } from './fields.ts';
 import { find } from './find.ts';
 import { invoice } from './invoice.ts';
+import { payPlans } from './pay-plans.ts';
 import { payment } from './payment.ts';
+import { paymentMethods } from './payment-methods.ts';
+import { payments } from './payments.ts';
+import { products } from './products.ts';
 import { sale } from './sale.ts';
 import { session } from './session.ts';
 import { today } from './today.ts';
@@ -12,15 +20,23 @@ import { unmatched } from './unmatched.ts';
 import { values } from './values.ts';
 
 export const sw: Catalogue = {
-  ...common,
-  ...values,
-  ...session,
-  ...find,
   ...account,
+  ...accounts,
+  ...common,
   ...customer,
-  ...today,
-  ...payment,
+  ...customers,
+  ...employees,
+  ...fields,
+  ...find,
   ...invoice,
-  ...unmatched,
+  ...payPlans,
+  ...payment,
+  ...paymentMethods,
+  ...payments,
+  ...products,
   ...sale,
+  ...session,
+  ...today,
+  ...unmatched,
+  ...values,
 };

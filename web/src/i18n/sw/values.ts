@@ -76,4 +76,9 @@ export const values: Record<keyof typeof en, string> = {
   'notificationFlag.other_short_code': 'Pesa ilienda kwa namba nyingine ya biashara kuliko ya kampuni.',
   'notificationFlag.unreadable_time': 'Muda uliotumwa na mtoa huduma hausomeki.',
   'notificationFlag.future_time': 'Muda uliotumwa na mtoa huduma haujafika bado.',
+  'active.true': 'Hai',
+  'active.false': 'Haitumiki',
+  'paymentSource.manual': 'Imeandikwa na mfanyakazi',
+  'paymentSource.webhook': 'Taarifa ya mtoa huduma',
+  'paymentSource.import': 'Taarifa ya akaunti',
 };

@@ -7,6 +7,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
+import { metadataFacts } from '../shared/metadata.tsx';
 import { ACCOUNT_TONES, KYC_TONES } from '../shared/tones.ts';
 import { Verifications } from './verifications.tsx';
 
@@ -47,6 +48,7 @@ function CustomerPage({ customer }: { customer: Customer }) {
                   [t('customer.email'), email],
                   [t('customer.nationalId'), nationalId && <span className="mono">{nationalId}</span>],
                   [t('customer.externalId'), customer.externalId],
+                  ...metadataFacts(customer.metadata),
                   [t('customer.since'), format.dateTime(customer.createdAt)],
                 ]}
               />

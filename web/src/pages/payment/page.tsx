@@ -9,6 +9,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Facts, PageHead, Panel } from '../../ui/panel.tsx';
+import { metadataFacts } from '../shared/metadata.tsx';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 import { ReversalDialog } from './reversal-dialog.tsx';
@@ -72,6 +73,7 @@ function PaymentPage({ payment }: { payment: Payment }) {
             [t('payment.reconciled'), payment.reconciliationDate && format.date(payment.reconciliationDate)],
             [t('payment.reversedAt'), payment.reversedAt && format.dateTime(payment.reversedAt)],
             [t('account.externalId'), payment.externalId],
+            ...metadataFacts(payment.metadata),
             [t('payment.recordedAt'), format.dateTime(payment.createdAt)],
           ]}
         />

@@ -1,0 +1,85 @@
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe.skipIf(!HAS_BROWSER)('the lists of customers, accounts and payments', () => {
+  const console = useConsole();
+  let late: Awaited<ReturnType<typeof newAccount>>;
+
+  beforeAll(async () => {
+    if (!HAS_BROWSER) return;
+    const activationDate = new Date(Date.now() - 40 * 86_400_000).toISOString().slice(0, 10);
+    late = await newAccount(console, { firstName: '<b>Late</b>', activationDate });
+    const other = await newAccount(console, { firstName: 'Punctual' });
+    const payment = { accountId: other.id, amount: 2400, paymentMethodId: 2, transactionRef: '<i>REF</i>' };
+    await console.call('POST', '/payments', { ...payment, metadata: { note: '<u>note</u>' } });
+  });
+
+  it.each(SIZES)('keeps filters, sort and page in the URL (%s)', async (_name, viewport) => {
+    const page = await console.open('/accounts', { viewport });
+    await page.getByText(late.accountNumber).waitFor();
+    expect(await page.locator('tbody tr').count()).toBe(2);
+    await page.getByLabel('Past due').selectOption({ label: '31-60 days' });
+    await page.locator('tbody tr').nth(1).waitFor({ state: 'detached' });
+    expect(new URL(page.url()).search).toBe('?late=31-60');
+    await page.reload();
+    await page.getByText(late.accountNumber).waitFor();
+    expect(await page.getByLabel('Past due').inputValue()).toBe('31-60');
+    expect(await page.locator('tbody tr').count()).toBe(1);
+    await expectAccessible(page);
+    await page.getByRole('link', { name: late.accountNumber }).click();
+    await page.getByRole('heading', { name: 'Instalments' }).waitFor();
+    await page.goBack();
+    expect(await page.getByLabel('Past due').inputValue()).toBe('31-60');
+    await page.goBack();
+    await page.locator('tbody tr').nth(1).waitFor();
+    await page.getByLabel('Status').selectOption({ label: 'Cancelled' });
+    await page.getByText('Nothing matches these filters').waitFor();
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.locator('tbody tr').nth(1).waitFor();
+    expect(new URL(page.url()).search).toBe('');
+    await page.context().close();
+  });
+
+  it('sorts by a column in both directions', async () => {
+    const page = await console.open('/accounts');
+    const firstRow = page.locator('tbody tr').first();
+    await page.getByRole('button', { name: 'Balance' }).click();
+    await firstRow.getByText('Ksh 20,400.00').waitFor();
+    await page.getByRole('button', { name: 'Balance' }).click();
+    await firstRow.getByText('Ksh 22,800.00').waitFor();
+    expect(new URL(page.url()).search).toBe('?sort=balance%3Adesc');
+    await page.context().close();
+  });
+
+  it.each(SIZES)('shows names as text, and opens a customer (%s)', async (_name, viewport) => {
+    const page = await console.open('/customers', { viewport });
+    await page.getByRole('link', { name: '<b>Late</b>' }).waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: '<b>Late</b>' }).click();
+    await page.getByRole('heading', { name: '<b>Late</b>' }).waitFor();
+    await page.context().close();
+  });
+
+  it.each(SIZES)('filters payments, and shows one with its metadata as text (%s)', async (size, viewport) => {
+    const reference = `<i>${size}</i>`;
+    const body = { accountId: late.id, amount: 10, paymentMethodId: 2, transactionRef: reference };
+    await console.call('POST', '/payments', { ...body, metadata: { note: '<u>note</u>' } });
+    const page = await console.open('/payments', { viewport });
+    const row = page.locator('tbody tr', { hasText: reference });
+    await row.waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Until').fill('2020-01-31');
+    await page.keyboard.press('Enter');
+    await page.getByText('Nothing matches these filters').waitFor();
+    await page.goBack();
+    await row.getByRole('link').click();
+    await page.getByText('<u>note</u>').waitFor();
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser, and requests no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,3 @@
+export const customers = {
+  'customers.review': 'Review',
+} as const;

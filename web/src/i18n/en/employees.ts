@@ -1,0 +1,4 @@
+export const employees = {
+  'employees.new': 'New employee',
+  'employees.active': 'Works here',
+} as const;

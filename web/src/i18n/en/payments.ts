@@ -1,0 +1,3 @@
+export const payments = {
+  'payments.source': 'Source',
+} as const;

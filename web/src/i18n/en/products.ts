@@ -1,0 +1,15 @@
+export const products = {
+  'products.new': 'New product',
+  'products.active': 'Can be sold',
+  'products.category.hint': 'Commission rules can depend on it.',
+  'products.details': 'Details',
+  'products.edit.lead': 'Accounts that are open keep their price.',
+  'configurations.title': 'Configurations',
+  'configurations.new': 'New configuration',
+  'configurations.none': 'This product has no configurations.',
+  'configurations.attributes': 'Attributes',
+  'configurations.attributes.hint': 'One on each line, such as “panel: 40 W”.',
+  'configurations.price.hint': 'Leave it empty for the price of the product.',
+  'configurations.default': 'Default',
+  'configurations.isDefault': 'The default of this product',
+} as const;

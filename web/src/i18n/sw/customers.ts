@@ -1,0 +1,5 @@
+import type { customers as en } from '../en/customers.ts';
+
+export const customers: Record<keyof typeof en, string> = {
+  'customers.review': 'Ukaguzi',
+};

@@ -1,0 +1,5 @@
+import type { payments as en } from '../en/payments.ts';
+
+export const payments: Record<keyof typeof en, string> = {
+  'payments.source': 'Chanzo',
+};

@@ -1,0 +1,75 @@
+import { api } from '../../api/client.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { createdColumn } from '../shared/columns.tsx';
+import { type Filter, ResourcePage, useList } from '../shared/list.tsx';
+import { KYC_TONES } from '../shared/tones.ts';
+
+type Customer = Schemas['Customer'];
+
+const VERIFICATION_STATUSES = ['pending', 'verified', 'rejected', 'expired'] as const;
+
+export function Page() {
+  const list = useList({ name: 'createdAt', isDescending: true }, [kycFilter(), reviewFilter()]);
+  const customers = api.useQuery('get', '/api/customers', { params: { query: list.query } });
+  const columns: Column<Customer>[] = [
+    {
+      name: 'lastName',
+      label: t('field.name'),
+      canSort: true,
+      show: ({ firstName, lastName }) => `${firstName} ${lastName}`,
+    },
+    { name: 'phone', label: t('field.phone'), onPhone: 'plain', show: ({ phone }) => phone },
+    {
+      name: 'kycStatus',
+      label: t('customer.kyc'),
+      onPhone: 'value',
+      show: ({ kycStatus, kycReviewPending }) => (
+        <span className="badges">
+          <Badge tone={kycStatus ? KYC_TONES[kycStatus] : 'neutral'}>
+            {tValue('kycStatus', kycStatus ?? 'none')}
+          </Badge>
+          {kycReviewPending && kycStatus !== 'pending' && (
+            <Badge tone="warning">{t('customer.kyc.review')}</Badge>
+          )}
+        </span>
+      ),
+    },
+    {
+      name: 'externalId',
+      label: t('field.externalId'),
+      onPhone: 'hidden',
+      show: ({ externalId }) => externalId,
+    },
+    createdColumn(),
+  ];
+  return (
+    <ResourcePage
+      title={t('nav.customers')}
+      list={list}
+      query={customers}
+      columns={columns}
+      hrefOf={({ id }) => `/customers/${id}`}
+    />
+  );
+}
+
+function kycFilter(): Filter {
+  return {
+    name: 'kycStatus',
+    label: t('customer.kyc'),
+    choices: [...VERIFICATION_STATUSES, 'none'].map((value) => [value, tValue('kycStatus', value)]),
+    query: (value): Record<string, string> =>
+      value === 'none' ? { 'filter[kycStatus][isnull]': 'true' } : { 'filter[kycStatus]': value },
+  };
+}
+
+function reviewFilter(): Filter {
+  return {
+    name: 'kycReviewPending',
+    label: t('customers.review'),
+    choices: [['true', t('customer.kyc.review')]],
+  };
+}

@@ -1,0 +1,187 @@
+import { api } from '../../api/client.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { settings } from '../../api/settings.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tCount, tValue } from '../../i18n/index.ts';
+import { AmountField, CheckField, SelectField, TextField } from '../../ui/form.tsx';
+import { Facts } from '../../ui/panel.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { useProducts } from '../shared/catalogue.ts';
+import { activeColumn, activeFilter, choiceFilter, productFilter } from '../shared/columns.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
+import { ResourcePage, useList } from '../shared/list.tsx';
+
+type PayPlan = Schemas['PayPlan'];
+
+const FREQUENCIES = ['daily', 'weekly', 'monthly'] as const;
+
+export function Page() {
+  const products = useProducts();
+  const list = useList({ name: 'name', isDescending: false }, [
+    activeFilter(),
+    choiceFilter('frequency', t('field.frequency'), FREQUENCIES, (value) => tValue('frequency', value)),
+    productFilter(products),
+  ]);
+  const plans = api.useQuery('get', '/api/payplans', { params: { query: list.query } });
+  const productOf = ({ productId }: PayPlan) =>
+    productId === null ? t('payPlans.anyProduct') : (products.find(({ id }) => id === productId)?.name ?? '');
+  const columns: Column<PayPlan>[] = [
+    { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
+    { name: 'productId', label: t('field.product'), onPhone: 'plain', show: productOf },
+    {
+      name: 'deposit',
+      label: t('field.deposit'),
+      isNumber: true,
+      show: ({ deposit }) => format.money(deposit),
+    },
+    { name: 'instalments', label: t('field.instalments'), onPhone: 'plain', show: instalmentsOf },
+    {
+      name: 'total',
+      label: t('field.total'),
+      isNumber: true,
+      show: (plan) => format.money(totalOf(plan)),
+    },
+    activeColumn(),
+  ];
+  return (
+    <ResourcePage
+      title={t('nav.payPlans')}
+      list={list}
+      query={plans}
+      columns={columns}
+      permission="catalogue:write"
+      create={{
+        label: t('payPlans.new'),
+        dialog: (close) => <NewPlanDialog products={products} onClose={close} />,
+      }}
+      dialogOf={(plan, close) => <PlanDialog plan={plan} product={productOf(plan)} onClose={close} />}
+    />
+  );
+}
+
+function NewPlanDialog({ products, onClose }: { products: Schemas['Product'][]; onClose(): void }) {
+  const create = useWrite('post', '/api/payplans');
+  const { currency, currencyDecimals } = settings();
+  const amount = { unit: currency, step: 10 ** -currencyDecimals, required: true };
+  return (
+    <FormDialog
+      title={t('payPlans.new')}
+      lead={t('payPlans.new.lead')}
+      write={create}
+      submit={t('action.create')}
+      done={t('list.created')}
+      onClose={onClose}
+      onSubmit={(values) =>
+        create.send({
+          body: {
+            name: values.text('name'),
+            productId: Number(values.text('productId')) || null,
+            deposit: values.number('deposit'),
+            instalmentAmount: values.number('instalmentAmount'),
+            instalmentCount: values.number('instalmentCount'),
+            frequency: values.text('frequency') as Schemas['Frequency'],
+            graceDays: values.number('graceDays'),
+            autoSuspend: values.isChecked('autoSuspend'),
+          },
+        })
+      }
+    >
+      <TextField label={t('field.name')} name="name" maxLength={200} required isFirst />
+      <SelectField label={t('field.product')} name="productId">
+        <option value="">{t('payPlans.anyProduct')}</option>
+        {products
+          .filter(({ active }) => active)
+          .map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+      </SelectField>
+      <AmountField label={t('field.deposit')} name="deposit" {...amount} />
+      <AmountField label={t('field.instalmentAmount')} name="instalmentAmount" {...amount} />
+      <TextField
+        label={t('field.instalmentCount')}
+        name="instalmentCount"
+        type="number"
+        min={1}
+        max={10_000}
+        required
+      />
+      <SelectField label={t('field.frequency')} name="frequency" defaultValue="" required>
+        <option value="" disabled hidden />
+        {FREQUENCIES.map((frequency) => (
+          <option key={frequency} value={frequency}>
+            {tValue('frequency', frequency)}
+          </option>
+        ))}
+      </SelectField>
+      <TextField
+        label={t('field.graceDays')}
+        name="graceDays"
+        type="number"
+        min={0}
+        max={365}
+        defaultValue={0}
+        required
+      />
+      <CheckField label={t('payPlans.autoSuspend')} name="autoSuspend" defaultChecked />
+    </FormDialog>
+  );
+}
+
+function PlanDialog({ plan, product, onClose }: { plan: PayPlan; product: string; onClose(): void }) {
+  const change = useWrite('put', '/api/payplans/{id}');
+  return (
+    <FormDialog
+      title={plan.name}
+      lead={t('payPlans.fixed')}
+      write={change}
+      submit={t('action.save')}
+      done={t('list.saved')}
+      onClose={onClose}
+      onSubmit={(values) =>
+        change.send({
+          params: { path: { id: plan.id } },
+          body: {
+            name: values.text('name'),
+            active: values.isChecked('active'),
+            autoSuspend: values.isChecked('autoSuspend'),
+          },
+        })
+      }
+    >
+      <Facts
+        rows={[
+          [t('field.product'), product],
+          [t('field.deposit'), format.money(plan.deposit)],
+          [t('field.instalments'), instalmentsOf(plan)],
+          [t('field.total'), format.money(totalOf(plan))],
+          [t('field.graceDays'), tCount('account.graceDays', plan.graceDays)],
+        ]}
+      />
+      <TextField
+        label={t('field.name')}
+        name="name"
+        maxLength={200}
+        defaultValue={plan.name}
+        required
+        isFirst
+      />
+      <CheckField label={t('payPlans.autoSuspend')} name="autoSuspend" defaultChecked={plan.autoSuspend} />
+      <CheckField label={t('payPlans.active')} name="active" defaultChecked={plan.active} />
+    </FormDialog>
+  );
+}
+
+function instalmentsOf({ instalmentCount, instalmentAmount, frequency }: PayPlan): string {
+  return t('account.plan.text', {
+    count: format.number(instalmentCount),
+    amount: format.money(instalmentAmount),
+    frequency: tValue('frequency', frequency),
+  });
+}
+
+/** Sums of decimal amounts as binary numbers can be wrong far behind the point, where nothing is shown. */
+function totalOf({ deposit, instalmentCount, instalmentAmount }: PayPlan): number {
+  return deposit + instalmentCount * instalmentAmount;
+}

@@ -1,0 +1,86 @@
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { CheckField } from '../../ui/form.tsx';
+import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
+import { metadataFacts } from '../shared/metadata.tsx';
+import { ProductFields, readProduct } from '../shared/product-fields.tsx';
+import { Configurations } from './configurations.tsx';
+
+type Product = Schemas['Product'];
+
+export function Page({ id }: { id: string }) {
+  const product = api.useQuery('get', '/api/products/{id}', { params: { path: { id: Number(id) } } });
+  return (
+    <Loaded query={product} explain={explain} skeleton={<Skeleton lines={8} />}>
+      {({ data }) => <ProductPage product={data} />}
+    </Loaded>
+  );
+}
+
+function ProductPage({ product }: { product: Product }) {
+  const [isEditing, setIsEditing] = useState(false);
+  return (
+    <>
+      <PageHead
+        eyebrow={<span className="mono">{product.sku}</span>}
+        title={product.name}
+        actions={
+          may('catalogue:write') && <Button onClick={() => setIsEditing(true)}>{t('action.edit')}</Button>
+        }
+      >
+        <Badge tone={product.active ? 'good' : 'neutral'}>{tValue('active', String(product.active))}</Badge>
+        <span>{format.money(product.price)}</span>
+        <span>{product.category}</span>
+      </PageHead>
+      <Columns
+        main={<Configurations product={product} />}
+        side={
+          <Panel title={t('products.details')}>
+            {product.description && <p className="text">{product.description}</p>}
+            <Facts
+              rows={[
+                [t('field.externalId'), product.externalId],
+                ...metadataFacts(product.metadata),
+                [t('field.createdAt'), format.dateTime(product.createdAt)],
+                [t('field.updatedAt'), format.dateTime(product.updatedAt)],
+              ]}
+            />
+          </Panel>
+        }
+      />
+      {isEditing && <EditDialog product={product} onClose={() => setIsEditing(false)} />}
+    </>
+  );
+}
+
+function EditDialog({ product, onClose }: { product: Product; onClose(): void }) {
+  const change = useWrite('put', '/api/products/{id}');
+  return (
+    <FormDialog
+      title={product.name}
+      lead={t('products.edit.lead')}
+      write={change}
+      submit={t('action.save')}
+      done={t('list.saved')}
+      onClose={onClose}
+      onSubmit={(values) =>
+        change.send({
+          params: { path: { id: product.id } },
+          body: { ...readProduct(values), active: values.isChecked('active') },
+        })
+      }
+    >
+      <ProductFields product={product} />
+      <CheckField label={t('products.active')} name="active" defaultChecked={product.active} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,49 @@
+import { type ReactNode, useSyncExternalStore } from 'react';
+import { connection, onConnectionChange } from '../../api/connection.ts';
+import type { Write } from '../../api/write.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Form, FormButtons, type FormValues } from '../../ui/form.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+interface FormDialogProps<Data> {
+  title: string;
+  lead?: ReactNode;
+  write: Pick<Write<never, unknown>, 'isSending' | 'problem' | 'stop'>;
+  /** The text of the button. */
+  submit: string;
+  kind?: 'primary' | 'danger';
+  /** What to say afterwards. */
+  done?: string;
+  /** Resolves to undefined if the service refused. */
+  onSubmit(values: FormValues): Promise<Data | undefined>;
+  /** Instead of closing. */
+  onDone?: (data: Data) => void;
+  onClose(): void;
+  /** The fields. */
+  children?: ReactNode;
+}
+
+/** A dialog with a form. It closes when the service has done the work. */
+export function FormDialog<Data>(props: FormDialogProps<Data>) {
+  const { title, lead, write, submit, kind = 'primary', done, onSubmit, onClose, children } = props;
+  const isWaiting = useSyncExternalStore(onConnectionChange, connection) !== 'ok';
+  return (
+    <Dialog title={title} lead={lead} canClose={!write.isSending} onClose={onClose}>
+      <Form
+        problem={write.problem}
+        isSending={write.isSending}
+        isWaiting={isWaiting}
+        onStop={write.stop}
+        onSubmit={async (values) => {
+          const data = await onSubmit(values);
+          if (data === undefined) return;
+          if (done !== undefined) toast({ text: done });
+          (props.onDone ?? onClose)(data);
+        }}
+      >
+        {children}
+        <FormButtons submit={submit} kind={kind} onCancel={onClose} />
+      </Form>
+    </Dialog>
+  );
+}

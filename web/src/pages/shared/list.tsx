@@ -1,0 +1,214 @@
+import { type ReactNode, useId, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { explain } from '../../api/explain.ts';
+import type { Permission } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { t } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { type ListState, useListState, writeSort } from '../../ui/list-state.ts';
+import { PageHead } from '../../ui/panel.tsx';
+import { type Column, Pager, type Sort, Table } from '../../ui/table.tsx';
+
+/** A filter of a list. It is in the URL, so it must not be personal data. */
+export interface Filter {
+  name: string;
+  label: string;
+  /** Values and their texts. Without them the user enters a value. */
+  choices?: readonly (readonly [value: string, text: string])[];
+  type?: 'date' | 'number' | 'text';
+  /** The parameters of the API for a value. Default: `filter[name]=value`. */
+  query?(value: string): Readonly<Record<string, string>>;
+}
+
+export interface List {
+  filters: readonly Filter[];
+  state: ListState<string>;
+  /** The parameters of the API for the page that is shown. */
+  query: { page: number; limit: number; sort: string };
+  /** Of the row whose dialog is open. It is in the URL, too, so that back closes the dialog. */
+  openedId: number | undefined;
+  hrefOf(row: { id: number }): string;
+  close(): void;
+  clearFilters(): void;
+}
+
+const ROWS = 25;
+const OPENED = 'open';
+
+/** A list with filters, sort and page in the URL. */
+export function useList(defaultSort: Sort, filters: readonly Filter[] = []): List {
+  const names = filters.map(({ name }) => name);
+  const state = useListState(names, defaultSort);
+  const [parameters, setParameters] = useSearchParams();
+  const conditions = filters.map(({ name, query }) => {
+    const value = state.filters[name] ?? '';
+    if (value === '') return {};
+    return query ? query(value) : { [`filter[${name}]`]: value };
+  });
+  const remove = (removed: readonly string[], options?: { replace: boolean }) =>
+    setParameters((last) => {
+      const next = new URLSearchParams(last);
+      for (const name of removed) next.delete(name);
+      return next;
+    }, options);
+  return {
+    filters,
+    state,
+    query: Object.assign({ page: state.page, limit: ROWS, sort: writeSort(state.sort) }, ...conditions),
+    openedId: Number(parameters.get(OPENED)) || undefined,
+    hrefOf: ({ id }) => {
+      const next = new URLSearchParams(parameters);
+      next.set(OPENED, String(id));
+      return `?${next}`;
+    },
+    close: () => remove([OPENED], { replace: true }),
+    clearFilters: () => remove([...names, 'page']),
+  };
+}
+
+interface ListPanelProps<Row> {
+  /** For screen readers. */
+  caption: string;
+  list: List;
+  query: {
+    data: { data: Row[]; pagination: { total?: number; totalPages?: number } } | undefined;
+    error: unknown;
+    refetch(): unknown;
+  };
+  columns: readonly Column<Row>[];
+  hrefOf?: ((row: Row) => string) | undefined;
+  /** In place of an empty list without filters. */
+  none?: ReactNode;
+}
+
+interface ResourcePageProps<Row> extends Omit<ListPanelProps<Row>, 'caption'> {
+  title: string;
+  /** The button for a new row, and its dialog. */
+  create?: { label: string; dialog(close: () => void): ReactNode };
+  /** The dialog of a row. It makes the rows links. */
+  dialogOf?: (row: Row, close: () => void) => ReactNode;
+  /** Without it the user can neither create a row nor open its dialog. Default: everybody can. */
+  permission?: Permission;
+  /** Below the title, such as tabs. */
+  children?: ReactNode;
+}
+
+/** A page with the list of a resource, and the dialogs to create a row and to open one. */
+export function ResourcePage<Row extends { id: number }>(props: ResourcePageProps<Row>) {
+  const { title, permission, children, ...panel } = props;
+  const isAllowed = permission === undefined || may(permission);
+  const create = isAllowed ? props.create : undefined;
+  const dialogOf = isAllowed ? props.dialogOf : undefined;
+  const { list, query } = panel;
+  const [isCreating, setIsCreating] = useState(false);
+  const opened = query.data?.data.find(({ id }) => id === list.openedId);
+  return (
+    <>
+      <PageHead
+        title={title}
+        actions={
+          create && (
+            <Button kind="primary" icon="plus" onClick={() => setIsCreating(true)}>
+              {create.label}
+            </Button>
+          )
+        }
+      />
+      {children}
+      <ListPanel hrefOf={dialogOf ? list.hrefOf : undefined} {...panel} caption={title} />
+      {create && isCreating && create.dialog(() => setIsCreating(false))}
+      {opened && dialogOf?.(opened, list.close)}
+    </>
+  );
+}
+
+/** The filters, the rows and the pager of a list. */
+export function ListPanel<Row extends { id: number }>(props: ListPanelProps<Row>) {
+  const { caption, list, query, columns, hrefOf, none = t('list.empty') } = props;
+  const { state, filters } = list;
+  const isFiltered = filters.some(({ name }) => state.filters[name] !== '');
+  return (
+    <section className="panel flush" aria-label={caption}>
+      {filters.length > 0 && <Filters list={list} isFiltered={isFiltered} />}
+      <div className="panel-body">
+        <Loaded query={query} explain={explain} skeleton={<Skeleton lines={8} />}>
+          {({ data, pagination }) =>
+            data.length === 0 ? (
+              <Empty>{isFiltered ? t('list.noneMatch') : none}</Empty>
+            ) : (
+              <>
+                <Table
+                  caption={caption}
+                  columns={columns}
+                  rows={data}
+                  keyOf={({ id }) => id}
+                  sort={state.sort}
+                  onSort={state.sortBy}
+                  {...(hrefOf && { hrefOf })}
+                />
+                <Pager
+                  page={state.page}
+                  pages={pagination.totalPages ?? 1}
+                  total={pagination.total ?? data.length}
+                  onPage={state.setPage}
+                />
+              </>
+            )
+          }
+        </Loaded>
+      </div>
+    </section>
+  );
+}
+
+function Filters({ list, isFiltered }: { list: List; isFiltered: boolean }) {
+  const { filters, state } = list;
+  const id = useId();
+  return (
+    <search className="filters">
+      {filters.map(({ name, label, choices, type = 'text' }) => {
+        const value = state.filters[name] ?? '';
+        const control = { id: `${id}-${name}`, className: 'input', 'data-set': value !== '' || undefined };
+        return (
+          <div className="filter" key={name}>
+            <label htmlFor={control.id}>{label}</label>
+            {choices ? (
+              <select
+                {...control}
+                value={value}
+                onChange={(event) => state.setFilter(name, event.target.value)}
+              >
+                <option value="">{t('list.all')}</option>
+                {choices.map(([choice, text]) => (
+                  <option key={choice} value={choice}>
+                    {text}
+                  </option>
+                ))}
+              </select>
+            ) : (
+              // With a key, because the value changes when somebody goes back.
+              <input
+                key={value}
+                {...control}
+                type={type}
+                defaultValue={value}
+                onBlur={(event) => {
+                  if (event.target.value !== value) state.setFilter(name, event.target.value.trim());
+                }}
+                onKeyDown={(event) => {
+                  if (event.key === 'Enter') event.currentTarget.blur();
+                }}
+              />
+            )}
+          </div>
+        );
+      })}
+      {isFiltered && (
+        <Button kind="quiet" onClick={list.clearFilters}>
+          {t('list.clear')}
+        </Button>
+      )}
+    </search>
+  );
+}
