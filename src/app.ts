@@ -12,6 +12,7 @@ import type { Context } from './core/context.ts';
 import { guardRoutes } from './core/http/access.ts';
 import type { Api } from './core/http/api.ts';
 import { openBulkSlots } from './core/http/bulk.ts';
+import { compressJson } from './core/http/compression.ts';
 import { AppError } from './core/http/errors.ts';
 import { shedLoad } from './core/http/load-shedding.ts';
 import { pathOf } from './core/http/path.ts';
@@ -114,6 +115,8 @@ export function buildApp({
   const bulkSlots = openBulkSlots(config.DATABASE_POOL_SIZE);
 
   const app = createHttpServer(context, log);
+  // Before the load shedding, which counts the bytes that are sent.
+  compressJson(app, { mayHoldTokens: (route) => /^\/api(\/v1)?\/auth\//.test(route) });
   shedLoad(app);
   guardRoutes(app, {
     identify: sessions.identify,

@@ -1,0 +1,33 @@
+import type { FastifyReply } from 'fastify';
+import { varyBy } from './negotiation.ts';
+import type { HttpServer } from './server.ts';
+import { compressAnswer, encodingFor, isSharedContent, MIN_COMPRESSED_BYTES } from './static-content.ts';
+
+interface CompressionOptions {
+  /** Whether answers of the route may contain tokens. Their length must not depend on what else is in the answer. */
+  mayHoldTokens(route: string): boolean;
+}
+
+/** Compresses larger JSON answers for clients that accept it. Streams, documents and static content are sent as they are. */
+export function compressJson(app: HttpServer, { mayHoldTokens }: CompressionOptions): void {
+  app.addHook<unknown>('onSend', (request, reply, payload, done) => {
+    if (!isLargeJson(reply, payload) || mayHoldTokens(request.routeOptions.url ?? ''))
+      return done(null, payload);
+    varyBy(reply, 'accept-encoding');
+    const encoding = encodingFor(request.headers['accept-encoding'], payload.length);
+    if (encoding === 'identity') return done(null, payload);
+    compressAnswer(encoding, payload).then((compressed) => {
+      if (reply.raw.headersSent) return; // The time limit of the answer has passed.
+      reply.header('content-encoding', encoding);
+      done(null, compressed);
+    }, done);
+  });
+}
+
+function isLargeJson(reply: FastifyReply, payload: unknown): payload is string | Buffer {
+  if (typeof payload !== 'string' && !(Buffer.isBuffer(payload) && !isSharedContent(payload))) return false;
+  return (
+    payload.length >= MIN_COMPRESSED_BYTES &&
+    String(reply.getHeader('content-type')).startsWith('application/json')
+  );
+}
