@@ -12,6 +12,7 @@ class AcceptanceFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: ['test/console/**', 'test/acceptance/docs-page.test.ts'], // They are in vitest.browser.config.ts.
     globalSetup: ['test/global-setup.ts'],
     setupFiles: ['test/seed.ts'],
     // The same cases each time, so that a test fails for what was changed; test:properties looks for new ones.
@@ -21,6 +22,6 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Each worker loads the service once for all its files. Files share no database and no listening server.
     isolate: false,
-    maxWorkers: 3, // Of two cores: tests that wait leave them free.
+    maxWorkers: 4, // Of two cores: tests that wait leave them free.
   },
 });
