@@ -269,7 +269,7 @@ describe.skipIf(!HAS_BROWSER)('unmatched payments', () => {
       await page.getByRole('link', { name: 'Rejected' }).click();
       await page.locator('.raw').getByText('"TransAmount": "much"').waitFor();
       await expectAccessible(page);
-      await page.locator('.filter select').selectOption('Waiting to be tried again');
+      await page.locator('.view-options select').selectOption('Waiting to be tried again');
       await page.getByText('There is no such notification.').waitFor();
       expect(page.url()).toContain('view=rejected&kind=pending');
       await page.goBack();

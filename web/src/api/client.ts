@@ -2,13 +2,13 @@ import createFetchClient from 'openapi-fetch';
 import createQueryClient from 'openapi-react-query';
 import type { Paths } from './paths.ts';
 import { isErrorBody } from './problem.ts';
-import { send } from './send.ts';
+import { send, type Transport } from './send.ts';
 import { accessToken, replaceToken } from './session.ts';
 
 /** One call: `await client.GET('/api/accounts/{id}', …)`. Pages use the hooks of `api`. */
 export const client = createFetchClient<Paths>({
   baseUrl: location.origin,
-  fetch: sendSignedIn,
+  fetch: (request) => sendSignedIn(request),
   querySerializer: writeQuery,
 });
 
@@ -16,15 +16,19 @@ export const client = createFetchClient<Paths>({
 export const api = createQueryClient(client);
 
 /** Sends a request with the access token, and renews the token once if the service refuses it. */
-export async function sendSignedIn(request: Request): Promise<Response> {
+export async function sendSignedIn(
+  request: Request,
+  isRepeatable?: boolean,
+  transport?: Transport,
+): Promise<Response> {
   const token = await accessToken();
-  const response = await send(withToken(request, token));
+  const response = await send(withToken(request, token), isRepeatable, transport);
   if (token === undefined || response.status !== 401) return response;
   const answer: unknown = await response.clone().json();
   // The answer to a wrong password is also 401.
   if (!isErrorBody(answer) || answer.error.code !== 'UNAUTHORIZED') return response;
   const other = await replaceToken(token);
-  return other === undefined ? response : send(withToken(request, other));
+  return other === undefined ? response : send(withToken(request, other), isRepeatable, transport);
 }
 
 function withToken(request: Request, token: string | undefined): Request {

@@ -4,15 +4,22 @@ import { isErrorBody } from './problem.ts';
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 10_000;
 
+/** What sends a request once. @throws TypeError if no answer comes. */
+export type Transport = (request: Request) => Promise<Response>;
+
 /**
  * Sends a request. If no answer comes or the service is busy, sends it again until it is answered or aborted, provided that
  * the service does the work only once.
  * @returns an answer whose body is JSON if its status is an error. @throws TypeError if the connection fails, or the reason
  * of an abort.
  */
-export async function send(request: Request, isRepeatable = doesWorkOnce(request)): Promise<Response> {
+export async function send(
+  request: Request,
+  isRepeatable = doesWorkOnce(request),
+  transport: Transport = fetch,
+): Promise<Response> {
   for (let tries = 0; ; tries++) {
-    const response = await fetch(request.clone()).catch((error: unknown) => {
+    const response = await transport(request.clone()).catch((error: unknown) => {
       if (request.signal.aborted || !isRepeatable) throw error;
       return undefined;
     });

@@ -74,7 +74,9 @@ type ValueGroup =
   | 'matchMethod'
   | 'confidence'
   | 'notificationFlag'
-  | 'active';
+  | 'active'
+  | 'statementStatus'
+  | 'lineResult';
 
 async function switchTo(chosen: Language): Promise<void> {
   messages = await LOADERS[chosen]();

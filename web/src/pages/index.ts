@@ -41,6 +41,13 @@ export const PAGES: readonly PageEntry[] = [
     navigation: { label: 'nav.unmatched', icon: 'inbox' },
   },
   {
+    path: '/statements',
+    permission: 'reconciliations:read',
+    load: () => import('./statements/page.tsx'),
+    navigation: { label: 'nav.statements', icon: 'file' },
+  },
+  { path: '/statements/:id', permission: 'reconciliations:read', load: () => import('./statement/page.tsx') },
+  {
     path: '/sales/new',
     permission: 'accounts:create',
     load: () => import('./sale/page.tsx'),

@@ -12,7 +12,7 @@ export function Tabs({ label, tabs }: TabsProps) {
   return (
     <nav className="tabs" aria-label={label}>
       {tabs.map(({ href, label, count, isCurrent }) => (
-        <Link key={href} href={href} className="tab" aria-current={isCurrent ? 'page' : undefined}>
+        <Link key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
           {label}
           {count !== undefined && <span className="tab-count">{count}</span>}
         </Link>

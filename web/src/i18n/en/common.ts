@@ -23,6 +23,7 @@ export const common = {
   'nav.portfolio': 'Portfolio',
   'nav.today': 'Today',
   'nav.unmatched': 'Unmatched',
+  'nav.statements': 'Statements',
   'action.cancel': 'Cancel',
   'action.close': 'Close',
   'action.save': 'Save',

@@ -14,6 +14,7 @@ import { payments } from './payments.ts';
 import { products } from './products.ts';
 import { sale } from './sale.ts';
 import { session } from './session.ts';
+import { statements } from './statements.ts';
 import { today } from './today.ts';
 import { unmatched } from './unmatched.ts';
 import { values } from './values.ts';
@@ -36,6 +37,7 @@ export const en = {
   ...products,
   ...sale,
   ...session,
+  ...statements,
   ...today,
   ...unmatched,
   ...values,

@@ -1,7 +1,6 @@
-import { useState, useSyncExternalStore } from 'react';
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
-import { connection, onConnectionChange } from '../../api/connection.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -12,6 +11,7 @@ import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { Form, FormButtons, TextField } from '../../ui/form.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
+import { useIsWaiting } from '../shared/use-is-waiting.ts';
 import { Choice } from './choice.tsx';
 import { Queue } from './queue.tsx';
 
@@ -112,7 +112,7 @@ interface AnswersProps {
 
 function Answers({ notification, payments }: AnswersProps) {
   const resolve = useWrite('post', '/api/notifications/{id}/resolve');
-  const isWaiting = useSyncExternalStore(onConnectionChange, connection) !== 'ok';
+  const isWaiting = useIsWaiting();
   const [chosen, setChosen] = useState('');
   const [ownReason, setOwnReason] = useState<string>();
   const [isMissing, setIsMissing] = useState(false);

@@ -1,5 +1,4 @@
-import { type KeyboardEvent, useState, useSyncExternalStore } from 'react';
-import { connection, onConnectionChange } from '../../api/connection.ts';
+import { type KeyboardEvent, useState } from 'react';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
@@ -11,6 +10,7 @@ import { Form, FormButtons } from '../../ui/form.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { usePaymentMethods } from '../shared/payment-methods.ts';
 import { ACCOUNT_TONES } from '../shared/tones.ts';
+import { useIsWaiting } from '../shared/use-is-waiting.ts';
 import { type Candidate, useAccountSearch } from './account-search.ts';
 import { Choice } from './choice.tsx';
 
@@ -30,7 +30,7 @@ interface PaymentFormProps {
 /** A payment and the accounts that it may belong to. */
 export function PaymentForm({ payment, onAssigned }: PaymentFormProps) {
   const assign = useWrite('post', '/api/payments/{id}/assign');
-  const isWaiting = useSyncExternalStore(onConnectionChange, connection) !== 'ok';
+  const isWaiting = useIsWaiting();
   const [text, setText] = useState('');
   const [isMissing, setIsMissing] = useState(false);
   const search = useAccountSearch(text);

@@ -29,20 +29,22 @@ export function Rejected() {
   const notifications = api.useQuery('get', '/api/notifications', { params: { query } });
   return (
     <>
-      <label className="filter">
-        {t('unmatched.kind')}
-        <select
-          className="input"
-          value={kind}
-          onChange={({ target }) => setFilter('kind', target.value === 'rejected' ? '' : target.value)}
-        >
-          {(Object.keys(KINDS) as Kind[]).map((name) => (
-            <option key={name} value={name}>
-              {t(`unmatched.kind.${name}`)}
-            </option>
-          ))}
-        </select>
-      </label>
+      <div className="view-options">
+        <label className="view-option">
+          {t('unmatched.kind')}
+          <select
+            className="input"
+            value={kind}
+            onChange={({ target }) => setFilter('kind', target.value === 'rejected' ? '' : target.value)}
+          >
+            {(Object.keys(KINDS) as Kind[]).map((name) => (
+              <option key={name} value={name}>
+                {t(`unmatched.kind.${name}`)}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
       <Loaded query={notifications} explain={explain} skeleton={<Skeleton lines={8} />}>
         {({ data, pagination: { total, totalPages: pages } }) => (
           <Queue

@@ -1,0 +1,222 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, it, vi } from 'vitest';
+import { notification } from '../harness.ts';
+import { expectAccessible, HAS_BROWSER, newAccount, PHONE, SIZES, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const HEADER =
+  'Receipt No.,Completion Time,Initiation Time,Details,Transaction Status,Paid In,Withdrawn,Balance,Balance Confirmed,Reason Type,Other Party Info,Linked Transaction ID,A/C No.';
+
+describe.skipIf(!HAS_BROWSER)('statements of providers', () => {
+  const console = useConsole();
+  let files = 0;
+
+  /** A file as the portal exports it. Each has another organisation. */
+  function fileOf(lines: readonly { receipt: string; amount: string; account?: string }[]): {
+    name: string;
+    mimeType: string;
+    buffer: Buffer;
+  } {
+    files += 1;
+    const rows = lines.map(
+      ({ receipt, amount, account = '' }) =>
+        `${receipt},01-11-2026 10:15:30,01-11-2026 10:15:28,Pay Bill,Completed,${amount},,0.00,true,Pay Utility,254712345678 - WANJIRU KAMAU,,${account}`,
+    );
+    const text = [`Organization:,Sunrise ${files}`, 'Short Code:,600638', '', HEADER, ...rows, ''].join(
+      '\r\n',
+    );
+    return { name: `november-${files}.csv`, mimeType: 'text/csv', buffer: Buffer.from(text) };
+  }
+
+  /** A file with one payment of the books and one that is missing in them. */
+  async function newFile() {
+    const { id, accountNumber } = await newAccount(console);
+    files += 1;
+    const known = `KNOWN${files}`;
+    const fields = { TransID: known, BillRefNumber: accountNumber, TransAmount: '400.00' };
+    await console.call('POST', '/webhooks/payments/mobilemoney', notification(fields));
+    const missing = { receipt: `MISSING${files}`, amount: '800.00', account: accountNumber };
+    return { file: fileOf([{ receipt: known, amount: '400.00' }, missing]), accountId: id, known };
+  }
+
+  const stat = (page: Page, name: string) => page.locator('.stat', { hasText: name }).locator('.stat-value');
+  const choose = (page: Page, file: ReturnType<typeof fileOf>) =>
+    page.locator('input[type=file]').setInputFiles(file);
+
+  it.each(SIZES)('are uploaded, imported and reconciled (%s)', async (_name, viewport) => {
+    const { file, accountId } = await newFile();
+    const page = await console.open('/statements', { viewport });
+    await page.getByRole('button', { name: 'Choose a file' }).waitFor();
+    await expectAccessible(page);
+    await choose(page, file);
+    await page.waitForURL('**/statements/*');
+    await page.locator('.page-sub .badge', { hasText: 'Compared' }).waitFor();
+    await page.getByText('The provider has it, the books do not.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Import 1 missing payment' }).click();
+    await stat(page, 'Matched').getByText('2', { exact: true }).waitFor();
+    expect(await console.call('GET', `/accounts/${accountId}`)).toMatchObject({ paid: 1200 });
+    await page.getByRole('button', { name: 'Reconcile 2 payments' }).click();
+    await page.locator('dialog input:focus').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await stat(page, 'Reconciled').getByText('2', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Reconcile 2 payments' }).waitFor({ state: 'detached' });
+    const payments = await console.call('GET', `/accounts/${accountId}/payments`);
+    expect(
+      payments.map(({ reconciliationId }: { reconciliationId: number }) => reconciliationId > 0),
+    ).toEqual([true, true]);
+    await page.goBack();
+    await page.getByRole('cell', { name: '1 Nov 2026' }).first().waitFor();
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
+  it('show the lines of each difference, with the choice in the URL', async () => {
+    const { file } = await newFile();
+    const page = await console.open('/statements');
+    await choose(page, file);
+    await page.getByRole('heading', { name: 'Missing in the books' }).waitFor();
+    await page.getByRole('cell', { name: /^MISSING/ }).waitFor();
+    await page.getByRole('link', { name: 'Matched', exact: true }).click();
+    await page.getByRole('cell', { name: /^KNOWN/ }).waitFor();
+    expect(page.url()).toContain('?result=matched');
+    await page.goBack();
+    await page.getByRole('cell', { name: /^MISSING/ }).waitFor();
+    await page.context().close();
+  });
+
+  it('are stored once if the answer to the upload is lost', async () => {
+    const { file } = await newFile();
+    const before = (await console.call('GET', '/reconciliations/statements')).length;
+    const page = await console.open('/statements');
+    let uploads = 0;
+    await page.route('**/reconciliations/statements', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      uploads += 1;
+      if (uploads > 1) return route.continue();
+      await route.fetch(); // The service stores it, and its answer is lost.
+      await route.abort('connectionreset');
+    });
+    await choose(page, file);
+    await page.getByText('The upload starts again by itself.').waitFor();
+    await page.getByText('This file was uploaded before.').waitFor();
+    await page.waitForURL('**/statements/*');
+    expect(uploads).toBe(2);
+    expect((await console.call('GET', '/reconciliations/statements')).length).toBe(before + 1);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the lost answer and the answer 409.
+  });
+
+  it('wait for a busy service, and show how much is sent', async () => {
+    const { file } = await newFile();
+    const page = await console.open('/statements');
+    let uploads = 0;
+    await page.route('**/reconciliations/statements', (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      uploads += 1;
+      return uploads > 1 ? route.continue() : route.fulfill({ status: 503, headers: { 'retry-after': '4' } });
+    });
+    await choose(page, file);
+    await page.getByRole('progressbar').waitFor();
+    await page.getByText('The upload starts again by itself.').waitFor();
+    await expectAccessible(page);
+    await page.waitForURL('**/statements/*');
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 503.
+  });
+
+  it.each([
+    [
+      'a spreadsheet',
+      { name: 'november.xlsx', mimeType: '', buffer: Buffer.from('PK') },
+      'This is a spreadsheet.',
+    ],
+    [
+      'a file without the columns',
+      { name: 'a.csv', mimeType: '', buffer: Buffer.from('a,b\n1,2\n') },
+      'Receipt No.',
+    ],
+    ['an empty file', { name: 'a.csv', mimeType: '', buffer: Buffer.from('') }, 'The file is empty.'],
+    [
+      'a large file of another kind',
+      { name: 'a.csv', mimeType: '', buffer: Buffer.alloc(8_000_000, 'a,b\n') },
+      'Receipt No.',
+    ],
+  ])('are refused with the reason: %s', async (_name, file, reason) => {
+    const page = await console.open('/statements');
+    await choose(page, file);
+    await page.getByRole('alert').getByText(reason).waitFor();
+    await expectAccessible(page);
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 400.
+  });
+
+  it.each(SIZES)(
+    'are joined by payments that the user chooses to reconcile (%s)',
+    async (_name, viewport) => {
+      const { id } = await newAccount(console);
+      const cash = { accountId: id, paymentMethodId: 2, paymentDate: '2026-11-01' };
+      const reference = `CASH${viewport.width}`;
+      const paid = await console.call('POST', '/payments', {
+        ...cash,
+        amount: 500.5,
+        transactionRef: reference,
+      });
+      const page = await console.open('/statements', { viewport });
+      await page.getByRole('link', { name: 'To reconcile' }).click();
+      await page.locator('.view-options select').selectOption('Cash');
+      await page.getByRole('checkbox', { name: reference }).check();
+      await page.getByText('1 chosen, Ksh 500.50').waitFor();
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Reconcile', exact: true }).click();
+      await page.locator('dialog').getByRole('button', { name: 'Reconcile' }).dblclick();
+      await page.getByText('1 reconciled.').waitFor();
+      await page.getByRole('checkbox', { name: reference }).waitFor({ state: 'detached' });
+      expect((await console.call('GET', `/payments/${paid.id}`)).reconciliationId).toBeGreaterThan(0);
+      await page.context().close();
+    },
+  );
+
+  it.each(SIZES)('are followed by the proof of a day (%s)', async (_name, viewport) => {
+    const page = await console.open('/statements?view=proof', { viewport });
+    await page.locator('input[type=date]').fill('2026-11-01');
+    await page.getByRole('button', { name: 'Prove the books' }).click();
+    await page.getByText('The books of 1 Nov 2026 agree').waitFor();
+    expect(await page.getByRole('row', { name: /^All methods/ }).textContent()).toContain('Agrees');
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
+  it('are in Swahili, too', async () => {
+    const { file } = await newFile();
+    const page = await console.open('/statements', { locale: 'sw', viewport: PHONE });
+    await page.getByRole('button', { name: 'Chagua faili' }).waitFor();
+    await choose(page, file);
+    await page.getByRole('button', { name: 'Ingiza malipo 1 yanayokosekana' }).waitFor();
+    expect(await page.locator('main').textContent()).not.toMatch(/(statements|lineResult|statementStatus)\./);
+    await page.context().close();
+  });
+
+  it('show a viewer the results, but no payers and no button', async () => {
+    const { file } = await newFile();
+    const page = await console.open('/statements');
+    await choose(page, file);
+    await page.getByRole('button', { name: 'Match again' }).waitFor();
+    const path = new URL(page.url()).pathname;
+    await page.context().close();
+    const viewer = await console.open(path, { email: await console.createUser('viewer') });
+    await viewer.getByRole('heading', { name: 'Compared with the books' }).waitFor();
+    expect(await viewer.getByRole('button', { name: /Import|Reconcile|Match again/ }).count()).toBe(0);
+    expect(await viewer.getByText('WANJIRU KAMAU').count()).toBe(0);
+    await viewer.getByRole('link', { name: 'Statements' }).click();
+    await viewer.getByRole('cell', { name: '1 Nov 2026' }).first().waitFor();
+    expect(await viewer.getByRole('button', { name: 'Choose a file' }).count()).toBe(0);
+    await viewer.context().close();
+  });
+
+  it('leave no message in the console of the browser, and request no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+import { sendSignedIn } from './client.ts';
+import { isErrorBody } from './problem.ts';
+
+interface Upload {
+  path: string;
+  file: Blob;
+  contentType: string;
+  signal: AbortSignal;
+  /** @param share of the file that was sent, from 0 to 1. */
+  onProgress(share: number): void;
+}
+
+/**
+ * Sends a file, again if the connection is lost: the service must recognize a file that it has. @returns the data of the answer.
+ * @throws the error body if the service refuses, or the reason of the signal.
+ */
+export async function upload<Data>({ path, file, contentType, signal, onProgress }: Upload): Promise<Data> {
+  const request = new Request(new URL(path, location.origin), {
+    method: 'POST',
+    headers: { 'content-type': contentType },
+    signal,
+  });
+  const response = await sendSignedIn(request, true, (signed) => sendFile(signed, file, onProgress));
+  const answer: unknown = await response.json();
+  if (isErrorBody(answer)) throw answer;
+  return (answer as { data: Data }).data;
+}
+
+/** By XMLHttpRequest, because fetch does not report how much was sent. */
+function sendFile(
+  { method, url, headers, signal }: Request,
+  file: Blob,
+  onProgress: (share: number) => void,
+): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const exchange = new XMLHttpRequest();
+    const abort = () => exchange.abort();
+    exchange.open(method, url);
+    headers.forEach((value, name) => {
+      exchange.setRequestHeader(name, value);
+    });
+    exchange.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total);
+    exchange.onload = () => {
+      const wait = exchange.getResponseHeader('retry-after');
+      const answerHeaders = new Headers(wait === null ? [] : [['retry-after', wait]]);
+      resolve(new Response(exchange.responseText, { status: exchange.status, headers: answerHeaders }));
+    };
+    exchange.onerror = () => reject(new TypeError('The connection was lost.'));
+    exchange.onabort = () => reject(signal.reason);
+    exchange.onloadend = () => signal.removeEventListener('abort', abort);
+    signal.addEventListener('abort', abort);
+    exchange.send(file);
+  });
+}

@@ -1,0 +1,181 @@
+import { Link } from 'wouter';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { useListState } from '../../ui/list-state.ts';
+import { Panel } from '../../ui/panel.tsx';
+import { type Column, Pager, Table } from '../../ui/table.tsx';
+import { BREAKS, linesOf, RESULTS, type Result, type Statement } from '../shared/statement-results.ts';
+
+type Line = Schemas['ProviderStatementLine'];
+
+const PAGE_SIZE = 25;
+const BREAK_NAMES: ReadonlySet<Result> = new Set(BREAKS);
+
+/** How many lines of each result there are, and the lines of one result. */
+export function Lines({ statement }: { statement: Statement }) {
+  const { filters, page, setPage } = useListState(['result'], { name: 'id', isDescending: false });
+  const shown = RESULTS.filter((result) => result === 'matched' || linesOf(statement, result).lines > 0);
+  const result = shown.find((name) => name === filters.result) ?? shown[0] ?? 'matched';
+  return (
+    <div className="column">
+      <Panel title={t('statements.results')} isFlush>
+        <Table
+          caption={t('statements.results')}
+          columns={resultColumns(statement, result)}
+          rows={shown}
+          keyOf={(name) => name}
+          {...(may('payers:read') && {
+            hrefOf: (name: Result) => `/statements/${statement.id}?result=${name}`,
+          })}
+        />
+      </Panel>
+      {may('payers:read') && (
+        <ResultLines key={result} statement={statement} result={result} page={page} onPage={setPage} />
+      )}
+    </div>
+  );
+}
+
+function resultColumns(statement: Statement, current: Result): Column<Result>[] {
+  return [
+    {
+      name: 'result',
+      label: t('statements.result'),
+      show: (result) => (
+        <span aria-current={result === current || undefined}>{tValue('lineResult', result)}</span>
+      ),
+    },
+    {
+      name: 'meaning',
+      label: t('statements.meaning'),
+      onPhone: 'plain',
+      show: (result) => <span className="muted">{t(`statements.meaning.${result}`)}</span>,
+    },
+    {
+      name: 'lines',
+      label: t('statements.lineCount'),
+      isNumber: true,
+      onPhone: 'value',
+      show: (result) => {
+        const { lines } = linesOf(statement, result);
+        const isBreak = BREAK_NAMES.has(result);
+        return isBreak ? <Badge tone="warning">{format.number(lines)}</Badge> : format.number(lines);
+      },
+    },
+    {
+      name: 'total',
+      label: t('statements.amount'),
+      isNumber: true,
+      onPhone: 'plain',
+      show: (result) => format.money(linesOf(statement, result).total),
+    },
+  ];
+}
+
+interface ResultLinesProps {
+  statement: Statement;
+  result: Result;
+  page: number;
+  onPage(page: number): void;
+}
+
+function ResultLines({ statement, result, page, onPage }: ResultLinesProps) {
+  const query = { 'filter[result]': { eq: result }, sort: 'id:asc', limit: PAGE_SIZE, page };
+  const lines = api.useQuery('get', '/api/reconciliations/statements/{id}/lines', {
+    params: { path: { id: statement.id }, query },
+  });
+  const title = tValue('lineResult', result);
+  return (
+    <Panel
+      title={title}
+      isFlush
+      actions={
+        result === 'conflict' && <Link href="/unmatched?view=conflicts">{t('statements.toConflicts')}</Link>
+      }
+    >
+      <Loaded query={lines} explain={explain} skeleton={<Skeleton lines={5} />}>
+        {({ data, pagination: { total, totalPages } }) =>
+          data.length === 0 ? (
+            <Empty>{t('statements.noLines')}</Empty>
+          ) : (
+            <>
+              <Table caption={title} columns={lineColumns(result)} rows={data} keyOf={({ id }) => id} />
+              <Pager page={page} pages={totalPages ?? 1} total={total ?? data.length} onPage={onPage} />
+            </>
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}
+
+function lineColumns(result: Result): Column<Line>[] {
+  const columns: (Column<Line> & { isShown?: boolean })[] = [
+    {
+      name: 'receipt',
+      label: t('statements.receipt'),
+      show: ({ receipt, lineNumber }) => (
+        <span className="mono">{receipt ?? t('statements.line', { number: lineNumber ?? '–' })}</span>
+      ),
+    },
+    {
+      name: 'completedAt',
+      label: t('statements.paidOn'),
+      onPhone: 'plain',
+      show: ({ completedAt, paymentDate }) =>
+        completedAt ? format.dateTime(completedAt) : paymentDate && format.date(paymentDate),
+    },
+    {
+      name: 'payer',
+      label: t('statements.payer'),
+      onPhone: 'plain',
+      show: ({ payerName, payer }) => [payerName, payer].filter(Boolean).join(' · '),
+    },
+    {
+      name: 'reference',
+      label: t('statements.reference'),
+      onPhone: 'plain',
+      show: ({ reference }) => <span className="mono">{reference}</span>,
+    },
+    {
+      name: 'problem',
+      label: t('statements.problem'),
+      onPhone: 'plain',
+      isShown: result === 'unreadable' || result === 'contradictory',
+      show: ({ problem, details }) => [problem, details].filter(Boolean).join(' · '),
+    },
+    {
+      name: 'paymentId',
+      label: t('statements.inBooks'),
+      isNumber: true,
+      isShown: result !== 'missing_in_books',
+      show: ({ paymentId, paymentAmount }) =>
+        paymentId !== null && (
+          <Link href={`/payments/${paymentId}`}>
+            {paymentAmount === null ? paymentId : format.money(paymentAmount)}
+          </Link>
+        ),
+    },
+    {
+      name: 'reconciliationId',
+      label: t('statements.reconciledCount'),
+      onPhone: 'plain',
+      isShown: result === 'matched',
+      show: ({ reconciliationId }) =>
+        reconciliationId !== null && <Badge tone="good">{t('statements.isReconciled')}</Badge>,
+    },
+    {
+      name: 'amount',
+      label: t('statements.amount'),
+      isNumber: true,
+      onPhone: 'value',
+      show: ({ amount }) => (amount === null ? '' : format.money(amount)),
+    },
+  ];
+  return columns.filter(({ isShown = true }) => isShown);
+}

@@ -1,0 +1,193 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import { may } from '../../api/session.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tCount, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
+import { Form, FormButtons } from '../../ui/form.tsx';
+import { PageHead, Stat, Stats } from '../../ui/panel.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { ReconciliationDate } from '../shared/reconcile-fields.tsx';
+import { breaksOf, isAtWork, linesOf, STATEMENT_TONES, type Statement } from '../shared/statement-results.ts';
+import { useIsWaiting } from '../shared/use-is-waiting.ts';
+import { Lines } from './lines.tsx';
+
+const REFRESH_MS = 1_000;
+
+export function Page({ id }: { id: string }) {
+  const statement = api.useQuery(
+    'get',
+    '/api/reconciliations/statements/{id}',
+    { params: { path: { id: Number(id) } } },
+    // The progress of a job is no event.
+    { refetchInterval: ({ state }) => (state.data && isAtWork(state.data.data) ? REFRESH_MS : false) },
+  );
+  return (
+    <Loaded query={statement} explain={explain} skeleton={<Skeleton lines={8} />}>
+      {({ data }) => <StatementPage statement={data} />}
+    </Loaded>
+  );
+}
+
+function StatementPage({ statement }: { statement: Statement }) {
+  const { id, organisation, shortCode, periodStart, periodEnd, status, createdAt } = statement;
+  const isRunning = isAtWork(statement);
+  useReadAgain(isRunning);
+  return (
+    <>
+      <PageHead
+        eyebrow={t('statements.number', { id })}
+        title={organisation ?? t('statements.number', { id })}
+        actions={may('reconciliations:create') && !isRunning && <Stages statement={statement} />}
+      >
+        <Badge tone={STATEMENT_TONES[status]}>{tValue('statementStatus', status)}</Badge>
+        {periodStart && periodEnd && (
+          <span>
+            {periodStart === periodEnd
+              ? format.date(periodStart)
+              : `${format.date(periodStart)} – ${format.date(periodEnd)}`}
+          </span>
+        )}
+        {shortCode && <span className="mono">{shortCode}</span>}
+        <span>{t('statements.uploadedAt', { time: format.dateTime(createdAt) })}</span>
+      </PageHead>
+      {isRunning && <Progress statement={statement} />}
+      {status === 'failed' && (
+        <Notice tone="bad" title={t('statements.failed')}>
+          {t('statements.failed.hint')}
+        </Notice>
+      )}
+      <Figures statement={statement} />
+      <Lines statement={statement} />
+    </>
+  );
+}
+
+/** The lines and payments have changed when a job has ended. */
+function useReadAgain(isRunning: boolean) {
+  const queries = useQueryClient();
+  const wasRunning = useRef(isRunning);
+  useEffect(() => {
+    if (wasRunning.current && !isRunning) void queries.invalidateQueries();
+    wasRunning.current = isRunning;
+  }, [isRunning, queries]);
+}
+
+/** What can be done with a statement. The first that is left to do is the primary button. */
+function Stages({ statement }: { statement: Statement }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const importing = useWrite('post', '/api/reconciliations/statements/{id}/import');
+  const matching = useWrite('post', '/api/reconciliations/statements/{id}/match');
+  const params = { path: { id: statement.id } };
+  const missing = linesOf(statement, 'missing_in_books').lines;
+  const unreconciled = linesOf(statement, 'matched').lines - statement.progress.reconciled;
+  const isDone = statement.status === 'done';
+  const problem = importing.problem ?? matching.problem;
+  const isSending = importing.isSending || matching.isSending;
+  return (
+    <>
+      {problem && <Notice tone="bad">{problem.message || t('problem.connection')}</Notice>}
+      {isDone && missing > 0 && (
+        <Button kind="primary" isBusy={isSending} onClick={() => void importing.send({ params })}>
+          {tCount('statements.import', missing)}
+        </Button>
+      )}
+      {isDone && unreconciled > 0 && (
+        <Button kind={missing > 0 ? 'secondary' : 'primary'} onClick={() => setIsOpen(true)}>
+          {tCount('statements.reconcileMatched', unreconciled)}
+        </Button>
+      )}
+      <Button isBusy={isSending} onClick={() => void matching.send({ params })}>
+        {t('statements.matchAgain')}
+      </Button>
+      {isOpen && <ReconcileDialog statement={statement} onClose={() => setIsOpen(false)} />}
+    </>
+  );
+}
+
+function ReconcileDialog({ statement, onClose }: { statement: Statement; onClose(): void }) {
+  const reconcile = useWrite('post', '/api/reconciliations/statements/{id}/reconcile');
+  const isWaiting = useIsWaiting();
+  return (
+    <Dialog
+      title={t('statements.reconcile')}
+      lead={t('statements.reconcile.lead')}
+      canClose={!reconcile.isSending}
+      onClose={onClose}
+    >
+      <Form
+        problem={reconcile.problem}
+        isSending={reconcile.isSending}
+        isWaiting={isWaiting}
+        onStop={reconcile.stop}
+        onSubmit={async (values) => {
+          const body = { reconciliationDate: values.text('reconciliationDate') };
+          if (!(await reconcile.send({ params: { path: { id: statement.id } }, body }))) return;
+          toast({ text: t('statements.reconcile.started') });
+          onClose();
+        }}
+      >
+        <ReconciliationDate earliest={statement.periodEnd} />
+        <FormButtons submit={t('statements.reconcile')} onCancel={onClose} />
+      </Form>
+    </Dialog>
+  );
+}
+
+function Progress({ statement: { status, progress } }: { statement: Statement }) {
+  const isComparing = status === 'matching' && progress.payments > 0;
+  return (
+    <div className="work" role="status">
+      <p>
+        {tValue('statementStatus', status)}
+        {isComparing &&
+          ` · ${t('statements.compared', {
+            done: format.number(progress.compared),
+            all: format.number(progress.payments),
+          })}`}
+      </p>
+      <progress
+        className="progress"
+        aria-label={tValue('statementStatus', status)}
+        max={progress.payments || 1}
+        {...(isComparing && { value: progress.compared })}
+      />
+    </div>
+  );
+}
+
+function Figures({ statement }: { statement: Statement }) {
+  const { progress } = statement;
+  const matched = linesOf(statement, 'matched');
+  const breaks = breaksOf(statement);
+  return (
+    <Stats>
+      <Stat
+        label={t('statements.payments')}
+        value={format.number(progress.payments)}
+        hint={tCount('statements.lines', progress.lines)}
+      />
+      <Stat
+        label={t('statements.matched')}
+        value={format.number(matched.lines)}
+        hint={format.money(matched.total)}
+      />
+      <Stat
+        label={t('statements.breaks')}
+        value={format.number(breaks)}
+        hint={t(breaks > 0 ? 'statements.breaks.some' : 'statements.breaks.none')}
+        {...(breaks > 0 && { tone: 'warning' as const })}
+      />
+      <Stat
+        label={t('statements.reconciledCount')}
+        value={format.number(progress.reconciled)}
+        hint={t('statements.imported', { count: format.number(progress.imported) })}
+      />
+    </Stats>
+  );
+}

@@ -1,0 +1,186 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { settings } from '../../api/settings.ts';
+import { format, t } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+
+type ProofData = Schemas['Proof'];
+type Method = ProofData['day']['byMethod'][number];
+type Check = ProofData['checks'][number];
+
+/**
+ * Compares the payments of a day with the ledger, and checks all books. It takes long for large books, so that it runs on demand, and
+ * live updates do not repeat it: the key of the query names no path.
+ */
+export function Proof() {
+  const { today } = settings();
+  const [date, setDate] = useState(today);
+  const [asked, setAsked] = useState('');
+  const proof = useQuery({
+    queryKey: ['proof', asked],
+    queryFn: async () => {
+      const { data, error } = await client.GET('/api/reports/proof', { params: { query: { date: asked } } });
+      if (error) throw error;
+      return data.data;
+    },
+    enabled: asked !== '',
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const isRunning = proof.isFetching;
+  return (
+    <>
+      <form
+        className="view-options"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (asked === date) void proof.refetch();
+          setAsked(date);
+        }}
+      >
+        <label className="view-option">
+          {t('statements.proof.day')}
+          <input
+            className="input"
+            type="date"
+            max={today}
+            required
+            value={date}
+            onChange={({ target }) => setDate(target.value)}
+          />
+        </label>
+        <Button kind="primary" type="submit" isBusy={isRunning}>
+          {t(isRunning ? 'statements.proof.running' : 'statements.proof.run')}
+        </Button>
+      </form>
+      {asked === '' ? (
+        <p className="muted">{t('statements.proof.hint')}</p>
+      ) : (
+        <Loaded query={proof} explain={explain} skeleton={<Skeleton lines={6} />}>
+          {(data) => <Result proof={data} />}
+        </Loaded>
+      )}
+    </>
+  );
+}
+
+function Result({ proof }: { proof: ProofData }) {
+  const { holds, day, checks, date, readAt } = proof;
+  const broken = checks.filter((check) => !check.holds);
+  return (
+    <div className="column">
+      <div className={`verdict ${holds ? 'good' : 'bad'}`} role="status">
+        <strong>
+          {t(holds ? 'statements.proof.holds' : 'statements.proof.fails', { day: format.date(date) })}
+        </strong>
+        <span>
+          {t('statements.proof.checks', {
+            passed: format.number(checks.length - broken.length),
+            all: format.number(checks.length),
+            time: format.dateTime(readAt),
+          })}
+        </span>
+      </div>
+      {broken.map((check) => (
+        <Violations key={check.check} check={check} />
+      ))}
+      <Panel title={t('statements.proof.payments', { day: format.date(date) })} isFlush>
+        <Table
+          caption={t('statements.proof.payments', { day: format.date(date) })}
+          columns={dayColumns()}
+          rows={[...day.byMethod, { ...day, paymentMethodId: 0, paymentMethod: t('statements.proof.all') }]}
+          keyOf={({ paymentMethodId }) => paymentMethodId}
+        />
+      </Panel>
+      <Panel title={t('statements.proof.rules')} isFlush>
+        <Table
+          caption={t('statements.proof.rules')}
+          columns={checkColumns()}
+          rows={checks}
+          keyOf={({ check }) => check}
+        />
+      </Panel>
+    </div>
+  );
+}
+
+function Violations({ check: { rule, violationCount, violations } }: { check: Check }) {
+  return (
+    <Notice tone="bad" title={rule}>
+      <p>{t('statements.proof.violations', { count: format.number(violationCount) })}</p>
+      {violations.slice(0, 10).map(({ table, id, what, expected, found }) => (
+        <p key={`${table} ${id} ${what}`}>
+          {t('statements.proof.violation', { row: `${table} ${id ?? ''}`, what, expected, found })}
+        </p>
+      ))}
+    </Notice>
+  );
+}
+
+function dayColumns(): Column<Method>[] {
+  const part = (name: 'received' | 'matched' | 'unmatched' | 'reversed' | 'refunded'): Column<Method> => ({
+    name,
+    label: t(`statements.proof.${name}`),
+    isNumber: true,
+    show: (row) => (row[name].count === 0 && name !== 'received' ? '–' : money(row[name].amount)),
+  });
+  return [
+    {
+      name: 'paymentMethod',
+      label: t('statements.method'),
+      show: ({ paymentMethod }) => paymentMethod,
+    },
+    part('received'),
+    part('matched'),
+    part('unmatched'),
+    part('reversed'),
+    part('refunded'),
+    {
+      name: 'ledger',
+      label: t('statements.proof.ledger'),
+      isNumber: true,
+      show: ({ ledger }) => money(ledger.net),
+    },
+    {
+      name: 'holds',
+      label: t('statements.status'),
+      onPhone: 'value',
+      show: ({ holds }) => <Holds holds={holds} />,
+    },
+  ];
+}
+
+function checkColumns(): Column<Check>[] {
+  return [
+    { name: 'rule', label: t('statements.proof.rule'), onPhone: 'plain', show: ({ rule }) => rule },
+    {
+      name: 'lookedAt',
+      label: t('statements.proof.rows'),
+      isNumber: true,
+      show: ({ lookedAt }) => format.number(lookedAt),
+    },
+    {
+      name: 'holds',
+      label: t('statements.status'),
+      onPhone: 'value',
+      show: ({ holds }) => <Holds holds={holds} />,
+    },
+  ];
+}
+
+function Holds({ holds }: { holds: boolean }) {
+  return (
+    <Badge tone={holds ? 'good' : 'bad'}>{t(holds ? 'statements.proof.ok' : 'statements.proof.wrong')}</Badge>
+  );
+}
+
+/** Null for a damaged amount that is too large for a number. */
+function money(amount: number | null): string {
+  return amount === null ? '?' : format.money(amount);
+}
