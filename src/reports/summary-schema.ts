@@ -105,7 +105,7 @@ export const AccountSummary = Type.Object(
         }),
         recovered: Type.Number({
           description:
-            'The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account at most the amount that was written off.',
+            'The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account at most the sum that it owed at the end of that day.',
         }),
         asOf: DateText,
         accountsUrl: Type.String({ description: 'The accounts written off in the period.' }),

@@ -42,7 +42,7 @@ export function Menu({ label, button, buttonClass = 'icon-button', children }: M
   );
 }
 
-/** Places the box below the button, aligned with the edge of the button that is nearer to the middle of the page. */
+/** Places the box below the button, aligned with its right edge in the right half of the page, otherwise with its left edge. */
 function place(box: HTMLElement | null, opener: HTMLElement | null): void {
   if (!box || !opener) return;
   const { bottom, left, right } = opener.getBoundingClientRect();

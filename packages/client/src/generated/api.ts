@@ -3180,7 +3180,7 @@ export interface components {
                 count: number;
                 /** @description The sum that the accounts owed at the end of the day of their write-off. */
                 amount: number;
-                /** @description The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account at most the amount that was written off. */
+                /** @description The sum received for written-off accounts in the period, up to asOf, after the day of write-off. For each account at most the sum that it owed at the end of that day. */
                 recovered: number;
                 /**
                  * Format: date
