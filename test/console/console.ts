@@ -47,8 +47,8 @@ interface Answer {
 
 const ADMIN = 'amina@example.com';
 
-/** To be called once by each file. */
-export function useConsole(): ConsoleTest {
+/** To be called once by each file. @param environment more settings of the service. */
+export function useConsole(environment: Record<string, string> = {}): ConsoleTest {
   cleanUpAfterwards();
   const complaints: string[] = [];
   let service: RunningService;
@@ -63,6 +63,7 @@ export function useConsole(): ConsoleTest {
       DATABASE_URL: await newDatabase(),
       COMPANY_NAME: 'Sunrise Pumps Ltd',
       LOG_LEVEL: 'warn',
+      ...environment,
     });
     const admin = { email: ADMIN, password: PASSWORD, firstName: 'Amina', lastName: 'Otieno' };
     token = (await service.call('POST', '/auth/register', admin)).body.data.accessToken;

@@ -76,7 +76,15 @@ type ValueGroup =
   | 'notificationFlag'
   | 'active'
   | 'statementStatus'
-  | 'lineResult';
+  | 'lineResult'
+  | 'commissionStatus'
+  | 'roleHint'
+  | 'invitationStatus'
+  | 'invitationPurpose'
+  | 'apiKeyStatus'
+  | 'deliveryOutcome'
+  | 'disabledReason'
+  | 'resource';
 
 async function switchTo(chosen: Language): Promise<void> {
   messages = await LOADERS[chosen]();

@@ -76,6 +76,23 @@ export const PAGES: readonly PageEntry[] = [
     navigation: { label: 'nav.payments', icon: 'money' },
   },
   {
+    path: '/invoices',
+    permission: 'invoices:read',
+    load: () => import('./invoices/page.tsx'),
+    navigation: { label: 'nav.invoices', icon: 'file' },
+  },
+  {
+    path: '/commissions',
+    permission: 'commissions:read-own',
+    load: () => import('./commissions/page.tsx'),
+    navigation: { label: 'nav.commissions', icon: 'percent' },
+  },
+  {
+    path: '/commissions/rules',
+    permission: 'commissions:read',
+    load: () => import('./commission-rules/page.tsx'),
+  },
+  {
     path: '/products',
     permission: 'catalogue:read',
     load: () => import('./products/page.tsx'),
@@ -99,5 +116,35 @@ export const PAGES: readonly PageEntry[] = [
     permission: 'catalogue:read',
     load: () => import('./employees/page.tsx'),
     navigation: { label: 'nav.employees', icon: 'badge', section: 'catalogue' },
+  },
+  {
+    path: '/users',
+    permission: 'users:administer',
+    load: () => import('./users/page.tsx'),
+    navigation: { label: 'nav.users', icon: 'user', section: 'administration' },
+  },
+  { path: '/invitations', permission: 'users:administer', load: () => import('./invitations/page.tsx') },
+  {
+    path: '/api-keys',
+    permission: 'api-keys:administer',
+    load: () => import('./api-keys/page.tsx'),
+    navigation: { label: 'nav.apiKeys', icon: 'key', section: 'administration' },
+  },
+  {
+    path: '/webhook-endpoints',
+    permission: 'webhook-endpoints:administer',
+    load: () => import('./webhook-endpoints/page.tsx'),
+    navigation: { label: 'nav.webhooks', icon: 'link', section: 'administration' },
+  },
+  {
+    path: '/webhook-endpoints/:id',
+    permission: 'webhook-endpoints:administer',
+    load: () => import('./webhook-endpoint/page.tsx'),
+  },
+  {
+    path: '/audit',
+    permission: 'audit:read',
+    load: () => import('./audit/page.tsx'),
+    navigation: { label: 'nav.audit', icon: 'clock', section: 'administration' },
   },
 ];

@@ -114,7 +114,10 @@ export function Form({ onSubmit, problem, isSending, isWaiting = false, onStop, 
       onSubmit={submit}
       onInput={({ target }) => {
         const { name } = target as HTMLInputElement;
-        if (name in errors) setErrors(({ [name]: _corrected, ...others }) => others);
+        setErrors((last) => {
+          const others = Object.entries(last).filter(([path]) => path !== name && listOf(path) !== name);
+          return others.length < Object.keys(last).length ? Object.fromEntries(others) : last;
+        });
       }}
     >
       <FormContext value={{ errors, isSending }}>
@@ -141,7 +144,9 @@ function FormNotice({ problem, form }: { problem: FormProblem; form: HTMLFormEle
         {t('form.unknown')}
       </Notice>
     );
-  const unplaced = problem.fields.filter(({ path }) => !form?.elements.namedItem(path));
+  const unplaced = problem.fields.filter(
+    ({ path }) => !form?.elements.namedItem(path) && !form?.elements.namedItem(listOf(path)),
+  );
   if (problem.fields.length > 0 && unplaced.length === 0) return null;
   return (
     <Notice tone="bad" title={t('form.failed')}>
@@ -150,6 +155,11 @@ function FormNotice({ problem, form }: { problem: FormProblem; form: HTMLFormEle
         : problem.message}
     </Notice>
   );
+}
+
+/** The field of a list, for the path of one of its elements: `types` for `types[0]`. */
+function listOf(path: string): string {
+  return path.replace(/\[\d+\].*$/, '');
 }
 
 function wrongFieldsOf(form: HTMLFormElement): Record<string, string> {
@@ -218,7 +228,8 @@ function Field({
   children,
 }: FieldProps & { isOptional: boolean; children(control: ControlProps): ReactNode }) {
   const id = useId();
-  const error = useContext(FormContext).errors[name];
+  const { errors } = useContext(FormContext);
+  const error = errors[name] ?? Object.entries(errors).find(([path]) => listOf(path) === name)?.[1];
   const describedBy = [error && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(' ');
   return (
     <div className="field">

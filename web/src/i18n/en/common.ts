@@ -68,4 +68,11 @@ export const common = {
   'nav.employees': 'Employees',
   'nav.section.catalogue': 'Catalogue',
   'nav.section.administration': 'Administration',
+  'action.delete': 'Delete',
+  'nav.invoices': 'Invoices',
+  'nav.commissions': 'Commissions',
+  'nav.users': 'Users',
+  'nav.apiKeys': 'API keys',
+  'nav.webhooks': 'Webhooks',
+  'nav.audit': 'Audit log',
 } as const;

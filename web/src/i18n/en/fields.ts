@@ -28,4 +28,13 @@ export const fields = {
   'field.updatedAt': 'Last change',
   'filter.from': 'From',
   'filter.until': 'Until',
+  'field.email': 'E-mail',
+  'field.employee': 'Employee',
+  'field.expiresAt': 'Expires',
+  'field.firstName': 'First name',
+  'field.lastName': 'Last name',
+  'field.number': 'Number',
+  'field.period': 'Month',
+  'field.role': 'Role',
+  'field.user': 'User',
 } as const;

@@ -70,4 +70,11 @@ export const common: Record<keyof typeof en, string> = {
   'nav.employees': 'Wafanyakazi',
   'nav.section.catalogue': 'Katalogi',
   'nav.section.administration': 'Usimamizi',
+  'action.delete': 'Futa',
+  'nav.invoices': 'Ankara',
+  'nav.commissions': 'Kamisheni',
+  'nav.users': 'Watumiaji',
+  'nav.apiKeys': 'Funguo za API',
+  'nav.webhooks': 'Webhook',
+  'nav.audit': 'Kumbukumbu za ukaguzi',
 };

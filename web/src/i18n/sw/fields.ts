@@ -29,4 +29,13 @@ export const fields: Record<keyof typeof en, string> = {
   'field.updatedAt': 'Mabadiliko ya mwisho',
   'filter.from': 'Kuanzia',
   'filter.until': 'Hadi',
+  'field.email': 'Barua pepe',
+  'field.employee': 'Mfanyakazi',
+  'field.expiresAt': 'Inaisha',
+  'field.firstName': 'Jina la kwanza',
+  'field.lastName': 'Jina la ukoo',
+  'field.number': 'Nambari',
+  'field.period': 'Mwezi',
+  'field.role': 'Wadhifa',
+  'field.user': 'Mtumiaji',
 };

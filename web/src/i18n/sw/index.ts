@@ -1,44 +1,62 @@
 import type { Catalogue } from '../en/index.ts';
 import { account } from './account.ts';
 import { accounts } from './accounts.ts';
+import { apiKeys } from './api-keys.ts';
+import { audit } from './audit.ts';
+import { commissionRules } from './commission-rules.ts';
+import { commissions } from './commissions.ts';
 import { common } from './common.ts';
 import { customer } from './customer.ts';
 import { customers } from './customers.ts';
 import { employees } from './employees.ts';
 import { fields } from './fields.ts';
 import { find } from './find.ts';
+import { invitations } from './invitations.ts';
 import { invoice } from './invoice.ts';
+import { invoices } from './invoices.ts';
 import { payPlans } from './pay-plans.ts';
 import { payment } from './payment.ts';
 import { paymentMethods } from './payment-methods.ts';
 import { payments } from './payments.ts';
 import { products } from './products.ts';
 import { sale } from './sale.ts';
+import { secrets } from './secrets.ts';
 import { session } from './session.ts';
 import { statements } from './statements.ts';
 import { today } from './today.ts';
 import { unmatched } from './unmatched.ts';
+import { users } from './users.ts';
 import { values } from './values.ts';
+import { webhooks } from './webhooks.ts';
 
 export const sw: Catalogue = {
   ...account,
   ...accounts,
+  ...apiKeys,
+  ...audit,
+  ...commissionRules,
+  ...commissions,
   ...common,
   ...customer,
   ...customers,
   ...employees,
   ...fields,
   ...find,
+  ...invitations,
   ...invoice,
+  ...invoices,
   ...payPlans,
   ...payment,
   ...paymentMethods,
   ...payments,
   ...products,
   ...sale,
+  ...secrets,
   ...session,
   ...statements,
   ...today,
   ...unmatched,
+  ...users,
   ...values,
+  ...webhooks,
 };

@@ -1,13 +1,17 @@
+import { useState } from 'react';
 import { Link } from 'wouter';
 import { api } from '../../api/client.ts';
 import { explain } from '../../api/explain.ts';
 import type { Schemas } from '../../api/paths.ts';
+import { may } from '../../api/session.ts';
 import { format, t, tValue } from '../../i18n/index.ts';
 import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Loaded, Skeleton } from '../../ui/feedback.tsx';
 import { Columns, Facts, PageHead, Panel } from '../../ui/panel.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { DownloadButton } from '../shared/download-button.tsx';
+import { VoidDialog } from './void-dialog.tsx';
 
 type Item = Schemas['Invoice']['items'][number];
 
@@ -21,6 +25,7 @@ export function Page({ id }: { id: string }) {
 }
 
 function InvoicePage({ invoice }: { invoice: Schemas['Invoice'] }) {
+  const [isVoiding, setIsVoiding] = useState(false);
   const columns: Column<Item>[] = [
     { name: 'description', label: t('invoice.description'), show: (row) => row.description },
     {
@@ -48,7 +53,16 @@ function InvoicePage({ invoice }: { invoice: Schemas['Invoice'] }) {
       <PageHead
         eyebrow={t('invoice.title')}
         title={invoice.number}
-        actions={<DownloadButton path={`/api/invoices/${invoice.id}/pdf`}>{t('invoice.pdf')}</DownloadButton>}
+        actions={
+          <>
+            <DownloadButton path={`/api/invoices/${invoice.id}/pdf`}>{t('invoice.pdf')}</DownloadButton>
+            {invoice.status === 'issued' && may('invoices:void') && (
+              <Button kind="danger" onClick={() => setIsVoiding(true)}>
+                {t('invoices.void')}
+              </Button>
+            )}
+          </>
+        }
       >
         <Badge tone={invoice.status === 'issued' ? 'good' : 'neutral'}>
           {tValue('invoiceStatus', invoice.status)}
@@ -86,6 +100,7 @@ function InvoicePage({ invoice }: { invoice: Schemas['Invoice'] }) {
           </Panel>
         }
       />
+      {isVoiding && <VoidDialog invoice={invoice} onClose={() => setIsVoiding(false)} />}
     </>
   );
 }

@@ -166,12 +166,12 @@ function Filters({ list, isFiltered }: { list: List; isFiltered: boolean }) {
   const { filters, state } = list;
   const id = useId();
   return (
-    <search className="filters">
+    <search className="list-filters">
       {filters.map(({ name, label, choices, type = 'text' }) => {
         const value = state.filters[name] ?? '';
         const control = { id: `${id}-${name}`, className: 'input', 'data-set': value !== '' || undefined };
         return (
-          <div className="filter" key={name}>
+          <div className="list-filter" key={name}>
             <label htmlFor={control.id}>{label}</label>
             {choices ? (
               <select

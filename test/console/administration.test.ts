@@ -1,0 +1,182 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { expectAccessible, HAS_BROWSER, SIZES, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe.skipIf(!HAS_BROWSER)('administration', () => {
+  const console = useConsole({ WEBHOOKS_OUT_ALLOW: '127.0.0.1' });
+  let receiver: Server;
+  let receiverUrl = '';
+
+  beforeAll(async () => {
+    receiver = createServer((_request, response) => response.end('<b>thanks</b>'));
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve));
+    receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`;
+  });
+  afterAll(() => new Promise((resolve) => receiver.close(resolve)));
+
+  const field = (page: Page, name: string) => page.locator(`dialog [name=${name}]`);
+
+  /** Reads the secret of the dialog, and closes it. */
+  async function takeSecret(page: Page): Promise<string> {
+    const shown = page.locator('dialog .secret input');
+    await shown.waitFor();
+    await expectAccessible(page);
+    const secret = await shown.inputValue();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.locator('dialog .secret').waitFor({ state: 'detached' });
+    const kept = await page.evaluate<string>(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, document.cookie])',
+    );
+    expect(`${page.url()} ${kept} ${await page.content()}`).not.toContain(secret);
+    return secret;
+  }
+
+  it.each(SIZES)('creates and changes a user (%s)', async (size, viewport) => {
+    const page = await console.open('/users', { viewport });
+    await page.getByRole('button', { name: 'New user' }).click();
+    await page.locator('dialog [name=firstName]:focus').fill('<b>Neema</b>');
+    await field(page, 'lastName').fill('Mushi');
+    await field(page, 'email').fill('amina@example.com');
+    await field(page, 'password').fill('several words that nobody guesses');
+    await field(page, 'role').selectOption('finance');
+    await page.locator('dialog').getByRole('button', { name: 'Create' }).click();
+    await page.locator('dialog [name=email][aria-invalid=true]:focus').waitFor();
+    await expectAccessible(page);
+    await field(page, 'email').fill(`neema-${size}@example.com`);
+    await page.keyboard.press('Enter');
+    const row = page.locator('tbody tr', { hasText: `neema-${size}@example.com` });
+    await row.getByText('<b>Neema</b> Mushi').waitFor();
+    await expectAccessible(page);
+    await row.getByRole('link').click();
+    await page.getByLabel('May sign in').uncheck();
+    await page.locator('dialog').getByRole('button', { name: 'Save' }).click();
+    await row.getByText('Inactive').waitFor();
+    await page.context().close();
+    console.complaints.splice(0); // The browser reports the answer 409.
+  });
+
+  it.each(SIZES)(
+    'creates, rotates and revokes an API key, whose secret is shown once (%s)',
+    async (size, viewport) => {
+      const page = await console.open('/api-keys', { viewport });
+      await page.getByRole('button', { name: 'New API key' }).click();
+      await page.locator('dialog [name=name]:focus').fill(`<b>Sync ${size}</b>`);
+      await page.getByLabel('customers:read').check();
+      await field(page, 'networks').fill('not a network');
+      await page.locator('dialog').getByRole('button', { name: 'Create' }).click();
+      await page.locator('dialog [name=networks][aria-invalid=true]:focus').waitFor();
+      await expectAccessible(page);
+      await field(page, 'networks').fill('');
+      await page.locator('dialog').getByRole('button', { name: 'Create' }).click();
+      const first = await takeSecret(page);
+      expect(first).toMatch(/^ams_key_/);
+      await page.getByRole('link', { name: `<b>Sync ${size}</b>` }).click();
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Rotate secret' }).click();
+      await page.locator('dialog').getByRole('button', { name: 'Rotate secret' }).click();
+      expect(await takeSecret(page)).not.toBe(first);
+      await page.getByRole('link', { name: `<b>Sync ${size}</b>` }).click();
+      await page.getByRole('button', { name: 'Revoke key' }).click();
+      await page.locator('dialog').getByRole('button', { name: 'Revoke key' }).click();
+      await page
+        .locator('tbody tr', { hasText: `Sync ${size}` })
+        .getByText('Revoked')
+        .waitFor();
+      await page.context().close();
+      console.complaints.splice(0); // The browser reports the answer 400.
+    },
+  );
+
+  it.each(SIZES)(
+    'creates a webhook endpoint, tests it, and shows each delivery (%s)',
+    async (size, viewport) => {
+      const page = await console.open('/webhook-endpoints', { viewport });
+      await page.getByRole('button', { name: 'New endpoint' }).click();
+      await page.locator('dialog [name=url]:focus').fill(`${receiverUrl}?${size}`);
+      await field(page, 'types').fill('employee.*\nno such type');
+      await field(page, 'description').fill('<b>ERP</b>');
+      await page.locator('dialog').getByRole('button', { name: 'Create' }).click();
+      await page.locator('dialog [name=types][aria-invalid=true]:focus').fill('employee.*');
+      await page.locator('dialog').getByRole('button', { name: 'Create' }).click();
+      const secret = await takeSecret(page);
+      expect(secret).toMatch(/^whsec_/);
+      await expectAccessible(page);
+      await page.getByRole('link', { name: `${receiverUrl}?${size}` }).click();
+      await page.getByText('<b>ERP</b>').waitFor();
+      await page.getByRole('button', { name: 'Send test event' }).click();
+      await page.locator('tbody tr').first().getByText('Delivered').waitFor();
+      await console.call('POST', '/employees', { name: '<i>Event</i>' });
+      await page.reload();
+      const row = page.locator('tbody tr', { hasText: 'employee.created' });
+      await row.first().waitFor();
+      await expectAccessible(page);
+      await row.first().getByRole('link').click();
+      await page.locator('dialog').getByText('<b>thanks</b>').waitFor();
+      await page.locator('dialog').getByText('webhook-signature').waitFor();
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Send again' }).click();
+      await page.getByText('The event is sent again.').waitFor();
+      await page.getByRole('button', { name: 'Disable' }).click();
+      await page.getByText('Disabled by a user').waitFor();
+      await page.getByRole('button', { name: 'Enable' }).click();
+      await page.getByText('Disabled by a user').waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.locator('.menu').getByRole('button', { name: 'Rotate secret' }).click();
+      await page.locator('dialog').getByRole('button', { name: 'Rotate secret' }).click();
+      expect(await takeSecret(page)).not.toBe(secret);
+      await page.getByText('Events are signed with two secrets').waitFor();
+      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.locator('.menu').getByRole('button', { name: 'Delete' }).click();
+      await page.locator('dialog').getByRole('button', { name: 'Delete' }).click();
+      await page.getByText('No other system receives events yet.').waitFor();
+      await page.context().close();
+      console.complaints.splice(0); // The browser reports the answer 400.
+    },
+  );
+
+  it.each(SIZES)(
+    'filters the audit log by the kind of resource, and shows a change (%s)',
+    async (_size, viewport) => {
+      const { id } = await console.call('POST', '/employees', { name: '<b>Before</b>' });
+      await console.call('PUT', `/employees/${id}`, { name: '<b>After</b>' });
+      const page = await console.open('/audit', { viewport });
+      await page.getByLabel('What').selectOption({ label: 'Employee' });
+      await page.getByLabel('Its ID').fill(String(id));
+      await page.keyboard.press('Enter');
+      await page.waitForURL('**/audit?resource=employee&resourceId=*');
+      await page.reload();
+      await page.locator('tbody tr', { hasText: 'employee.change' }).waitFor();
+      expect(await page.locator('tbody tr').count()).toBe(2);
+      await expectAccessible(page);
+      await page.locator('tbody tr', { hasText: 'employee.change' }).getByRole('link').click();
+      await page.locator('dialog').getByText('<b>Before</b>').waitFor();
+      await page.locator('dialog').getByText('<b>After</b>').waitFor();
+      await expectAccessible(page);
+      await page.context().close();
+    },
+  );
+
+  it.each(SIZES)('shows the invitations (%s)', async (_size, viewport) => {
+    const page = await console.open('/invitations', { viewport });
+    await page.getByText('Nobody was invited yet.').waitFor();
+    await page.getByRole('button', { name: 'Invite somebody' }).click();
+    await page.locator('dialog [name=email]:focus').waitFor();
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
+  it('hides all of it from a manager', async () => {
+    const page = await console.open('/users', { email: await console.createUser('manager') });
+    await page.getByText('Your role may not open this page').waitFor();
+    expect(await page.getByText('Administration').count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser, and requests no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe.skipIf(!HAS_BROWSER)('invoices and commissions', () => {
+  const console = useConsole();
+
+  it.each(SIZES)('lists invoices, and voids one with a reason (%s)', async (_size, viewport) => {
+    const { id } = await newAccount(console, { firstName: '<b>Faith</b>' });
+    const items = [{ description: '<i>Cable</i>', quantity: 1, unitPrice: 50 }];
+    const { number } = await console.call('POST', '/invoices', { accountId: id, items });
+    const page = await console.open('/invoices?status=issued', { viewport });
+    await page.locator('tbody tr', { hasText: number }).getByText('<b>Faith</b>').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: number }).click();
+    await page.getByText('<i>Cable</i>').waitFor();
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'PDF' }).click();
+    const bytes = await readFile(await (await downloading).path());
+    expect(bytes.subarray(0, 5).toString()).toBe('%PDF-');
+    await page.getByRole('button', { name: 'Void invoice' }).click();
+    await page.locator('textarea:focus').waitFor();
+    await expectAccessible(page);
+    await page.locator('dialog').getByRole('button', { name: 'Void invoice' }).click();
+    await page.locator('textarea[aria-invalid=true]:focus').fill('<u>Wrong price</u>');
+    await page.locator('dialog').getByRole('button', { name: 'Void invoice' }).click();
+    await page.getByText('<u>Wrong price</u>').first().waitFor();
+    expect(await page.getByRole('button', { name: 'Void invoice' }).count()).toBe(0);
+    await page.goBack();
+    await page.locator('tbody tr', { hasText: number }).waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
+  it.each(SIZES)(
+    'sets a rule, and calculates, approves and pays a commission (%s)',
+    async (size, viewport) => {
+      const employee = await console.call('POST', '/employees', { name: `<b>Agent ${size}</b>` });
+      const { customerId } = await newAccount(console);
+      const sale = { customerId, productId: 1, payplanId: 2, employeeId: employee.id };
+      await console.call('POST', '/accounts', sale);
+      const page = await console.open('/commissions/rules', { viewport });
+      await page.getByRole('button', { name: 'New rule' }).click();
+      await page.locator('dialog [name=category]:focus').fill(`<i>${size}</i>`);
+      await page.locator('dialog [name=rateBasisPoints]').fill('7.5');
+      await expectAccessible(page);
+      await page.keyboard.press('Enter');
+      await page
+        .locator('tbody tr', { hasText: `<i>${size}</i>` })
+        .getByText('7.5%')
+        .waitFor();
+      await expectAccessible(page);
+      await page
+        .getByRole('navigation', { name: 'Commissions' })
+        .getByRole('link', { name: 'Commissions' })
+        .click();
+      await page.getByRole('button', { name: 'Calculate commission' }).click();
+      await page.locator('dialog [name=employeeId]:focus').selectOption({ label: `<b>Agent ${size}</b>` });
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      const row = page.locator('tbody tr', { hasText: `<b>Agent ${size}</b>` });
+      await row.getByText('Calculated').waitFor();
+      await expectAccessible(page);
+      await row.getByRole('link').click();
+      await page.getByRole('button', { name: 'Approve' }).waitFor();
+      await expectAccessible(page);
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.getByRole('button', { name: 'Mark as paid' }).click();
+      await page.locator('dialog .facts').getByText('Paid').first().waitFor();
+      await page.keyboard.press('Escape');
+      await row.getByText('Paid').waitFor();
+      await page.context().close();
+    },
+  );
+
+  it('shows a viewer no button of what the role may not do', async () => {
+    const page = await console.open('/commissions', { email: await console.createUser('viewer') });
+    await page.locator('tbody tr').first().getByRole('link').click();
+    await page.locator('dialog .facts').waitFor();
+    expect(await page.getByRole('button', { name: /Calculate|Approve|Mark/ }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser, and requests no other host', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});

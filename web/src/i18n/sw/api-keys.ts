@@ -1,0 +1,28 @@
+import type { apiKeys as en } from '../en/api-keys.ts';
+
+export const apiKeys: Record<keyof typeof en, string> = {
+  'apiKeys.new': 'Ufunguo mpya wa API',
+  'apiKeys.none': 'Hakuna programu inayotumia API kwa ufunguo bado.',
+  'apiKeys.created': 'Ufunguo wa API umeundwa',
+  'apiKeys.rotated': 'Siri mpya',
+  'apiKeys.hint': 'Ufunguo',
+  'apiKeys.name.hint': 'Programu inayoutumia. Huonyeshwa katika kumbukumbu za ukaguzi.',
+  'apiKeys.rights': 'Haki',
+  'apiKeys.chosenPermissions': 'Ruhusa zilizochaguliwa',
+  'apiKeys.asRole': 'Kama mtumiaji: {role}',
+  'apiKeys.permissions': 'Ruhusa',
+  'apiKeys.permissionCount': 'Ruhusa {count}',
+  'apiKeys.networks': 'Mitandao',
+  'apiKeys.networks.hint': 'Mmoja kwa kila mstari, kama 203.0.113.0/24. Acha wazi kwa mtandao wowote.',
+  'apiKeys.anyNetwork': 'Wowote',
+  'apiKeys.expires': 'Unaisha',
+  'apiKeys.expires.hint': 'Mwisho wa siku hiyo (UTC).',
+  'apiKeys.never': 'Kamwe',
+  'apiKeys.lastUsed': 'Ulitumika mwisho',
+  'apiKeys.previousEnds': 'Siri ya awali hadi',
+  'apiKeys.rotate': 'Badilisha siri',
+  'apiKeys.revoke': 'Futa ufunguo',
+  'apiKeys.revoke.lead': '“{name}” utaacha kufanya kazi mara moja. Hatua hii haiwezi kutenguliwa.',
+  'apiKeys.revoked': 'Ufunguo wa API umefutwa',
+  'apiKeys.revokedAt': 'Ulifutwa',
+};

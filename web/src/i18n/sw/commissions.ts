@@ -1,0 +1,13 @@
+import type { commissions as en } from '../en/commissions.ts';
+
+export const commissions: Record<keyof typeof en, string> = {
+  'commissions.calculate': 'Kokotoa kamisheni',
+  'commissions.calculate.lead': 'Kutokana na mauzo ya mfanyakazi katika mwezi huo.',
+  'commissions.calculate.submit': 'Kokotoa',
+  'commissions.calculated': 'Kamisheni imekokotolewa',
+  'commissions.period.hint': 'Mwaka na mwezi, kama 2026-11.',
+  'commissions.line': '{rate} ya {base}',
+  'commissions.paidAt': 'Ililipwa',
+  'commissions.approve': 'Idhinisha',
+  'commissions.pay': 'Weka kuwa imelipwa',
+};

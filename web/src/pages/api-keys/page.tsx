@@ -1,0 +1,231 @@
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { currentSession } from '../../api/session.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Actions, Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { CheckField, SelectField, TextAreaField, TextField } from '../../ui/form.tsx';
+import { Facts } from '../../ui/panel.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { choiceFilter, createdColumn } from '../shared/columns.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
+import { ResourcePage, useList } from '../shared/list.tsx';
+import { OverlapField } from '../shared/overlap-field.tsx';
+import { SecretDialog } from '../shared/secret-dialog.tsx';
+import { ROLES } from '../shared/user-fields.tsx';
+
+type ApiKey = Schemas['ApiKey'];
+type KeyPermissions = NonNullable<Schemas['NewApiKey']['permissions']>;
+
+const TONES: Record<ApiKey['status'], Tone> = { active: 'good', expired: 'warning', revoked: 'neutral' };
+/** Permissions instead of a role. */
+const CHOSEN = 'permissions';
+/** Permissions that no API key can have. */
+const ONLY_PEOPLE = /:administer$|^commissions:read-own$/;
+
+export function Page() {
+  const list = useList({ name: 'createdAt', isDescending: true }, [
+    choiceFilter('status', t('field.status'), Object.keys(TONES), (status) => tValue('apiKeyStatus', status)),
+  ]);
+  const keys = api.useQuery('get', '/api/api-keys', { params: { query: list.query } });
+  const columns: Column<ApiKey>[] = [
+    { name: 'name', label: t('field.name'), canSort: true, show: ({ name }) => name },
+    { name: 'hint', label: t('apiKeys.hint'), onPhone: 'plain', show: ({ hint }) => <Hint hint={hint} /> },
+    { name: 'role', label: t('apiKeys.rights'), onPhone: 'plain', show: rightsOf },
+    {
+      name: 'status',
+      label: t('field.status'),
+      onPhone: 'value',
+      show: ({ status }) => <Badge tone={TONES[status]}>{tValue('apiKeyStatus', status)}</Badge>,
+    },
+    {
+      name: 'lastUsedAt',
+      label: t('apiKeys.lastUsed'),
+      canSort: true,
+      show: ({ lastUsedAt }) =>
+        lastUsedAt === null ? '–' : <span className="nowrap">{format.dateTime(lastUsedAt)}</span>,
+    },
+    { ...createdColumn(), onPhone: 'hidden' },
+  ];
+  return (
+    <ResourcePage
+      title={t('nav.apiKeys')}
+      list={list}
+      query={keys}
+      columns={columns}
+      none={t('apiKeys.none')}
+      create={{ label: t('apiKeys.new'), dialog: (close) => <NewKeyDialog onClose={close} /> }}
+      dialogOf={(apiKey, close) => <KeyDialog apiKey={apiKey} onClose={close} />}
+    />
+  );
+}
+
+function NewKeyDialog({ onClose }: { onClose(): void }) {
+  const create = useWrite('post', '/api/api-keys', { isRepeatable: false });
+  const [role, setRole] = useState(CHOSEN);
+  const [secret, setSecret] = useState<string>();
+  if (secret !== undefined)
+    return <SecretDialog title={t('apiKeys.created')} secret={secret} onClose={onClose} />;
+  return (
+    <FormDialog
+      title={t('apiKeys.new')}
+      write={create}
+      submit={t('action.create')}
+      onClose={onClose}
+      onSubmit={(values) => {
+        const networks = values.lines('networks');
+        const day = values.optional('expiresAt');
+        const rights =
+          role === CHOSEN
+            ? { permissions: values.all('permissions') as KeyPermissions }
+            : { role: role as Schemas['Role'] };
+        return create.send({
+          body: {
+            name: values.text('name'),
+            ...rights,
+            networks: networks.length > 0 ? networks : null,
+            expiresAt: day === undefined ? null : `${day}T23:59:59Z`,
+          },
+        });
+      }}
+      onDone={(issued) => setSecret(issued.key)}
+    >
+      <TextField
+        label={t('field.name')}
+        name="name"
+        hint={t('apiKeys.name.hint')}
+        maxLength={100}
+        required
+        isFirst
+      />
+      <SelectField
+        label={t('apiKeys.rights')}
+        name="role"
+        value={role}
+        onChange={(event) => setRole(event.target.value)}
+        required
+      >
+        <option value={CHOSEN}>{t('apiKeys.chosenPermissions')}</option>
+        {ROLES.map((one) => (
+          <option key={one} value={one}>
+            {t('apiKeys.asRole', { role: tValue('role', one) })}
+          </option>
+        ))}
+      </SelectField>
+      {role === CHOSEN && <Permissions />}
+      <TextAreaField
+        label={t('apiKeys.networks')}
+        name="networks"
+        hint={t('apiKeys.networks.hint')}
+        spellCheck={false}
+      />
+      <TextField label={t('apiKeys.expires')} name="expiresAt" type="date" hint={t('apiKeys.expires.hint')} />
+    </FormDialog>
+  );
+}
+
+function Permissions() {
+  const permissions = [...(currentSession()?.permissions ?? [])].filter((one) => !ONLY_PEOPLE.test(one));
+  return (
+    <fieldset className="checks">
+      <legend>{t('apiKeys.permissions')}</legend>
+      {permissions.map((permission) => (
+        <CheckField
+          key={permission}
+          name="permissions"
+          value={permission}
+          label={<span className="mono">{permission}</span>}
+        />
+      ))}
+    </fieldset>
+  );
+}
+
+function KeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
+  const [opened, setOpened] = useState<'rotate' | 'revoke'>();
+  if (opened === 'rotate') return <RotateDialog apiKey={apiKey} onClose={onClose} />;
+  if (opened === 'revoke') return <RevokeDialog apiKey={apiKey} onClose={onClose} />;
+  const { previousSecretEndsAt, networks, expiresAt, revokedAt, lastUsedAt, permissions } = apiKey;
+  return (
+    <Dialog title={apiKey.name} lead={<Hint hint={apiKey.hint} />} onClose={onClose}>
+      <Facts
+        rows={[
+          [
+            t('field.status'),
+            <Badge key="status" tone={TONES[apiKey.status]}>
+              {tValue('apiKeyStatus', apiKey.status)}
+            </Badge>,
+          ],
+          [t('apiKeys.rights'), permissions ? permissions.join(', ') : rightsOf(apiKey)],
+          [t('apiKeys.networks'), networks ? networks.join(', ') : t('apiKeys.anyNetwork')],
+          [t('apiKeys.expires'), expiresAt ? format.dateTime(expiresAt) : t('apiKeys.never')],
+          [t('apiKeys.previousEnds'), previousSecretEndsAt && format.dateTime(previousSecretEndsAt)],
+          [t('apiKeys.lastUsed'), lastUsedAt && `${format.dateTime(lastUsedAt)}, ${apiKey.lastUsedAddress}`],
+          [t('apiKeys.revokedAt'), revokedAt && format.dateTime(revokedAt)],
+          [t('field.createdAt'), format.dateTime(apiKey.createdAt)],
+        ]}
+      />
+      {apiKey.status === 'active' && (
+        <Actions>
+          <Button onClick={() => setOpened('rotate')}>{t('apiKeys.rotate')}</Button>
+          <Button kind="danger" onClick={() => setOpened('revoke')}>
+            {t('apiKeys.revoke')}
+          </Button>
+        </Actions>
+      )}
+    </Dialog>
+  );
+}
+
+function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
+  const rotate = useWrite('post', '/api/api-keys/{id}/rotate', { isRepeatable: false });
+  const [secret, setSecret] = useState<string>();
+  if (secret !== undefined)
+    return <SecretDialog title={t('apiKeys.rotated')} lead={apiKey.name} secret={secret} onClose={onClose} />;
+  return (
+    <FormDialog
+      title={t('apiKeys.rotate')}
+      lead={apiKey.name}
+      write={rotate}
+      submit={t('apiKeys.rotate')}
+      onClose={onClose}
+      onSubmit={(values) =>
+        rotate.send({
+          params: { path: { id: apiKey.id } },
+          body: { overlapSeconds: values.number('overlapSeconds') },
+        })
+      }
+      onDone={(issued) => setSecret(issued.key)}
+    >
+      <OverlapField />
+    </FormDialog>
+  );
+}
+
+function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose(): void }) {
+  const revoke = useWrite('post', '/api/api-keys/{id}/revoke');
+  return (
+    <FormDialog
+      title={t('apiKeys.revoke')}
+      lead={t('apiKeys.revoke.lead', { name: apiKey.name })}
+      write={revoke}
+      submit={t('apiKeys.revoke')}
+      kind="danger"
+      done={t('apiKeys.revoked')}
+      onClose={onClose}
+      onSubmit={() => revoke.send({ params: { path: { id: apiKey.id } }, body: {} })}
+    />
+  );
+}
+
+/** The end of the secret. */
+function Hint({ hint }: { hint: string }) {
+  return <span className="mono">{`ams_key_…${hint}`}</span>;
+}
+
+function rightsOf({ role, permissions }: ApiKey): string {
+  return role ? tValue('role', role) : t('apiKeys.permissionCount', { count: permissions?.length ?? 0 });
+}

@@ -1,0 +1,159 @@
+import { api } from '../../api/client.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { currentSession } from '../../api/session.ts';
+import { useWrite } from '../../api/write.ts';
+import { t, tValue } from '../../i18n/index.ts';
+import { CheckField, type FormValues, TextField } from '../../ui/form.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { activeColumn, activeFilter, choiceFilter, createdColumn } from '../shared/columns.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
+import { ResourcePage, useList } from '../shared/list.tsx';
+import { EmployeeField, ROLES, RoleField } from '../shared/user-fields.tsx';
+import { UserTabs } from '../shared/user-tabs.tsx';
+
+type User = Schemas['User'];
+
+export function Page() {
+  const list = useList({ name: 'lastName', isDescending: false }, [
+    choiceFilter('role', t('field.role'), ROLES, (role) => tValue('role', role)),
+    activeFilter(),
+  ]);
+  const users = api.useQuery('get', '/api/users', { params: { query: list.query } });
+  const columns: Column<User>[] = [
+    {
+      name: 'lastName',
+      label: t('field.name'),
+      canSort: true,
+      show: ({ firstName, lastName }) => `${firstName} ${lastName}`,
+    },
+    { name: 'email', label: t('field.email'), onPhone: 'plain', canSort: true, show: ({ email }) => email },
+    {
+      name: 'role',
+      label: t('field.role'),
+      onPhone: 'plain',
+      canSort: true,
+      show: ({ role }) => tValue('role', role),
+    },
+    activeColumn(),
+    { ...createdColumn(), onPhone: 'hidden' },
+  ];
+  return (
+    <ResourcePage
+      title={t('nav.users')}
+      list={list}
+      query={users}
+      columns={columns}
+      create={{ label: t('users.new'), dialog: (close) => <NewUserDialog onClose={close} /> }}
+      dialogOf={(user, close) => <UserDialog user={user} onClose={close} />}
+    >
+      <UserTabs />
+    </ResourcePage>
+  );
+}
+
+function NewUserDialog({ onClose }: { onClose(): void }) {
+  const create = useWrite('post', '/api/users', { isRepeatable: false });
+  return (
+    <FormDialog
+      title={t('users.new')}
+      lead={t('users.new.lead')}
+      write={create}
+      submit={t('action.create')}
+      done={t('list.created')}
+      onClose={onClose}
+      onSubmit={(values) =>
+        create.send({
+          body: { ...readFields(values), email: values.text('email'), password: values.raw('password') },
+        })
+      }
+    >
+      <NameFields />
+      <TextField label={t('field.email')} name="email" type="email" autoComplete="off" required />
+      <TextField
+        label={t('users.password')}
+        name="password"
+        type="password"
+        autoComplete="new-password"
+        hint={t('users.password.hint')}
+        minLength={8}
+        maxLength={128}
+        required
+      />
+      <RoleField />
+      <EmployeeField />
+    </FormDialog>
+  );
+}
+
+function UserDialog({ user, onClose }: { user: User; onClose(): void }) {
+  const change = useWrite('put', '/api/users/{id}');
+  const isOwn = user.id === currentSession()?.user.id;
+  return (
+    <FormDialog
+      title={`${user.firstName} ${user.lastName}`}
+      lead={user.email}
+      write={change}
+      submit={t('action.save')}
+      done={t('list.saved')}
+      onClose={onClose}
+      onSubmit={(values) => {
+        const password = values.raw('password');
+        return change.send({
+          params: { path: { id: user.id } },
+          body: {
+            ...readFields(values),
+            active: isOwn || values.isChecked('active'),
+            ...(password !== '' && { password }),
+          },
+        });
+      }}
+    >
+      <NameFields user={user} />
+      <RoleField role={user.role} />
+      <EmployeeField employeeId={user.employeeId} />
+      {!isOwn && (
+        <TextField
+          label={t('users.newPassword')}
+          name="password"
+          type="password"
+          autoComplete="new-password"
+          hint={t('users.newPassword.hint')}
+          minLength={8}
+          maxLength={128}
+        />
+      )}
+      {!isOwn && <CheckField label={t('users.active')} name="active" defaultChecked={user.active} />}
+    </FormDialog>
+  );
+}
+
+function NameFields({ user }: { user?: User }) {
+  return (
+    <>
+      <TextField
+        label={t('field.firstName')}
+        name="firstName"
+        maxLength={100}
+        defaultValue={user?.firstName}
+        required
+        isFirst
+      />
+      <TextField
+        label={t('field.lastName')}
+        name="lastName"
+        maxLength={100}
+        defaultValue={user?.lastName}
+        required
+      />
+    </>
+  );
+}
+
+function readFields(values: FormValues) {
+  return {
+    firstName: values.text('firstName'),
+    lastName: values.text('lastName'),
+    role: values.text('role') as Schemas['Role'],
+    employeeId: values.number('employeeId') || null,
+  };
+}

@@ -1,0 +1,165 @@
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Loaded } from '../../ui/feedback.tsx';
+import { Form, FormButtons } from '../../ui/form.tsx';
+import { Facts } from '../../ui/panel.tsx';
+import type { Column } from '../../ui/table.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { choiceFilter } from '../shared/columns.tsx';
+import { ListPanel, useList } from '../shared/list.tsx';
+
+type Delivery = Schemas['WebhookDelivery'];
+
+const TONES: Record<Delivery['outcome'], Tone> = { delivered: 'good', failed: 'warning', given_up: 'bad' };
+
+/** Each try to send an event, with its request and answer. */
+export function Deliveries({ endpointId }: { endpointId: number }) {
+  const list = useList({ name: 'id', isDescending: true }, [
+    choiceFilter('outcome', t('webhooks.outcome'), Object.keys(TONES), (outcome) =>
+      tValue('deliveryOutcome', outcome),
+    ),
+    { name: 'eventType', label: t('webhooks.eventType') },
+  ]);
+  const deliveries = api.useQuery('get', '/api/webhook-endpoints/{id}/deliveries', {
+    params: { path: { id: endpointId }, query: list.query },
+  });
+  const opened = deliveries.data?.data.find(({ id }) => id === list.openedId);
+  const columns: Column<Delivery>[] = [
+    {
+      name: 'id',
+      label: t('field.date'),
+      canSort: true,
+      show: ({ createdAt }) => <span className="nowrap">{format.dateTime(createdAt)}</span>,
+    },
+    {
+      name: 'eventType',
+      label: t('webhooks.eventType'),
+      onPhone: 'plain',
+      show: ({ eventType }) => <span className="mono">{eventType}</span>,
+    },
+    {
+      name: 'outcome',
+      label: t('webhooks.outcome'),
+      onPhone: 'value',
+      show: ({ outcome }) => <Badge tone={TONES[outcome]}>{tValue('deliveryOutcome', outcome)}</Badge>,
+    },
+    { name: 'status', label: t('webhooks.answer'), show: (row) => row.status ?? row.error },
+    { name: 'attempt', label: t('webhooks.attempt'), isNumber: true, show: ({ attempt }) => attempt },
+    {
+      name: 'durationMs',
+      label: t('webhooks.duration'),
+      isNumber: true,
+      canSort: true,
+      show: ({ durationMs }) => t('webhooks.ms', { ms: format.number(durationMs) }),
+    },
+  ];
+  return (
+    <>
+      <ListPanel
+        caption={t('webhooks.deliveries')}
+        list={list}
+        query={deliveries}
+        columns={columns}
+        hrefOf={list.hrefOf}
+        none={t('webhooks.deliveries.none')}
+      />
+      {opened && <DeliveryDialog endpointId={endpointId} delivery={opened} onClose={list.close} />}
+    </>
+  );
+}
+
+interface DeliveryDialogProps {
+  endpointId: number;
+  delivery: Delivery;
+  onClose(): void;
+}
+
+function DeliveryDialog({ endpointId, delivery, onClose }: DeliveryDialogProps) {
+  const { id, eventId, eventType, outcome, status, error, answer, nextAttemptAt } = delivery;
+  const path = { id: endpointId, deliveryId: id };
+  const whole = api.useQuery('get', '/api/webhook-endpoints/{id}/deliveries/{deliveryId}', {
+    params: { path },
+  });
+  const resend = useWrite('post', '/api/webhook-endpoints/{id}/resend', { isRepeatable: false });
+  return (
+    <Dialog
+      title={eventType}
+      lead={format.dateTime(delivery.createdAt)}
+      canClose={!resend.isSending}
+      onClose={onClose}
+    >
+      <Facts
+        rows={[
+          [
+            t('webhooks.outcome'),
+            <Badge key="outcome" tone={TONES[outcome]}>
+              {tValue('deliveryOutcome', outcome)}
+            </Badge>,
+          ],
+          [t('webhooks.answer'), status ?? error],
+          [t('webhooks.attempt'), delivery.attempt],
+          [t('webhooks.duration'), t('webhooks.ms', { ms: format.number(delivery.durationMs) })],
+          [t('webhooks.nextAttempt'), nextAttemptAt && format.dateTime(nextAttemptAt)],
+          [t('webhooks.eventId'), eventId],
+        ]}
+      />
+      <h3>{t('webhooks.request')}</h3>
+      <Code text={headersOf(delivery)} />
+      <Loaded query={whole} explain={explain}>
+        {({ data }) => <Code text={prettyJson(data.requestBody ?? '')} />}
+      </Loaded>
+      {answer && (
+        <>
+          <h3>{t('webhooks.answerBody')}</h3>
+          <Code text={prettyJson(answer)} />
+        </>
+      )}
+      {eventId !== null && (
+        <Form
+          problem={resend.problem}
+          isSending={resend.isSending}
+          onSubmit={async () => {
+            const sent = await resend.send({
+              params: { path: { id: endpointId } },
+              body: { eventIds: [eventId] },
+            });
+            if (!sent) return;
+            toast({ text: t('webhooks.resent') });
+            onClose();
+          }}
+        >
+          <FormButtons submit={t('webhooks.resend')} onCancel={onClose} />
+        </Form>
+      )}
+    </Dialog>
+  );
+}
+
+/** Text of a machine. Keyboards can scroll it. */
+function Code({ text }: { text: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: Keyboards scroll it.
+    <pre className="code" tabIndex={0}>
+      {text}
+    </pre>
+  );
+}
+
+function headersOf({ requestHeaders }: Delivery): string {
+  return Object.entries(requestHeaders)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+}
+
+function prettyJson(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text; // A receiver can answer anything.
+  }
+}

@@ -1,0 +1,202 @@
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { api } from '../../api/client.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { useWrite } from '../../api/write.ts';
+import { format, t, tValue } from '../../i18n/index.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
+import { Icon } from '../../ui/icons.tsx';
+import { Menu } from '../../ui/menu.tsx';
+import { PageHead } from '../../ui/panel.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { EndpointFields, readEndpoint } from '../shared/endpoint-fields.tsx';
+import { FormDialog } from '../shared/form-dialog.tsx';
+import { OverlapField } from '../shared/overlap-field.tsx';
+import { SecretDialog } from '../shared/secret-dialog.tsx';
+import { Deliveries } from './deliveries.tsx';
+
+type Endpoint = Schemas['WebhookEndpoint'];
+type Action = 'edit' | 'rotate' | 'delete';
+
+export function Page({ id }: { id: string }) {
+  const endpoint = api.useQuery('get', '/api/webhook-endpoints/{id}', {
+    params: { path: { id: Number(id) } },
+  });
+  return (
+    <Loaded query={endpoint} explain={explain} skeleton={<Skeleton lines={8} />}>
+      {({ data }) => <EndpointPage endpoint={data} />}
+    </Loaded>
+  );
+}
+
+function EndpointPage({ endpoint }: { endpoint: Endpoint }) {
+  const { id, active, description, types } = endpoint;
+  const [opened, setOpened] = useState<Action>();
+  const close = () => setOpened(undefined);
+  const test = useWrite('post', '/api/webhook-endpoints/{id}/test', { isRepeatable: false });
+  const change = useWrite('put', '/api/webhook-endpoints/{id}');
+  const path = { id };
+  return (
+    <>
+      <PageHead
+        eyebrow={t('webhooks.endpoint')}
+        title={<span className="break">{endpoint.url}</span>}
+        actions={
+          <>
+            <Button
+              kind="primary"
+              isBusy={test.isSending}
+              onClick={async () => {
+                const result = await test.send({ params: { path }, body: {} });
+                if (result)
+                  toast({
+                    tone: result.outcome === 'delivered' ? 'good' : 'bad',
+                    text: t('webhooks.tested', {
+                      outcome: tValue('deliveryOutcome', result.outcome),
+                      answer: result.status ?? result.error ?? '',
+                    }),
+                  });
+              }}
+            >
+              {t('webhooks.test')}
+            </Button>
+            <Button
+              isBusy={change.isSending}
+              onClick={async () => {
+                const changed = await change.send({ params: { path }, body: { active: !active } });
+                if (changed) toast({ text: t('list.saved') });
+              }}
+            >
+              {t(active ? 'webhooks.disable' : 'webhooks.enable')}
+            </Button>
+            <Menu
+              label={t('action.more')}
+              button={<Icon name="more" />}
+              buttonClass="button secondary square"
+            >
+              {(['edit', 'rotate', 'delete'] as const).map((action) => (
+                <button key={action} type="button" className="menu-item" onClick={() => setOpened(action)}>
+                  {t(ACTION_LABELS[action])}
+                </button>
+              ))}
+            </Menu>
+          </>
+        }
+      >
+        <Badge tone={active ? 'good' : 'neutral'}>{tValue('active', String(active))}</Badge>
+        <span className="mono">{types.join(', ')}</span>
+        {description && <span>{description}</span>}
+      </PageHead>
+      <Standing endpoint={endpoint} />
+      {[test.problem, change.problem].map(
+        (problem) =>
+          problem && (
+            <Notice key={problem.code} tone="bad" title={t('form.failed')}>
+              {problem.message}
+            </Notice>
+          ),
+      )}
+      <Deliveries endpointId={id} />
+      {opened === 'edit' && <EditDialog endpoint={endpoint} onClose={close} />}
+      {opened === 'rotate' && <RotateDialog id={id} onClose={close} />}
+      {opened === 'delete' && <DeleteDialog endpoint={endpoint} onClose={close} />}
+    </>
+  );
+}
+
+const ACTION_LABELS = {
+  edit: 'action.edit',
+  rotate: 'webhooks.rotate',
+  delete: 'action.delete',
+} as const satisfies Record<Action, string>;
+
+/** What is not as usual. */
+function Standing({ endpoint }: { endpoint: Endpoint }) {
+  const { disabledReason, disabledAt, failingSince, pausedUntil, previousSecretExpiresAt } = endpoint;
+  return (
+    <>
+      {disabledReason && disabledAt && (
+        <Notice tone="warning" title={tValue('disabledReason', disabledReason)}>
+          {format.dateTime(disabledAt)}
+        </Notice>
+      )}
+      {failingSince && !disabledReason && (
+        <Notice tone="bad" title={t('webhooks.failingSince', { date: format.dateTime(failingSince) })}>
+          {pausedUntil && t('webhooks.pausedUntil', { date: format.dateTime(pausedUntil) })}
+        </Notice>
+      )}
+      {previousSecretExpiresAt && (
+        <Notice tone="info">
+          {t('webhooks.twoSecrets', { date: format.dateTime(previousSecretExpiresAt) })}
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function EditDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose(): void }) {
+  const change = useWrite('put', '/api/webhook-endpoints/{id}');
+  return (
+    <FormDialog
+      title={t('webhooks.endpoint')}
+      write={change}
+      submit={t('action.save')}
+      done={t('list.saved')}
+      onClose={onClose}
+      onSubmit={(values) =>
+        change.send({ params: { path: { id: endpoint.id } }, body: readEndpoint(values) })
+      }
+    >
+      <EndpointFields endpoint={endpoint} />
+    </FormDialog>
+  );
+}
+
+function RotateDialog({ id, onClose }: { id: number; onClose(): void }) {
+  const rotate = useWrite('post', '/api/webhook-endpoints/{id}/rotate-secret', { isRepeatable: false });
+  const [secret, setSecret] = useState<string>();
+  if (secret !== undefined)
+    return (
+      <SecretDialog
+        title={t('webhooks.secret')}
+        lead={t('webhooks.secret.lead')}
+        secret={secret}
+        onClose={onClose}
+      />
+    );
+  return (
+    <FormDialog
+      title={t('webhooks.rotate')}
+      write={rotate}
+      submit={t('webhooks.rotate')}
+      onClose={onClose}
+      onSubmit={(values) =>
+        rotate.send({ params: { path: { id } }, body: { overlapSeconds: values.number('overlapSeconds') } })
+      }
+      onDone={(issued) => setSecret(issued.secret)}
+    >
+      <OverlapField />
+    </FormDialog>
+  );
+}
+
+function DeleteDialog({ endpoint, onClose }: { endpoint: Endpoint; onClose(): void }) {
+  const remove = useWrite('delete', '/api/webhook-endpoints/{id}');
+  const [, navigate] = useLocation();
+  return (
+    <FormDialog
+      title={t('webhooks.delete')}
+      lead={t('webhooks.delete.lead')}
+      write={remove}
+      submit={t('action.delete')}
+      kind="danger"
+      done={t('webhooks.deleted')}
+      onClose={onClose}
+      onSubmit={() => remove.send({ params: { path: { id: endpoint.id } }, body: {} })}
+      onDone={() => navigate('/webhook-endpoints', { replace: true })}
+    />
+  );
+}
