@@ -5,9 +5,13 @@ export async function download(path: string): Promise<void> {
   const response = await sendSignedIn(new Request(new URL(path, location.origin)));
   if (!response.ok) throw await response.json();
   const name = /filename="([^"]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1];
+  saveFile(name ?? '', await response.blob());
+}
+
+export function saveFile(name: string, content: Blob): void {
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(await response.blob());
-  link.download = name ?? '';
+  link.href = URL.createObjectURL(content);
+  link.download = name;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -54,6 +54,13 @@ export const PAGES: readonly PageEntry[] = [
     navigation: { label: 'nav.sale', icon: 'plus' },
   },
   {
+    path: '/portfolio',
+    permission: 'reports:read',
+    load: () => import('./portfolio/page.tsx'),
+    navigation: { label: 'nav.portfolio', icon: 'chart' },
+  },
+  { path: '/portfolio/late', permission: 'reports:read', load: () => import('./portfolio/late-page.tsx') },
+  {
     path: '/customers',
     permission: 'customers:read',
     load: () => import('./customers/page.tsx'),

@@ -18,6 +18,7 @@ import { payPlans } from './pay-plans.ts';
 import { payment } from './payment.ts';
 import { paymentMethods } from './payment-methods.ts';
 import { payments } from './payments.ts';
+import { portfolio } from './portfolio.ts';
 import { products } from './products.ts';
 import { sale } from './sale.ts';
 import { secrets } from './secrets.ts';
@@ -49,6 +50,7 @@ export const sw: Catalogue = {
   ...payment,
   ...paymentMethods,
   ...payments,
+  ...portfolio,
   ...products,
   ...sale,
   ...secrets,

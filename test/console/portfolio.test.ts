@@ -1,0 +1,152 @@
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { expectAccessible, HAS_BROWSER, newAccount, SIZES, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** Weeks since the activation of each account, whose deposit alone is paid. The first instalment is due after a week. */
+const WEEKS = [3, 3, 7, 12];
+
+describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
+  const console = useConsole();
+
+  beforeAll(async () => {
+    if (!HAS_BROWSER) return;
+    for (const [index, weeks] of WEEKS.entries()) {
+      const { id } = await newAccount(console, {
+        firstName: index === 0 ? '=Formula' : `Late${index}`,
+        activationDate: daysAgo(weeks * 7),
+      });
+      const paymentDate = daysAgo(weeks * 7);
+      await console.call('POST', '/payments', {
+        accountId: id,
+        amount: 2000,
+        paymentMethodId: 2,
+        paymentDate,
+      });
+    }
+  });
+
+  const summary = () => console.call('GET', '/reports/accounts/summary');
+  const accountsOf = (url: string) => console.call('GET', `${url.replace('/api', '')}&limit=100`);
+
+  async function openPortfolio(options: Parameters<typeof console.open>[1] = {}): Promise<Page> {
+    const page = await console.open('/portfolio', options);
+    await page.locator('a.bucket').first().waitFor();
+    return page;
+  }
+
+  it.each(SIZES)('shows the buckets and the rates of twelve months (%s)', async (_name, viewport) => {
+    const page = await openPortfolio({ viewport });
+    const { par30, daysPastDue } = await summary();
+    expect(par30.ratio).toBeGreaterThan(0);
+    const stat = page.locator('.stat', { hasText: 'PAR 30' }).locator('.stat-value');
+    expect(await stat.textContent()).toBe(percent(par30.ratio));
+    const counts = await page.locator('.bucket-count').allTextContents();
+    expect(counts.map(Number.parseFloat)).toEqual(daysPastDue.map(({ count }: { count: number }) => count));
+    await page.getByText('Show as a table').click();
+    await page.locator('.trend tbody tr').nth(11).waitFor();
+    expect(await page.locator('.trend tbody tr').count()).toBe(12);
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
+  it('reads the figures of a month by keyboard', async () => {
+    const page = await openPortfolio();
+    await page.getByText('Show as a table').click();
+    await page.locator('.trend tbody tr').nth(11).waitFor();
+    const slider = page.getByRole('slider', { name: 'Month' });
+    await slider.focus();
+    const shown = () => page.locator('.trend-month').textContent();
+    const months = await page.locator('.trend tbody td.title').allTextContents();
+    expect(await shown()).toBe(months[0]);
+    await page.keyboard.press('ArrowLeft');
+    expect(await shown()).toBe(months[1]);
+    expect(await slider.getAttribute('aria-valuetext')).toContain(`${months[1]}: Collection rate`);
+    await page.keyboard.press('Home');
+    expect(await shown()).toBe(months[11]);
+    await page.context().close();
+  });
+
+  it.each(SIZES)('leads from each bar to the accounts behind it (%s)', async (_name, viewport) => {
+    const page = await openPortfolio({ viewport });
+    const { daysPastDue } = await summary();
+    const late = daysPastDue.filter(
+      ({ from, count }: { from: number; count: number }) => from > 0 && count > 0,
+    );
+    expect(late.length).toBe(3);
+    for (const [index, bucket] of late.entries()) {
+      await page.locator('a.bucket').nth(index).click();
+      const rows = page.locator('.table tbody tr');
+      await rows.first().waitFor();
+      const accounts = await accountsOf(bucket.accountsUrl);
+      expect(await rows.count()).toBe(accounts.length);
+      for (const account of accounts) {
+        const row = rows.filter({ hasText: account.accountNumber });
+        const text = (await row.textContent())?.replaceAll('\u00a0', ' ');
+        expect(text).toContain(`Ksh ${account.arrears.toLocaleString('en')}.00`);
+        expect(await row.locator('a[href^="tel:+254"]').count()).toBe(1);
+      }
+      if (index === 0) await expectAccessible(page);
+      await page.goBack();
+      await page.locator('a.bucket').first().waitFor();
+    }
+    await page.context().close();
+  });
+
+  it('keeps range and sort of the call list in the URL, and opens an account', async () => {
+    const page = await openPortfolio();
+    await page.locator('a.bucket').first().click();
+    await page.getByRole('button', { name: 'Days past due' }).click();
+    await page.waitForURL(/from=1&to=30.*sort=daysPastDue/);
+    const shared = await console.open(page.url().slice(console.origin.length));
+    await shared.locator('.tab[aria-current]', { hasText: '1–30 days' }).waitFor();
+    await shared.getByRole('link', { name: 'All late' }).click();
+    await shared.locator('.table tbody tr').nth(3).waitFor();
+    await shared.locator('.row-link').first().click();
+    await shared.getByRole('heading', { name: 'Instalments' }).waitFor();
+    await shared.context().close();
+    await page.context().close();
+  });
+
+  it('downloads the whole call list and the payments as CSV', async () => {
+    const page = await console.open('/portfolio/late?status=active');
+    await page.locator('.table tbody tr').nth(3).waitFor();
+    const list = await fileOf(page, 'Download (CSV)');
+    expect(list.split('\r\n').length).toBe(WEEKS.length + 2); // Its head, and the end of the last line.
+    expect(list).toContain('"\'=Formula Kamau"');
+    expect(list).toContain('"\'+2547');
+    await page.getByRole('link', { name: 'Portfolio' }).first().click();
+    await page.locator('a.bucket').first().waitFor();
+    expect(await fileOf(page, /^Payments of/)).toContain('id,paymentDate,accountId');
+    await page.context().close();
+  });
+
+  it('is not offered to agents', async () => {
+    const page = await console.open('/portfolio', { email: await console.createUser('agent') });
+    await page.getByText('Your role may not open this page').waitFor();
+    expect(await page.getByRole('link', { name: 'Portfolio' }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});
+
+async function fileOf(page: Page, name: string | RegExp): Promise<string> {
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name }).click(),
+  ]);
+  return readFile(await file.path(), 'utf8');
+}
+
+function percent(ratio: number): string {
+  return new Intl.NumberFormat('en', { style: 'percent', maximumFractionDigits: 1 }).format(ratio);
+}
+
+function daysAgo(days: number): string {
+  return new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
+}

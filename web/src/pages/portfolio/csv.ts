@@ -1,0 +1,39 @@
+import type { Schemas } from '../../api/paths.ts';
+
+const BYTE_ORDER_MARK = '\ufeff';
+/** Text that a spreadsheet would run as a formula. */
+const FORMULA = /^\s*[=+@\t\r-]/;
+
+/** A call list as the files of the service are: UTF-8 with a mark, an apostrophe before what would run as a formula. */
+export function csvOf(accounts: readonly Schemas['Account'][]): string {
+  const lines = accounts.map(
+    ({ accountNumber, customer, product, status, daysPastDue, arrears, balance }) => [
+      accountNumber,
+      customer?.name ?? '',
+      customer?.phone ?? '',
+      product?.name ?? '',
+      status,
+      daysPastDue,
+      arrears,
+      balance,
+    ],
+  );
+  return BYTE_ORDER_MARK + [HEAD, ...lines].map((cells) => `${cells.map(cellOf).join(',')}\r\n`).join('');
+}
+
+const HEAD = [
+  'accountNumber',
+  'customerName',
+  'phone',
+  'product',
+  'status',
+  'daysPastDue',
+  'arrears',
+  'balance',
+];
+
+function cellOf(value: string | number): string {
+  if (typeof value === 'number') return String(value);
+  const text = FORMULA.test(value) ? `'${value}` : value;
+  return `"${text.replaceAll('"', '""')}"`;
+}

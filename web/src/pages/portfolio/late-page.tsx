@@ -1,0 +1,178 @@
+import { keepPreviousData } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { api, client } from '../../api/client.ts';
+import { saveFile } from '../../api/download.ts';
+import { explain } from '../../api/explain.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { settings } from '../../api/settings.ts';
+import { format, t } from '../../i18n/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { useListState, writeSort } from '../../ui/list-state.ts';
+import { PageHead, Panel } from '../../ui/panel.tsx';
+import { type Column, Pager, Table } from '../../ui/table.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { toast } from '../../ui/toast.tsx';
+import { csvOf } from './csv.ts';
+import { callListOf, nameOfBucket, useSummary } from './summary.ts';
+
+type Account = Schemas['Account'];
+
+const ROWS = 25;
+const MOST_ROWS = 100;
+
+/** The late accounts of a range of days past due: whom to call, and what they owe. */
+export function Page() {
+  const { page, sort, filters, setPage, sortBy } = useListState(['status', 'from', 'to'], {
+    name: 'daysPastDue',
+    isDescending: true,
+  });
+  const query = {
+    'filter[daysPastDue]': { gte: Number(filters.from) || 1, ...(filters.to && { lte: Number(filters.to) }) },
+    ...(filters.status && { 'filter[status]': { in: filters.status } }),
+    sort: writeSort(sort),
+    expand: ['customer' as const, 'product' as const],
+  };
+  const accounts = api.useQuery(
+    'get',
+    '/api/accounts',
+    { params: { query: { ...query, page, limit: ROWS } } },
+    { placeholderData: keepPreviousData },
+  );
+  return (
+    <>
+      <PageHead
+        eyebrow={<Link href="/portfolio">{t('portfolio.title')}</Link>}
+        title={t('portfolio.late.title')}
+        actions={<ListDownload query={query} />}
+      />
+      <BucketTabs from={filters.from} to={filters.to} />
+      <Panel title={nameOfRange(filters)} isFlush>
+        <Loaded query={accounts} explain={explain} skeleton={<Skeleton lines={8} />}>
+          {({ data, pagination }) =>
+            data.length === 0 ? (
+              <Empty>{t('portfolio.late.none')}</Empty>
+            ) : (
+              <>
+                <Table
+                  caption={t('portfolio.late.title')}
+                  columns={columns()}
+                  rows={data}
+                  keyOf={({ id }) => id}
+                  hrefOf={({ id }) => `/accounts/${id}`}
+                  sort={sort}
+                  onSort={sortBy}
+                />
+                <Pager
+                  page={page}
+                  pages={pagination.totalPages ?? 1}
+                  total={pagination.total ?? data.length}
+                  onPage={setPage}
+                />
+              </>
+            )
+          }
+        </Loaded>
+      </Panel>
+    </>
+  );
+}
+
+function nameOfRange({ from, to }: { from: string; to: string }): string {
+  if (from === '' && to === '') return t('portfolio.late.all');
+  return nameOfBucket({ from: Number(from) || 1, to: to === '' ? null : Number(to) });
+}
+
+function BucketTabs({ from, to }: { from: string; to: string }) {
+  const buckets = useSummary().data?.data.daysPastDue.filter((bucket) => bucket.from > 0) ?? [];
+  const [first] = buckets;
+  if (!first) return null;
+  const all = callListOf(first).replace(/&from=.*/, '');
+  return (
+    <Tabs
+      label={t('portfolio.late.buckets')}
+      tabs={[
+        { href: all, label: t('portfolio.late.all'), isCurrent: from === '' && to === '' },
+        ...buckets.map((bucket) => ({
+          href: callListOf(bucket),
+          label: nameOfBucket(bucket),
+          count: format.number(bucket.count),
+          isCurrent: from === String(bucket.from) && to === String(bucket.to ?? ''),
+        })),
+      ]}
+    />
+  );
+}
+
+const columns = (): Column<Account>[] => [
+  { name: 'customerId', label: t('account.customer'), show: ({ customer }) => customer?.name },
+  {
+    name: 'phone',
+    label: t('customer.phone'),
+    onPhone: 'plain',
+    show: ({ customer }) =>
+      customer && (
+        <a className="call" href={`tel:${customer.phone}`}>
+          {customer.phone}
+        </a>
+      ),
+  },
+  {
+    name: 'accountNumber',
+    label: t('account.number'),
+    onPhone: 'plain',
+    show: ({ accountNumber }) => <span className="mono">{accountNumber}</span>,
+  },
+  { name: 'productId', label: t('account.product'), onPhone: 'hidden', show: ({ product }) => product?.name },
+  {
+    name: 'daysPastDue',
+    label: t('portfolio.late.days'),
+    isNumber: true,
+    canSort: true,
+    show: ({ daysPastDue }) => format.number(daysPastDue),
+  },
+  {
+    name: 'arrears',
+    label: t('account.arrears'),
+    isNumber: true,
+    onPhone: 'value',
+    show: ({ arrears }) => format.money(arrears),
+  },
+];
+
+/** Saves all pages of the list, not only the one that is shown. */
+function ListDownload({ query }: { query: object }) {
+  const [isBusy, setIsBusy] = useState(false);
+  async function save() {
+    setIsBusy(true);
+    try {
+      const csv = csvOf(await readAll(query));
+      saveFile(`late-accounts-${settings().today}.csv`, new Blob([csv], { type: 'text/csv' }));
+    } catch (error) {
+      toast({ tone: 'bad', text: `${t('portfolio.late.failed')} ${explain(error)}` });
+    }
+    setIsBusy(false);
+  }
+  return (
+    <Button icon="download" isBusy={isBusy} onClick={() => void save()}>
+      {t('portfolio.late.csv')}
+    </Button>
+  );
+}
+
+async function readAll(query: object): Promise<readonly Account[]> {
+  const rows: Account[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { data, error }: Awaited<ReturnType<typeof readPage>> = await readPage(query, cursor);
+    if (!data) throw error;
+    rows.push(...data.data);
+    cursor = data.pagination.nextCursor ?? null;
+  }
+  return rows;
+}
+
+/** By cursor, so that an account that is paid in the meantime moves no other out of the list. */
+function readPage(query: object, cursor: string) {
+  return client.GET('/api/accounts', { params: { query: { ...query, cursor, limit: MOST_ROWS } } });
+}

@@ -1,0 +1,133 @@
+import { explain } from '../../api/explain.ts';
+import { settings } from '../../api/settings.ts';
+import { format, t, tCount } from '../../i18n/index.ts';
+import { Empty, Loaded, Skeleton } from '../../ui/feedback.tsx';
+import { PageHead, Panel, Stat, Stats } from '../../ui/panel.tsx';
+import { type Column, Table } from '../../ui/table.tsx';
+import { DownloadButton } from '../shared/download-button.tsx';
+import { BucketChart } from './bucket-chart.tsx';
+import { firstOfMonth, type Summary, useSummary, useTrend } from './summary.ts';
+import { monthName, TrendChart } from './trend-chart.tsx';
+
+/** How the sum that customers owe is doing. */
+export function Page() {
+  const summary = useSummary();
+  const trend = useTrend();
+  const { today } = settings();
+  const month = firstOfMonth(0);
+  return (
+    <>
+      <PageHead
+        title={t('portfolio.title')}
+        eyebrow={t('portfolio.asOf', { date: format.date(today) })}
+        actions={
+          <DownloadButton path={`/api/reports/payments?format=csv&startDate=${month}&endDate=${today}`}>
+            {t('portfolio.payments', { month: monthName(month, 'short') })}
+          </DownloadButton>
+        }
+      />
+      <Loaded query={summary} explain={explain} skeleton={<Skeleton lines={6} />}>
+        {({ data }) => <Figures summary={data} />}
+      </Loaded>
+      <div className="column">
+        <Panel title={t('portfolio.trend')}>
+          <Loaded query={trend} explain={explain} skeleton={<Skeleton lines={8} />}>
+            {(months) => <TrendChart months={months} />}
+          </Loaded>
+        </Panel>
+        <Loaded query={summary} explain={() => ''} skeleton={<Skeleton lines={6} />}>
+          {({ data }) => (
+            <>
+              <Panel title={t('portfolio.buckets')}>
+                <p className="muted">{t('portfolio.buckets.hint')}</p>
+                <BucketChart buckets={data.daysPastDue} />
+              </Panel>
+              <Products products={data.byProduct} />
+            </>
+          )}
+        </Loaded>
+      </div>
+    </>
+  );
+}
+
+function Figures({ summary }: { summary: Summary }) {
+  const { outstanding, arrears, collectionRate, repaymentRate, par30, par60, par90, daysPastDue } = summary;
+  const accounts = daysPastDue.reduce((sum, { count }) => sum + count, 0);
+  const due = {
+    collected: format.money(collectionRate.numerator),
+    due: format.money(collectionRate.denominator),
+  };
+  return (
+    <Stats>
+      <Stat
+        label={t('portfolio.outstanding')}
+        value={format.money(outstanding)}
+        hint={t('portfolio.outstanding.hint', {
+          arrears: format.money(arrears),
+          accounts: tCount('portfolio.accounts', accounts),
+        })}
+      />
+      <Stat
+        label={t('portfolio.par30')}
+        value={show(par30.ratio)}
+        hint={t('portfolio.par30.hint', { par60: show(par60.ratio), par90: show(par90.ratio) })}
+      />
+      <Stat
+        label={t('portfolio.collectionRate')}
+        value={show(collectionRate.ratio)}
+        hint={t('portfolio.collectionRate.hint', due)}
+      />
+      <Stat
+        label={t('portfolio.repaymentRate')}
+        value={show(repaymentRate.ratio)}
+        hint={t('portfolio.repaymentRate.hint')}
+      />
+    </Stats>
+  );
+}
+
+function show(ratio: number | null): string {
+  return ratio === null ? '–' : format.percent(ratio);
+}
+
+type Product = Summary['byProduct'][number];
+
+function Products({ products }: { products: readonly Product[] }) {
+  const columns: Column<Product>[] = [
+    { name: 'product', label: t('portfolio.product'), show: ({ productName }) => productName },
+    {
+      name: 'count',
+      label: t('portfolio.count'),
+      isNumber: true,
+      show: ({ count }) => format.number(count),
+    },
+    {
+      name: 'arrears',
+      label: t('portfolio.arrears'),
+      isNumber: true,
+      show: ({ arrears }) => format.money(arrears),
+    },
+    {
+      name: 'outstanding',
+      label: t('portfolio.outstanding'),
+      isNumber: true,
+      onPhone: 'value',
+      show: ({ outstanding }) => format.money(outstanding),
+    },
+  ];
+  return (
+    <Panel title={t('portfolio.products')} isFlush>
+      {products.length === 0 ? (
+        <Empty>{t('portfolio.products.none')}</Empty>
+      ) : (
+        <Table
+          caption={t('portfolio.products')}
+          columns={columns}
+          rows={products}
+          keyOf={({ productId }) => productId}
+        />
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,86 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { api, client } from '../../api/client.ts';
+import type { Schemas } from '../../api/paths.ts';
+import { settings } from '../../api/settings.ts';
+import { t } from '../../i18n/index.ts';
+
+export type Summary = Schemas['AccountSummary'];
+export type Bucket = Summary['daysPastDue'][number];
+
+export interface MonthRates {
+  /** YYYY-MM-DD, its first day. */
+  month: string;
+  collectionRate: number | null;
+  repaymentRate: number | null;
+  par30: number | null;
+}
+
+const MONTHS = 12;
+const FRESH_MS = 60_000;
+const TREND_FRESH_MS = 30 * 60_000;
+
+/** The figures of the present month. */
+export function useSummary() {
+  return api.useQuery('get', '/api/reports/accounts/summary', {}, { staleTime: FRESH_MS });
+}
+
+/**
+ * The rates of the last months, oldest first; more of them while they load. One month is read after the other, because the
+ * service makes only a few summaries at a time. The key is no path, so that a payment does not make it read all months again.
+ */
+export function useTrend() {
+  const queries = useQueryClient();
+  const key = ['portfolio trend', settings().today.slice(0, 7)];
+  return useQuery({
+    queryKey: key,
+    staleTime: TREND_FRESH_MS,
+    queryFn: async ({ signal }): Promise<readonly MonthRates[]> => {
+      const isFirst = queries.getQueryData(key) === undefined;
+      let months: readonly MonthRates[] = [];
+      for (let back = 0; back < MONTHS; back++) {
+        months = [await readMonth(back, signal), ...months];
+        if (isFirst) queries.setQueryData(key, months);
+      }
+      return months;
+    },
+  });
+}
+
+async function readMonth(back: number, signal: AbortSignal): Promise<MonthRates> {
+  const [startDate, endDate] = [firstOfMonth(-back), dayBefore(firstOfMonth(1 - back))];
+  const { data, error } = await client.GET('/api/reports/accounts/summary', {
+    params: { query: { startDate, endDate } },
+    signal,
+  });
+  if (!data) throw error;
+  const { collectionRate, repaymentRate, par30 } = data.data;
+  return {
+    month: startDate,
+    collectionRate: collectionRate.ratio,
+    repaymentRate: repaymentRate.ratio,
+    par30: par30.ratio,
+  };
+}
+
+/** @param months from the present one */
+export function firstOfMonth(months: number): string {
+  const [year = 0, month = 0] = settings().today.split('-').map(Number);
+  return new Date(Date.UTC(year, month - 1 + months, 1)).toISOString().slice(0, 10);
+}
+
+export function dayBefore(date: string): string {
+  return new Date(Date.parse(date) - 86_400_000).toISOString().slice(0, 10);
+}
+
+export function nameOfBucket({ from, to }: Pick<Bucket, 'from' | 'to'>): string {
+  if (to === 0) return t('portfolio.bucket.current');
+  if (to === null) return t('portfolio.bucket.last', { days: from - 1 });
+  return t('portfolio.bucket.range', { from, to });
+}
+
+/** The call list of a bucket, with the filters of the list of accounts behind it. */
+export function callListOf({ from, to, accountsUrl }: Bucket): string {
+  const status = new URLSearchParams(accountsUrl?.split('?')[1]).get('filter[status][in]') ?? '';
+  const query = new URLSearchParams({ status, from: String(from), ...(to !== null && { to: String(to) }) });
+  return `/portfolio/late?${query}`;
+}
