@@ -1,9 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
-/** Drives the staff console and the documentation page in Chromium. `npm test` leaves them out: a user has no need of a browser. */
+/**
+ * Drives the staff console and the documentation page in Chromium, and fills the demo company. `npm test` leaves them out, because
+ * they need a browser or a minute.
+ */
 export default defineConfig({
   test: {
-    include: ['test/console/**/*.test.ts', 'test/acceptance/docs-page.test.ts'],
+    include: ['test/console/**/*.test.ts', 'test/acceptance/{docs-page,demo-company}.test.ts'],
     globalSetup: ['test/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 60_000,

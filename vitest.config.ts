@@ -12,7 +12,8 @@ class AcceptanceFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'tools/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: ['test/console/**', 'test/acceptance/docs-page.test.ts'], // They are in vitest.browser.config.ts.
+    // They are in vitest.browser.config.ts.
+    exclude: ['test/console/**', 'test/acceptance/{docs-page,demo-company}.test.ts'],
     globalSetup: ['test/global-setup.ts'],
     setupFiles: ['test/seed.ts'],
     // The same cases each time, so that a test fails for what was changed; test:properties looks for new ones.
