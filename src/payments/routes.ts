@@ -94,7 +94,7 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
       },
     },
     async (request, reply) => {
-      const key = idempotencyKeyOf(context, request);
+      const key = await idempotencyKeyOf(context, request);
       const answerOf = (payment: PaymentRow) => ok(toPayment(payment, currency), 'Payment recorded.');
       const keep = key && { key, status: 201, answerOf };
       const recorded = await recordPayment(context, queue, actorOf(request), request.body, keep);

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { expectBooksToBalance } from '../books.ts';
@@ -397,5 +399,43 @@ describe('POST /payments/bulk', () => {
       await client.end();
     }
     expect((await accountNow(service, held.id)).paid).toBe(0);
+  });
+});
+
+describe('a body with very many mistakes', () => {
+  const many = (count: number, nameOf: (i: number) => string) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [nameOf(i), 1]));
+  const listed = (item: object) => ({ items: Array.from({ length: MANY }, () => item) });
+
+  it.each([
+    ['malformed metadata keys', 'bulk', listed(customer({ metadata: many(300, (i) => `k ${i}`) }))],
+    ['unknown fields', 'bulk', listed(many(400, (i) => `k${i}`))],
+    [
+      'as many mistakes as are named',
+      'bulk',
+      listed({ ...many(30, (i) => `unknown${i}`), metadata: many(20, (i) => `k ${i}`), phone: 1, email: 1 }),
+    ],
+    ['60,000 malformed metadata keys', '', customer({ metadata: many(60_000, (i) => `k ${i}`) })],
+    ['60,000 unknown fields', '', many(60_000, (i) => `k${i}`)],
+  ])('does not hold up other requests: %s', async (_what, path, given) => {
+    const body = JSON.stringify(given);
+    const headers = {
+      authorization: `Bearer ${service.adminToken}`,
+      'content-type': 'application/json',
+      'idempotency-key': randomUUID(),
+    };
+    const delay = monitorEventLoopDelay({ resolution: 5 });
+    const url = `${service.origin}/api/customers/${path}`.replace(/\/$/, '');
+    delay.enable();
+    // The answer is not parsed, because parsing it would hold up this process as well.
+    const answer = await fetch(url, { method: 'POST', headers, body });
+    const text = await answer.text();
+    delay.disable();
+    expect(answer.status).toBe(path === 'bulk' ? 200 : 400);
+    expect(text.length).toBeLessThan(500_000);
+    const start = performance.now();
+    JSON.parse(body);
+    const parsingMs = performance.now() - start;
+    expect(delay.max / 1e6).toBeLessThan(500 + 10 * parsingMs);
   });
 });

@@ -82,7 +82,7 @@ export const ERROR_DETAILS = {
           },
           { title: 'FieldProblem' },
         ),
-        { description: 'Every wrong field of the request.' },
+        { description: 'The wrong fields of the request, at most 20.' },
       ),
     ),
     from: Type.Optional(Type.String({ description: 'For a move that is not allowed: the present status.' })),
@@ -142,11 +142,19 @@ export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
-export function invalid(fields: FieldProblem[]): AppError {
+/** The problems that an error names, so that an answer is not much longer than its request. */
+export const MAX_PROBLEMS = 20;
+
+export function invalid(problems: readonly FieldProblem[]): AppError {
+  const fields = problems.slice(0, MAX_PROBLEMS);
+  const count =
+    problems.length > fields.length
+      ? `More than ${MAX_PROBLEMS} fields are wrong. The first`
+      : `${fields.length} fields are wrong`;
   const message =
     fields.length === 1 && fields[0]
       ? `${fields[0].path}: ${fields[0].message}`
-      : `${fields.length} fields are wrong: ${fields.map((field) => field.path).join(', ')}`;
+      : `${count}: ${fields.map((field) => field.path).join(', ')}`;
   return new AppError('VALIDATION_ERROR', message, { details: { fields } });
 }
 

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type Insertable, type Selectable, sql } from 'kysely';
 import type { Context } from '../context.ts';
@@ -29,7 +30,7 @@ export async function repeatable<Answer>(
   reply: FastifyReply,
   work: (context: Context, key?: IdempotencyKey) => Promise<Answer>,
 ): Promise<Answer> {
-  const key = idempotencyKeyOf(context, request);
+  const key = await idempotencyKeyOf(context, request);
   if (key === undefined) return work(context);
   return inTransaction(context.db, async (tx) => {
     if (await insertKey(tx, key)) {
@@ -64,12 +65,14 @@ export interface KeptAnswer {
 }
 
 /** @returns undefined if the request has no key. @throws AppError VALIDATION_ERROR if its length is wrong. */
-export function idempotencyKeyOf({ secret }: Context, request: FastifyRequest): IdempotencyKey | undefined {
+export async function idempotencyKeyOf(
+  { secret }: Context,
+  request: FastifyRequest,
+): Promise<IdempotencyKey | undefined> {
   if (!request.routeOptions.config.repeatable) throw new Error('This route does not declare repeatable.');
   const key = readKey(request);
   if (key === undefined) return undefined;
-  // HMAC, because a password in the body could be guessed from a plain hash.
-  const bodyHash = createHmac('sha256', secret).update(canonical(request.body)).digest();
+  const bodyHash = await hashOf(request.body, secret);
   return { caller: nameCaller(actorOf(request)), path: addressOf(request), key, bodyHash };
 }
 
@@ -163,13 +166,43 @@ function addressOf({ routeOptions, params }: FastifyRequest): string {
     .replace(/:(\w+)/g, (_parameter, name: string) => encodeURIComponent(String(values[name])));
 }
 
-/** The body as JSON with sorted keys, because the order of keys has no meaning. */
-function canonical(body: unknown): string {
-  return JSON.stringify(body ?? null, (_key, value) =>
-    value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : value,
-  );
+/**
+ * The HMAC of a body, because a password in it could be guessed from a plain hash. Other requests run while a long body is read:
+ * the items of a bulk call are not checked yet.
+ */
+async function hashOf(body: unknown, secret: string): Promise<Buffer> {
+  const hmac = createHmac('sha256', secret);
+  let text = '';
+  for (const part of canonical(body ?? null)) {
+    text += part;
+    if (text.length < HASHED_AT_ONCE) continue;
+    hmac.update(text);
+    text = '';
+    await setImmediate();
+  }
+  return hmac.update(text).digest();
+}
+
+const HASHED_AT_ONCE = 50_000;
+/** Sorting the keys of a larger object takes too long. No schema accepts one. */
+const MAX_SORTED_KEYS = 1_000;
+
+/** The parts of a JSON text with sorted keys, because the order of keys has no meaning. */
+function* canonical(value: unknown): Generator<string> {
+  if (value === null || typeof value !== 'object') {
+    yield JSON.stringify(value);
+    return;
+  }
+  const isList = Array.isArray(value);
+  const entries = Object.entries(value);
+  if (!isList && entries.length <= MAX_SORTED_KEYS) entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  yield isList ? '[' : '{';
+  for (const [index, [key, member]] of entries.entries()) {
+    if (index > 0) yield ',';
+    if (!isList) yield `${JSON.stringify(key)}:`;
+    yield* canonical(member);
+  }
+  yield isList ? ']' : '}';
 }
 
 /** Waits while another request with the same key runs. @returns false if the other request has stored an answer. */

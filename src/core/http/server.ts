@@ -314,7 +314,8 @@ function withOtherParts(error: unknown, request: FastifyRequest): unknown {
   if (wrong < 0) return error;
   const given = { params: request.params, body: request.body, querystring: request.query };
   const errors = PARTS.slice(wrong + 1).map((part) => partError(request, part, given[part]));
-  return invalid([error, ...errors].flatMap((one) => (one?.details.fields ?? []) as FieldProblem[]));
+  const others = errors.flatMap((one) => (one?.details.fields ?? []) as FieldProblem[]);
+  return others.length === 0 ? error : invalid([...(error.details.fields as FieldProblem[]), ...others]);
 }
 
 function partError(request: FastifyRequest, part: Part, given: unknown): AppError | undefined {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { readConfig } from '../../config.ts';
 import { systemClock } from '../values/dates.ts';
 import { AppError } from './errors.ts';
-import { AmountAboveZero, DateText, Email, Id, Nullable, Text, Timestamp } from './fields.ts';
+import { AmountAboveZero, DateText, Email, Id, Metadata, Nullable, Text, Timestamp } from './fields.ts';
 import { createValidatorCompiler } from './validation.ts';
 
 function companyOf(code: string, decimals: number) {
@@ -64,9 +64,31 @@ describe('a body', () => {
     expect(check(Body, body)).toHaveProperty(['__proto__']);
   });
 
-  it('names at most a hundred wrong fields', () => {
-    const many = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`x${i}`, 1]));
-    expect(Object.keys(check(Type.Object({}), many) as object)).toHaveLength(100);
+  it('names twenty wrong fields, and that there are more', () => {
+    const Items = Type.Array(Type.Object({ quantity: Type.Integer() }), { maxItems: 100 });
+    const items = Array.from({ length: 21 }, () => ({ quantity: 'x' }));
+    const refused = compileKes({ schema: Items, httpPart: 'body' })(items) as { error: AppError };
+    expect(refused.error.details.fields).toHaveLength(20);
+    expect(refused.error.message).toMatch(/^More than 20 fields are wrong. The first: \[0\]/);
+    const twenty = compileKes({ schema: Items, httpPart: 'body' })(items.slice(1)) as { error: AppError };
+    expect(twenty.error.message).toMatch(/^20 fields are wrong: /);
+  });
+
+  it.each([
+    ['unknown fields', Type.Object({ id: Type.Optional(Id), metadata: Type.Optional(Metadata) }), 'body', 2],
+    ['keys of metadata', Metadata, 'body', 20],
+    ['keys of nested metadata', Type.Object({ metadata: Nullable(Metadata) }), 'metadata', 20],
+  ])('with too many %s is refused for their number alone', (_what, schema, path, limit) => {
+    const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`bad key ${i}`, 1]));
+    const body = path === 'body' ? many : { [path]: many };
+    expect(check(schema, body)).toEqual({ [path]: `must have at most ${limit} keys` });
+  });
+
+  it('with too many items is refused for their number alone', () => {
+    const Items = Type.Object({ items: Type.Array(Type.Integer(), { maxItems: 2 }) });
+    expect(check(Items, { items: ['x', 'y', 'z'] })).toEqual({
+      items: expect.stringContaining('2 items'),
+    });
   });
 });
 

@@ -5,7 +5,7 @@ import { isEmail } from '../values/email.ts';
 import { maxAmountMinor, minorFromNumber, minorToText } from '../values/money.ts';
 import { readPhone } from '../values/phone.ts';
 import { isVisibleId, isVisibleText } from '../values/text.ts';
-import { type AppError, type FieldProblem, invalid } from './errors.ts';
+import { type AppError, type FieldProblem, invalid, MAX_PROBLEMS } from './errors.ts';
 
 /**
  * Validation of requests. Bodies are validated unchanged: no value is coerced, added or removed. Path and query values are text, so
@@ -92,8 +92,6 @@ type Parser = (
 /** The names of all formats. Serializers need them, but do not validate. */
 export const FORMAT_NAMES = [...Object.keys(FORMATS), 'phone', 'past-date'];
 
-const MAX_PROBLEMS = 100;
-
 function newAjv(company: BusinessSettings, formats: Record<string, TextFormat>): Ajv {
   const { currency } = company;
   const ajv = new Ajv({
@@ -152,15 +150,16 @@ export function createValidatorCompiler(company: BusinessSettings) {
     let check = checkers.get(schema);
     if (!check) {
       const whole = closed(schema);
+      const limited = countedFirst(whole);
       const { [PARSE]: parse } = schema as { [PARSE]?: Parser };
       check = isBody
         ? checker(
-            () => bodies.compile(whole),
+            () => bodies.compile(limited),
             (value) => value ?? {},
             formats,
           )
         : checker(
-            () => urlParts.compile(whole),
+            () => urlParts.compile(limited),
             (value) => readText(value, whole),
             formats,
             parse && ((value) => parse(value as Record<string, unknown>, company)),
@@ -198,6 +197,7 @@ type JsonSchema = {
   type?: unknown;
   properties?: Record<string, JsonSchema>;
   items?: JsonSchema;
+  anyOf?: JsonSchema[];
   [key: string]: unknown;
 };
 
@@ -211,6 +211,35 @@ export function closed(schema: unknown): JsonSchema {
       properties: Object.fromEntries(Object.entries(properties).map(([k, v]) => [k, closed(v)])),
     }),
     ...(items && { items: closed(items) }),
+  };
+}
+
+/** An object with more unknown keys than this is refused for their number, and they are not named. */
+const MAX_UNKNOWN_KEYS = 20;
+
+/**
+ * Checks the number of keys and items before their names and values. Ajv collects every problem, so a body with very many of them
+ * would stop the process for seconds.
+ */
+export function countedFirst(schema: JsonSchema): JsonSchema {
+  const { properties, items, anyOf, ...rest } = schema;
+  const checked = {
+    ...rest,
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([k, v]) => [k, countedFirst(v)])),
+    }),
+    ...(items && { items: countedFirst(items) }),
+    ...(anyOf && { anyOf: anyOf.map(countedFirst) }),
+  };
+  const { maxProperties, maxItems, additionalProperties } = schema;
+  if (maxProperties !== undefined) return { if: { maxProperties }, then: checked, else: { maxProperties } };
+  if (maxItems !== undefined) return { if: { maxItems }, then: checked, else: { maxItems } };
+  if (additionalProperties !== false) return checked;
+  const known = Object.keys(properties ?? {}).length;
+  return {
+    if: { maxProperties: known + MAX_UNKNOWN_KEYS },
+    then: checked,
+    else: { maxProperties: known },
   };
 }
 
@@ -236,8 +265,8 @@ export function problemsOf(
 ): FieldProblem[] {
   const problems = new Map<string, FieldProblem>();
   for (const error of errors) {
-    if (problems.size >= MAX_PROBLEMS) break;
-    if (error.keyword === 'propertyNames') continue; // An earlier error describes the key.
+    if (problems.size > MAX_PROBLEMS) break; // One more shows that there are more.
+    if (error.keyword === 'propertyNames' || error.keyword === 'if') continue; // An earlier error has the reason.
     const problem = problemOf(error, formats);
     // Keep the first problem of a field: a wrong type also fails every other rule.
     if (!problems.has(problem.path)) problems.set(problem.path, problem);

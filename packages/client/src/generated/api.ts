@@ -7703,7 +7703,7 @@ export interface components {
             code: "VALIDATION_ERROR";
             message: string;
             details: {
-                /** @description Every wrong field of the request. */
+                /** @description The wrong fields of the request, at most 20. */
                 fields?: components["schemas"]["FieldProblem"][];
                 /** @description For a move that is not allowed: the present status. */
                 from?: string;
