@@ -5,7 +5,7 @@ import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
 import { AppError, gone, invalidField } from '../core/http/errors.ts';
 import { quality, varyBy } from '../core/http/negotiation.ts';
-import { mayDo } from '../rights.ts';
+import { mayDo, refusalOf } from '../rights.ts';
 import type { Feed, FeedPage } from './feed.ts';
 import { readTypes } from './rules.ts';
 import { EventPage, EventQuery, EventStream, MAX_WAIT_SECONDS } from './schema.ts';
@@ -69,6 +69,7 @@ export function eventRoutes(api: Api, { currency }: Context, { feed, sessions }:
       const isWaiting = page.events.length === 0 && !page.hasMore && wait > 0;
       const limits = { timeoutMs: wait * 1_000, signal: endOf(reply) };
       const found = isWaiting ? { hasMore: false, ...(await feed.wait(page.toId, types, limits)) } : page;
+      if (isWaiting) await checkAgain(request, sessions.identify);
       const shown = found.events.slice(0, limit);
       const last = found.events.length > limit ? shown.at(-1) : undefined;
       const hasMore = last !== undefined || found.hasMore;
@@ -127,6 +128,12 @@ function endOf(reply: FastifyReply): AbortSignal {
   reply.raw.once('close', () => end.abort());
   if (reply.raw.closed || reply.raw.destroyed) end.abort();
   return end.signal;
+}
+
+/** The user or the key may have lost its rights during a wait. @throws AppError UNAUTHORIZED, FORBIDDEN */
+async function checkAgain(request: FastifyRequest, identify: Identify): Promise<void> {
+  const refusal = refusalOf(await identify(request), 'events:read');
+  if (refusal) throw refusal;
 }
 
 async function isStillAllowed(request: FastifyRequest, identify: Identify): Promise<boolean> {

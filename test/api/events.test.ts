@@ -262,6 +262,20 @@ describe('waiting for events', () => {
     expect(typesOf(answer.body.data.events)).toEqual(['payment.received']);
   });
 
+  it('gives no events to a caller whose rights ended during the wait', async () => {
+    const start = (await eventsAfter()).at(-1).id;
+    const created = await service.call('POST', '/api-keys', { name: 'Waits', permissions: ['events:read'] });
+    const { id, key } = created.body.data;
+    const query = `/events?after=${start}&wait=20&types=payment.*`;
+    const waiting = service.call('GET', query, undefined, { token: key });
+    await delay(300);
+    await service.call('POST', `/api-keys/${id}/revoke`);
+    await delay(3_500); // An instance may use a key for three seconds after its revocation.
+    const account = await newAccount(service);
+    await pay(service, account.id, 500);
+    expect((await waiting).status).toBe(401);
+  }, 15_000);
+
   it('ends without an event after its time, with the id that was checked last', async () => {
     const last = (await eventsAfter()).at(-1).id;
     const answer = await service.call('GET', `/events?after=${last}&wait=1`);
