@@ -60,8 +60,8 @@ export function browserSessionRoutes(
         summary: 'Renew the session of the cookie',
         description:
           'Answers the signed-in user with a new access token, and replaces the cookie. If nobody is signed in, `user` is null. ' +
-          'A cookie works once. For ten seconds, using it again answers the same new cookie; later, or after the new cookie was ' +
-          `used, it ends the session. ${FOR_PAGES}\`POST /api/auth/refresh\`.`,
+          'A cookie works once. For ten seconds, using it again answers the newest cookie; later, it ends the ' +
+          `session. ${FOR_PAGES}\`POST /api/auth/refresh\`.`,
         response: {
           200: Envelope(
             Type.Union([BrowserSession, NobodySignedIn], {

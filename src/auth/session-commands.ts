@@ -46,8 +46,8 @@ export async function refreshSession(
 }
 
 /**
- * Like `refreshSession`, but the successor of a token is derived from it, so that a repeat within REPEAT_MS gets the same one. After
- * the successor was used, a repeat ends the session: the browser had received the successor, so the token was copied.
+ * Like `refreshSession`, but the successor of a token is derived from it, so that a repeat within REPEAT_MS gets the same one. If
+ * another tab has used the successor by then, the repeat gets the newest one.
  *
  * @returns undefined when nobody is signed in.
  */
@@ -57,8 +57,19 @@ export function refreshBrowserSession(
   refreshToken: string,
   caller: Caller & { countSession(sessionId: string): Promise<void> },
 ) {
-  const successor = deriveToken(context.secret, `session ${refreshToken}`);
-  return exchangeToken(context, parts, refreshToken, successor, caller);
+  return exchangeToken(context, parts, refreshToken, successorOf(context, refreshToken), caller);
+}
+
+function successorOf({ secret }: Context, refreshToken: string): Token {
+  return deriveToken(secret, `session ${refreshToken}`);
+}
+
+/** The newest token of a chain of derived ones. Undefined if the chain has none: a random successor cannot be repeated. */
+async function findUnused(tx: Tx, context: Context, first: Token): Promise<Token | undefined> {
+  for (let token = first; ; token = successorOf(context, token.token)) {
+    const row = await store.lockRefreshToken(tx, token.hash);
+    if (!row || row.used_at === null) return row && token;
+  }
 }
 
 /** @returns undefined when the session has ended. */
@@ -78,22 +89,19 @@ function exchangeToken(
     const user = await users.getUser(tx, token.user_id);
     const { session_id: sessionId, used_at: usedAt } = token;
     await countSession?.(sessionId);
-    // A random successor does not exist, so it cannot be repeated.
-    const isRepeat =
-      usedAt !== null &&
-      Date.now() - Date.parse(usedAt) < REPEAT_MS &&
-      (await store.isUnusedRefreshToken(tx, successor.hash));
-    if ((usedAt !== null && !isRepeat) || !user.active) {
+    const mayRepeat = usedAt !== null && Date.now() - Date.parse(usedAt) < REPEAT_MS;
+    const repeated = mayRepeat ? await findUnused(tx, context, successor) : undefined;
+    if ((usedAt !== null && !repeated) || !user.active) {
       const reason = user.active ? 'a refresh token was used twice' : 'the user is disabled';
       const ended = await revoke(tx, { ...SYSTEM, requestId }, user.id, sessionId, reason);
       if (ended) log.warn({ userId: user.id, sessionId }, `Session ended: ${reason}.`);
       return undefined;
     }
-    if (!isRepeat) {
+    if (!repeated) {
       await store.markRefreshTokenUsed(tx, hash);
       await addRefreshToken(tx, context, sessionId, successor.hash);
     }
-    return signedIn(context, parts, user, sessionId, successor.token);
+    return signedIn(context, parts, user, sessionId, (repeated ?? successor).token);
   });
 }
 

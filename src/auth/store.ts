@@ -83,16 +83,6 @@ export function lockRefreshToken(tx: Tx, hash: Buffer) {
     .executeTakeFirst();
 }
 
-export async function isUnusedRefreshToken(tx: Tx, hash: Buffer): Promise<boolean> {
-  const found = await tx
-    .selectFrom('refresh_tokens')
-    .select('token_hash')
-    .where('token_hash', '=', hash)
-    .where('used_at', 'is', null)
-    .executeTakeFirst();
-  return found !== undefined;
-}
-
 export async function markRefreshTokenUsed(tx: Tx, hash: Buffer): Promise<void> {
   await tx
     .updateTable('refresh_tokens')
