@@ -22,12 +22,14 @@ import { MAX_RESENT_EVENTS, type Resend } from './delivery-schema.ts';
 import {
   findEventsToResend,
   findFirstEventSince,
+  findLatestEvent,
+  findMissingEvents,
   getDelivery,
   insertDeliveries,
   moveCursorBefore,
   saveRetries,
 } from './delivery-store.ts';
-import { DEFAULT_OVERLAP_SECONDS, secretsAt, typesOf, uselessFilters } from './rules.ts';
+import { DEFAULT_OVERLAP_SECONDS, secretsAt, typesOf, uselessFilters, withoutQuery } from './rules.ts';
 import type { NewWebhookEndpoint, SecretRotation, WebhookEndpointChanges } from './schema.ts';
 import * as store from './store.ts';
 
@@ -64,7 +66,7 @@ export async function createEndpoint(
       action: 'webhook_endpoint.create',
       resource: 'webhook_endpoint',
       resourceId: endpoint.id,
-      after: fields,
+      after: { ...fields, url: withoutQuery(url) },
       event: event('webhook_endpoint.created', {}),
     });
     return { ...endpoint, secret: secretText(secret) };
@@ -91,8 +93,8 @@ export async function changeEndpoint(
       action: 'webhook_endpoint.change',
       resource: 'webhook_endpoint',
       resourceId: id,
-      before: row,
-      after: body,
+      before: { ...row, url: withoutQuery(row.url) },
+      after: { ...body, ...(body.url !== undefined && { url: withoutQuery(body.url) }) },
       event: event('webhook_endpoint.updated', { changedFields: Object.keys(body) }),
     });
     return store.getEndpoint(tx, id);
@@ -108,7 +110,7 @@ export async function deleteEndpoint(context: Context, actor: Actor, id: number)
       action: 'webhook_endpoint.delete',
       resource: 'webhook_endpoint',
       resourceId: id,
-      before: { url },
+      before: { url: withoutQuery(url) },
       after: { url: null },
       event: event('webhook_endpoint.deleted', {}),
     });
@@ -187,7 +189,10 @@ export async function testEndpoint(context: Context, id: number) {
  */
 export async function resendEvents(context: Context, actor: Actor, id: number, body: Resend) {
   checkResend(body);
+  if (body.since !== undefined && new Date(body.since) > context.clock.now())
+    throw invalidField('since', 'must not be in the future');
   return inTransaction(context.db, async (tx) => {
+    await checkEvents(tx, body);
     // Before the lock, because it scans the events and the deliveries must go on meanwhile.
     const start =
       body.since === undefined ? body.fromEventId : await findFirstEventSince(tx, new Date(body.since));
@@ -220,6 +225,16 @@ function checkResend({ eventIds, fromEventId, toEventId, since }: Resend): void 
       'toEventId',
       `must be at most ${fromEventId + MAX_RESENT_EVENTS - 1}, because a range has at most ${MAX_RESENT_EVENTS} ids; omit toEventId to send without a limit`,
     );
+}
+
+/** @throws AppError VALIDATION_ERROR for an event that does not exist, or was deleted. */
+async function checkEvents(tx: Tx, { eventIds = [], fromEventId }: Resend): Promise<void> {
+  const [missing] = await findMissingEvents(tx, eventIds);
+  if (missing !== undefined)
+    throw invalidField('eventIds', `must be ids of events that are kept; there is no event ${missing}`);
+  const latest = await findLatestEvent(tx);
+  if (fromEventId !== undefined && fromEventId > latest)
+    throw invalidField('fromEventId', `must be at most ${latest}, the id of the latest event`);
 }
 
 async function resendSome(

@@ -273,6 +273,24 @@ interface ResendQuery {
   types: string[];
 }
 
+/** The ids that no event has. */
+export async function findMissingEvents(db: Db, ids: readonly number[]): Promise<number[]> {
+  if (ids.length === 0) return [];
+  const rows = await run<{ id: number }>(
+    db,
+    `select id from unnest($1::bigint[]) as given (id)
+     where not exists (select from events e where e.id = given.id)`,
+    [ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** @returns 0 if there are no events. */
+export async function findLatestEvent(db: Db): Promise<number> {
+  const { rows } = await sql<{ id: number | null }>`select max(id) as id from events`.execute(db);
+  return rows[0]?.id ?? 0;
+}
+
 export async function findFirstEventSince(db: Db, since: Date): Promise<number | undefined> {
   const { rows } = await sql<{ id: number | null }>`
     select min(id) as id from events where created_at >= ${since}`.execute(db);

@@ -60,7 +60,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
   api.post(
     '/webhook-endpoints',
     {
-      config: { access },
+      config: { access, repeatable: false },
       schema: {
         tags,
         operationId: 'createWebhookEndpoint',
@@ -136,7 +136,7 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
   api.post(
     '/webhook-endpoints/:id/rotate-secret',
     {
-      config: { access, errors: ['NOT_FOUND'] },
+      config: { access, errors: ['NOT_FOUND'], repeatable: false },
       schema: {
         tags,
         operationId: 'rotateWebhookSecret',
@@ -159,7 +159,13 @@ export function webhookEndpointRoutes(api: Api, context: Context, horizon: Horiz
   api.post(
     '/webhook-endpoints/:id/test',
     {
-      config: { access, rate: 'bulk', errors: ['NOT_FOUND'], answerTimeoutMs: SEND_TIMEOUT_MS + 5_000 },
+      config: {
+        access,
+        rate: 'bulk',
+        errors: ['NOT_FOUND'],
+        answerTimeoutMs: SEND_TIMEOUT_MS + 5_000,
+        repeatable: false,
+      },
       schema: {
         tags,
         operationId: 'testWebhookEndpoint',

@@ -22,6 +22,11 @@ export function typesOf(filters: readonly string[], types: readonly string[]): s
 export const DEFAULT_OVERLAP_SECONDS = 86_400;
 export const MAX_OVERLAP_SECONDS = 7 * 86_400;
 
+/** An address as the audit trail shows it. Its query may have a secret. */
+export function withoutQuery(url: string): string {
+  return url.replace(/\?.*$/, '?…');
+}
+
 export interface Secrets {
   secret: Buffer;
   previousSecret: Buffer | null;

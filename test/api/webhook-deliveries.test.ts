@@ -185,7 +185,7 @@ describe('a resend', () => {
     await expect.poll(() => deliveriesOf(receiver.id), WITHIN).toHaveLength(3);
     const [first = 0, second = 0, third = 0] = receiver.ids().sort((a, b) => a - b);
 
-    const one = await resend(receiver.id, { eventIds: [second, 999_999_999] });
+    const one = await resend(receiver.id, { eventIds: [second] });
     expect([one.status, one.body.data]).toEqual([200, { eventCount: 1 }]);
     await untilReceived(receiver, 4);
     expect(paymentsOf(receiver).slice(3)).toEqual([paid[1]]);
@@ -221,6 +221,16 @@ describe('a resend', () => {
     expect(answer.status, answer.text).toBe(400);
     expect(answer.body.error.details.fields[0].path).toContain(path.replace(/[()]/g, ''));
   });
+});
+
+it.each([
+  [{ eventIds: [1, 999_999_999] }, 'eventIds'],
+  [{ fromEventId: 999_999_999 }, 'fromEventId'],
+  [{ since: '2099-01-01T00:00:00Z' }, 'since'],
+])('a resend of %j is refused, because there are no such events', async (body, path) => {
+  const { id } = await open();
+  const answer = await resend(id, body);
+  expect([answer.status, answer.body.error?.details.fields[0].path]).toEqual([400, path]);
 });
 
 describe('a failed delivery', () => {

@@ -65,11 +65,25 @@ describe('a webhook endpoint', () => {
     'https://[::ffff:10.0.0.1]/',
     'https://169.254.169.254/latest/meta-data/',
     'not an address',
+    'https:///erp.example.com/',
+    'https:erp.example.com',
+    'https://localhost:9443/',
   ])('is refused with the address %s', async (url) => {
     const answer = await service.call('POST', '/webhook-endpoints', { url, types: ['payment.*'] });
     expect(wrongFields(answer)).toEqual(['url']);
     const { id } = await newEndpoint();
     expect(wrongFields(await service.call('PUT', `/webhook-endpoints/${id}`, { url }))).toEqual(['url']);
+  });
+
+  it('keeps the query of its address out of the audit trail', async () => {
+    const { id } = await newEndpoint({ url: `${URL_OF_ERP}?token=first` });
+    await service.call('PUT', `/webhook-endpoints/${id}`, { url: `${URL_OF_ERP}?token=second` });
+    await service.call('DELETE', `/webhook-endpoints/${id}`);
+    const filter = `filter[resource]=webhook_endpoint&filter[resourceId]=${id}&sort=id:asc`;
+    const { body, text } = await service.call('GET', `/audit?${filter}`);
+    const url = `${URL_OF_ERP}?…`;
+    expect(body.data).toMatchObject([{ after: { url } }, { after: { url } }, { before: { url } }]);
+    expect(text).not.toMatch(/first|second/);
   });
 
   it('may have a private address that WEBHOOKS_OUT_ALLOW names', async () => {

@@ -21,8 +21,8 @@ declare module 'fastify' {
     answerTimeoutMs?: number;
     /** Requests may wait for long without work. They have their own limits, see load-shedding.ts. */
     mayWait?: true;
-    /** The route accepts an `Idempotency-Key`, see idempotency.ts. */
-    repeatable?: true;
+    /** Whether the route accepts an `Idempotency-Key`, see idempotency.ts. False: it refuses one. */
+    repeatable?: boolean;
     /** The route answers 410 if the query refers to data that has been deleted. */
     expires?: true;
   }

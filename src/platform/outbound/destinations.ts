@@ -18,12 +18,16 @@ export function problemOfDestination(text: string, allowed: AllowedDestinations)
   const { protocol, hostname, port, username, password, hash } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') return 'must start with https://';
   if (username !== '' || password !== '') return 'must not contain a user or password';
+  // The parser also finds a host in https:host, https:///host and https://@host.
+  if (!/^https?:\/\/[^/?#@]+([/?#]|$)/i.test(text))
+    return 'must be an address such as https://erp.example.com/hooks';
   if (hash !== '' || text.endsWith('#')) return 'must not contain #';
   const isAllowed = isAllowedHost(hostname, allowed);
   if (protocol === 'http:' && !isAllowed)
     return 'must start with https://; only hosts in WEBHOOKS_OUT_ALLOW may use http://';
   if (!isAllowed && port !== '' && Number(port) !== HTTPS_PORT && Number(port) < FIRST_FREE_PORT)
     return `must use port ${HTTPS_PORT}, or a port from ${FIRST_FREE_PORT}`;
+  if (!isAllowed && /(^|\.)localhost\.?$/i.test(hostname)) return NOT_PUBLIC;
   const address = readAddress(hostname);
   if (address !== undefined && !mayConnect(hostname, address, allowed)) return NOT_PUBLIC;
   return undefined;
