@@ -14,6 +14,7 @@ import type { Api } from './core/http/api.ts';
 import { openBulkSlots } from './core/http/bulk.ts';
 import { compressJson } from './core/http/compression.ts';
 import { AppError } from './core/http/errors.ts';
+import { refuseUnusableKeys } from './core/http/idempotency.ts';
 import { shedLoad } from './core/http/load-shedding.ts';
 import { pathOf } from './core/http/path.ts';
 import { createLimiter, createLimiters, GUESSES } from './core/http/rate-limit.ts';
@@ -125,6 +126,7 @@ export function buildApp({
     rateWithoutRoute: (request) =>
       consoleFolder !== undefined && isConsoleNavigation(request) ? 'pages' : 'general',
   });
+  refuseUnusableKeys(app);
   describeApi(app, version, config.publicUrl ?? `http://localhost:${config.PORT}`);
   app.addHook('onReady', async () => {
     if (config.companyLogo) await printer.checkLogo();

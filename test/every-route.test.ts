@@ -420,6 +420,22 @@ describe('the routes of the running application', () => {
   });
 });
 
+describe('a POST whose answer is not stored', () => {
+  it.each([
+    '/api-keys',
+    '/api-keys/1/rotate',
+    '/users/invitations',
+    '/users/1/invitations',
+    '/webhook-endpoints',
+    '/webhook-endpoints/1/rotate-secret',
+    '/webhook-endpoints/1/test',
+  ])('refuses an Idempotency-Key: %s', async (path) => {
+    const answer = await service.call('POST', path, {}, { headers: { 'idempotency-key': 'one' } });
+    expect(answer.status).toBe(400);
+    expect(wrongFields(answer)).toEqual(['Idempotency-Key']);
+  });
+});
+
 describe('a POST that takes an Idempotency-Key', () => {
   it('has no query, because the key is not compared with it', () => {
     const posts = Object.values(service.app.swagger().paths ?? {}).flatMap((methods) => methods?.post ?? []);

@@ -67,7 +67,7 @@ export async function changeApiKey(context: Context, actor: Actor, id: number, b
 }
 
 /**
- * Gives a key a new secret. The earlier one works until the end of the overlap.
+ * Gives a key a new secret. The previous one works until the end of the overlap, and those before it end now.
  *
  * @returns the key with its new secret, which is not shown again.
  * @throws AppError NOT_FOUND, VALIDATION_ERROR for an expired or revoked key.
@@ -79,7 +79,7 @@ export async function rotateApiKey(context: Context, actor: Actor, id: number, b
   return inTransaction(context.db, async (tx) => {
     const before = await store.lockApiKey(tx, id);
     checkStatus(before.status, ['active']);
-    await store.replaceSecrets(tx, id, new Date(now.getTime() + overlapSeconds * 1000));
+    await store.replaceSecrets(tx, id, new Date(now.getTime() + overlapSeconds * 1000), now);
     await store.insertSecret(tx, id, { hash, hint }, now);
     await store.updateApiKey(tx, id, {}, now);
     const after = await store.getApiKey(tx, id);

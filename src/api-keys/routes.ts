@@ -30,7 +30,7 @@ export function apiKeyRoutes(api: Api, context: Context): void {
   api.post(
     '/api-keys',
     {
-      config: { access: 'api-keys:administer' },
+      config: { access: 'api-keys:administer', repeatable: false },
       schema: {
         tags,
         operationId: 'createApiKey',
@@ -87,13 +87,14 @@ export function apiKeyRoutes(api: Api, context: Context): void {
   api.post(
     '/api-keys/:id/rotate',
     {
-      config: { access: 'api-keys:administer', errors: ['NOT_FOUND'] },
+      config: { access: 'api-keys:administer', errors: ['NOT_FOUND'], repeatable: false },
       schema: {
         tags,
         operationId: 'rotateApiKey',
         summary: 'Replace the secret of an API key',
         description:
-          'The new secret works at once. The earlier one works for `overlapSeconds` more (up to 5 seconds longer without an overlap). ' +
+          'The new secret works at once. The earlier one works for `overlapSeconds` more (up to 5 seconds longer without an overlap); a secret ' +
+          'before it, still in the overlap of another rotation, ends at once. ' +
           'The answer shows the new `key` once.',
         params: IdParams,
         body: ApiKeyRotation,

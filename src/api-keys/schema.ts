@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { Id, Nullable, Text, Timestamp } from '../core/http/fields.ts';
+import { Id, Label, Nullable, Timestamp } from '../core/http/fields.ts';
 import { defineList } from '../core/lists/query.ts';
 import { API_KEY_PATTERN } from '../core/values/secret.ts';
 import { API_KEY_PERMISSIONS, USER_ROLES } from '../rights.ts';
@@ -28,10 +28,15 @@ const changeable = {
 
 export const NewApiKey = Type.Object(
   {
-    name: Text(100, { description: 'Shown in the audit list.' }),
+    name: Label(100, { description: 'Shown in the audit list.' }),
     role: Type.Optional(Role),
     permissions: Type.Optional(
-      Type.Array(Permission, { minItems: 1, uniqueItems: true, description: 'Instead of a role.' }),
+      Type.Array(Permission, {
+        minItems: 1,
+        maxItems: API_KEY_PERMISSIONS.length,
+        uniqueItems: true,
+        description: 'Instead of a role.',
+      }),
     ),
     ...changeable,
   },
@@ -50,7 +55,7 @@ export const NewApiKey = Type.Object(
 export type NewApiKey = Static<typeof NewApiKey>;
 
 export const ApiKeyChanges = Type.Object(
-  { name: Type.Optional(Text(100)), ...changeable },
+  { name: Type.Optional(Label(100)), ...changeable },
   { minProperties: 1, title: 'ApiKeyChanges', examples: [{ networks: ['203.0.113.0/24', '2001:db8::/32'] }] },
 );
 export type ApiKeyChanges = Static<typeof ApiKeyChanges>;

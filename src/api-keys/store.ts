@@ -55,11 +55,11 @@ export async function insertSecret(
     .execute();
 }
 
-/** Sets the end of all secrets of a key. A secret with an earlier end keeps it. */
-export async function replaceSecrets(tx: Tx, apiKeyId: number, at: Date): Promise<void> {
+/** Ends the newest secret of a key at a time, and all earlier ones now, so that a key has at most two secrets. */
+export async function replaceSecrets(tx: Tx, apiKeyId: number, at: Date, now: Date): Promise<void> {
   await tx
     .updateTable('api_key_secrets')
-    .set({ replaced_at: sql`least(replaced_at, ${at})` })
+    .set({ replaced_at: sql`case when replaced_at is null then ${at} else least(replaced_at, ${now}) end` })
     .where('api_key_id', '=', apiKeyId)
     .execute();
 }

@@ -60,7 +60,7 @@ export async function search(
     isSearched('customer') ? searchCustomers(db, text, config.PHONE_REGION) : [],
     isSearched('account') ? searchAccounts(db, text, showsNames) : [],
     isSearched('payment') ? searchPayments(db, text) : [],
-    isSearched('invoice') ? searchInvoices(db, text) : [],
+    isSearched('invoice') ? searchInvoices(db, text, showsNames) : [],
   ]);
   return rank(found.flat(), limit);
 }
@@ -133,7 +133,7 @@ async function searchPayments(db: Db, text: string): Promise<Found[]> {
   ];
 }
 
-async function searchInvoices(db: Db, text: string): Promise<Found[]> {
+async function searchInvoices(db: Db, text: string, showsNames: boolean): Promise<Found[]> {
   const number = text.toUpperCase();
   const rows = await findInvoicesByNumber(db, number);
   return rows.flatMap((row) =>
@@ -141,7 +141,7 @@ async function searchInvoices(db: Db, text: string): Promise<Found[]> {
       type: 'invoice' as const,
       id: row.id,
       title: row.number,
-      subtitle: row.customer_name,
+      subtitle: showsNames ? row.customer_name : null,
       status: row.status,
       externalId: null,
       ...how,

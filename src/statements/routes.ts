@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { termsOf } from '../accounts/schedule-rules.ts';
 import { findAccountRow } from '../accounts/store.ts';
 import { type Context, readAmount, today } from '../core/context.ts';
-import { callerOf } from '../core/http/access.ts';
+import { actorOf, callerOf } from '../core/http/access.ts';
 import type { Api } from '../core/http/api.ts';
 import { Envelope, ok } from '../core/http/envelope.ts';
 import { invalidField, notFound, unreachable } from '../core/http/errors.ts';
@@ -10,6 +10,7 @@ import { IdParams } from '../core/http/fields.ts';
 import { compareDates } from '../core/values/dates.ts';
 import { accountFull, booksOf, hasRoomFor } from '../ledger/rules.ts';
 import { PRINTED_ANSWER_TIMEOUT_MS, type Printer } from '../platform/printing/printer.ts';
+import { requireAll } from '../rights.ts';
 import { statementCsv } from './csv-view.ts';
 import { statementDocument } from './document-view.ts';
 import { toQuote, toStatement } from './json-view.ts';
@@ -37,7 +38,8 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
           'from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but ' +
           'does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). ' +
           'Outgoing credit is taken from the latest money. Each row has two balances, dueSoFar and owedInTotal. ' +
-          `A statement has at most ${MAX_ROWS} rows, or ${MAX_PRINTED_ROWS} as PDF.`,
+          `A statement has at most ${MAX_ROWS} rows, or ${MAX_PRINTED_ROWS} as PDF. ` +
+          'It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.',
         params: IdParams,
         querystring: StatementQuery,
         response: {
@@ -53,6 +55,7 @@ export function statementRoutes(api: Api, context: Context, printer: Printer): v
       },
     },
     async (request, reply) => {
+      requireAll(actorOf(request), ['customers:read', 'payments:read']);
       const { format = 'json', ...given } = request.query;
       const made = await makeStatement(context, request.params.id, given);
       switch (format) {

@@ -118,7 +118,7 @@ export function userRoutes(api: Api, context: Context): void {
   api.post(
     '/users/invitations',
     {
-      config: { access: 'users:administer', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'] },
+      config: { access: 'users:administer', errors: ['NOT_FOUND', 'DUPLICATE_ENTRY'], repeatable: false },
       schema: {
         tags: ['Users'],
         operationId: 'invitePerson',
@@ -172,7 +172,7 @@ export function userRoutes(api: Api, context: Context): void {
   api.post(
     '/users/:id/invitations',
     {
-      config: { access: 'users:administer', errors: ['NOT_FOUND'] },
+      config: { access: 'users:administer', errors: ['NOT_FOUND'], repeatable: false },
       schema: {
         tags: ['Users'],
         operationId: 'inviteUser',

@@ -274,6 +274,36 @@ describe('what an API key does', () => {
   });
 });
 
+it('refuses invisible characters in the name of an API key', async () => {
+  const body = { name: 'Nightly \u202Ecnys', role: 'viewer' };
+  expect(wrongFields(await service.call('POST', '/api-keys', body))).toEqual(['name']);
+  const { id } = await newApiKey(service, 'viewer');
+  expect(wrongFields(await service.call('PUT', `/api-keys/${id}`, { name: body.name }))).toEqual(['name']);
+});
+
+it('needs the rights to read customers and payments for the statement of an account', async () => {
+  const { id } = await newAccount(service);
+  const statement = async (permissions: string[]) => {
+    const { key } = await newApiKey(service, permissions);
+    return service.call('GET', `/accounts/${id}/statement`, undefined, { token: key });
+  };
+  const all = ['accounts:read', 'customers:read', 'payments:read'];
+  expect((await statement(all)).status).toBe(200);
+  for (const missing of all) {
+    const answer = await statement(all.filter((permission) => permission !== missing));
+    expect([answer.status, answer.body.error.details]).toEqual([403, { permission: missing }]);
+  }
+});
+
+it('hides the name of the customer of an invoice in a search without customers:read', async () => {
+  const { id } = await newAccount(service);
+  const items = [{ description: 'Panel', quantity: 1, unitPrice: 10 }];
+  const invoice = (await service.call('POST', '/invoices', { accountId: id, items })).body.data;
+  const { key } = await newApiKey(service, ['accounts:read', 'invoices:read']);
+  const found = await service.call('GET', `/search?q=${invoice.number}`, undefined, { token: key });
+  expect(found.body.data).toMatchObject([{ type: 'invoice', id: invoice.id, subtitle: null }]);
+});
+
 describe('a rotation', () => {
   it('gives a new secret at once and keeps the earlier one until the end of the overlap', async () => {
     const { call } = await instance();
@@ -303,17 +333,19 @@ describe('a rotation', () => {
     );
   });
 
-  it('during an overlap does not make an earlier secret live longer', async () => {
-    const { id } = await newApiKey(service, 'viewer');
+  it('during an overlap ends the secrets before the previous one', async () => {
+    const { id, key: first } = await newApiKey(service, 'viewer');
     const rotate = async (overlapSeconds: number) =>
       (await service.call('POST', `/api-keys/${id}/rotate`, { overlapSeconds })).body.data;
-    await rotate(60);
+    const { key: previous } = await rotate(60);
     const second = await rotate(3_600);
     const { rows } = await sql<{ seconds: number }>`
       select round(extract(epoch from replaced_at - ${new Date()}) / 60)::int * 60 as seconds from api_key_secrets
       where api_key_id = ${id} and replaced_at is not null order by replaced_at`.execute(service.context.db);
-    expect(rows.map(({ seconds }) => seconds)).toEqual([60, 3_600]);
+    expect(rows.map(({ seconds }) => seconds)).toEqual([0, 3_600]);
     expect(second.previousSecretEndsAt).toBe((await keyNow(id)).previousSecretEndsAt);
+    await expectRefusedWithin(EVERYWHERE_MS, service.call, first, /was replaced/);
+    for (const key of [previous, second.key]) expect((await read(service.call, key)).status).toBe(200);
   });
 
   it('of the same key at the same moment leaves one newest secret', async () => {
@@ -327,7 +359,8 @@ describe('a rotation', () => {
       service.context.db,
     );
     expect(rows).toHaveLength(1);
-    for (const { body } of rotated) expect((await read(service.call, body.data.key)).status).toBe(200);
+    const works = await Promise.all(rotated.map(({ body }) => read(service.call, body.data.key)));
+    expect(works.map(({ status }) => status).sort()).toEqual([200, 200, 401, 401, 401]);
   });
 
   it.each([-1, 604_801, 1.5, '60'])('cannot overlap for %s seconds', async (overlapSeconds) => {

@@ -146,7 +146,9 @@ describe('a request that HTTP itself refuses', () => {
   });
 
   it('because its body is above 1 MB is 413 in the envelope', async () => {
-    expectError(await post(`"${'x'.repeat(1024 * 1024)}"`, {}), 413, 'VALIDATION_ERROR');
+    const answer = await post(`"${'x'.repeat(1024 * 1024)}"`, {});
+    expectError(answer, 413, 'VALIDATION_ERROR');
+    expect(answer.body.error.message).toBe('The body must have at most 16384 bytes.');
   });
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml'])(

@@ -118,6 +118,14 @@ describe.each(KINDS)('the external id of a $resource', (kind) => {
     expect((await create(kind, { externalId: externalId.toLowerCase() })).status).toBe(201);
   });
 
+  it('is found and refused by what it looks like, composed or not', async () => {
+    const externalId = unique('\u00c9');
+    const { body } = await create(kind, { externalId: externalId.normalize('NFD') });
+    expect(body.data.externalId).toBe(externalId);
+    expect((await byExternalId(kind, externalId.normalize('NFD'))).body.data.id).toBe(body.data.id);
+    expect((await create(kind, { externalId })).status).toBe(409);
+  });
+
   it('is refused if it is empty, too long, or has invisible characters', async () => {
     for (const externalId of ['', '  ', 'x'.repeat(101), 'a\u200bb', 'a\nb', '\ud800', 5])
       expect(wrongFields(await create(kind, { externalId })), String(externalId)).toEqual(['externalId']);

@@ -216,6 +216,10 @@ export function busyByCaller(reason: string, retryAfterSeconds: number): AppErro
   return new AppError('RATE_LIMITED', `${reason} Retry in ${retryAfterSeconds} s.`, { retryAfterSeconds });
 }
 
+export function bodyTooLarge(limitBytes: number): AppError {
+  return new AppError('VALIDATION_ERROR', `The body must have at most ${limitBytes} bytes.`, { status: 413 });
+}
+
 export function unreachable(value: never): never {
   throw new Error(`Unexpected value: ${String(value)}`);
 }

@@ -39,10 +39,17 @@ export interface ExternalValues {
   metadata?: Record<string, string>;
 }
 
+/** An external id without the spaces around it, in the composed form (NFC), so that ids that look the same are the same. */
+export function storedExternalId(text: string): string {
+  return text.trim().normalize('NFC');
+}
+
 /** The external fields of a body, in their stored form. */
 export function externalFieldsOf({ externalId, metadata }: ExternalValues): ExternalValues {
   return {
-    ...(externalId !== undefined && { externalId: externalId?.trim() ?? null }),
+    ...(externalId !== undefined && {
+      externalId: externalId === null ? null : storedExternalId(externalId),
+    }),
     ...(metadata !== undefined && { metadata }),
   };
 }
@@ -70,7 +77,7 @@ export async function findIdByExternalId(
   externalId: string,
 ): Promise<number> {
   const text = `select id from ${TABLES[resource]} where external_id = $1`;
-  const [row] = await lookUp<{ id: number }>(db, text, [externalId.trim()]);
+  const [row] = await lookUp<{ id: number }>(db, text, [storedExternalId(externalId)]);
   if (!row) throw notFound(resource, externalId, 'externalId');
   return row.id;
 }
@@ -109,7 +116,7 @@ export async function upsertByExternalId<T>(
   externalId: string,
   { create, change }: { create(tx: Tx): Promise<T>; change(tx: Tx, id: number): Promise<T> },
 ): Promise<{ result: T; isNew: boolean }> {
-  const id = externalId.trim();
+  const id = storedExternalId(externalId);
   const text = `select id from ${TABLES[resource]} where external_id = $1 for no key update`;
   return inTransaction(db, async (tx) => {
     // Upserts of one external id run one after the other. Otherwise one could fail on another unique field with the same value.

@@ -13,6 +13,11 @@ export function Text(maxLength: number, options: { description?: string; example
   return Type.String({ minLength: 1, maxLength, format: 'text', ...options });
 }
 
+/** Text for logs and lists of what was done: without invisible characters, such as those that change the direction of text. */
+export function Label(maxLength: number, options: { description?: string } = {}) {
+  return Type.String({ minLength: 1, maxLength, format: 'external-id', ...options });
+}
+
 /** A calendar date, YYYY-MM-DD. */
 export const DateText = CalendarDate({ format: 'calendar-date', description: 'YYYY-MM-DD' });
 

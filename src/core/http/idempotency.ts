@@ -11,6 +11,7 @@ import type { IdempotencyKeys } from '../database/tables.ts';
 import { inTransaction } from '../database/transactions.ts';
 import { actorOf, nameCaller } from './access.ts';
 import { AppError, invalidField } from './errors.ts';
+import type { HttpServer } from './server.ts';
 
 // A POST with an `Idempotency-Key` is safe to repeat. The transaction that does the work also stores the answer, and a repeat
 // gets the stored answer.
@@ -45,6 +46,17 @@ export async function repeatable<Answer>(
     const kept = readAnswer(stored, key);
     if (kept instanceof AppError) throw kept;
     return replay<Answer>(reply, kept);
+  });
+}
+
+/** Refuses an `Idempotency-Key` where the caller would wrongly rely on it. */
+export function refuseUnusableKeys(app: HttpServer): void {
+  app.addHook('onRequest', async ({ routeOptions, headers }) => {
+    if (routeOptions.config.repeatable === false && headers[HEADER] !== undefined)
+      throw invalidField(
+        'Idempotency-Key',
+        'is not supported by this endpoint: a repeat does the work again; omit it',
+      );
   });
 }
 

@@ -20,7 +20,15 @@ import type { Log } from '../log.ts';
 import { createNetworks, readAddress } from './addresses.ts';
 import { answersOn, createConnectionServer } from './connections.ts';
 import { ErrorBody } from './envelope.ts';
-import { AppError, type ErrorCode, type FieldProblem, invalid, invalidField, unavailable } from './errors.ts';
+import {
+  AppError,
+  bodyTooLarge,
+  type ErrorCode,
+  type FieldProblem,
+  invalid,
+  invalidField,
+  unavailable,
+} from './errors.ts';
 import { createPathLogger } from './path.ts';
 import { buildSerializer } from './serialization.ts';
 import { type BusinessSettings, type Checked, createValidatorCompiler, FORMAT_NAMES } from './validation.ts';
@@ -95,7 +103,7 @@ export function createHttpServer(company: BusinessSettings, log: Log) {
     async (_request: FastifyRequest, bytes: Buffer) => parseJson(bytes),
   );
   app.setErrorHandler<FastifyError>((error, request, reply) =>
-    sendError(withOtherParts(error, request), request, reply),
+    sendError(withOtherParts(withLimit(error, request), request), request, reply),
   );
   endConnectionsOnClose(app);
   cutSlowBodies(app);
@@ -301,6 +309,12 @@ const UNREADABLE: Record<string, [status: number, text: string]> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
+
+/** Names the limit in the error for a body that is too large. */
+function withLimit(error: FastifyError, { routeOptions }: FastifyRequest): Error {
+  if (error.code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return error;
+  return bodyTooLarge(routeOptions.bodyLimit ?? BODY_LIMIT_BYTES);
+}
 
 /** Fastify validates these parts in order and stops at the first invalid part. */
 const PARTS = ['params', 'body', 'querystring'] as const;

@@ -232,15 +232,16 @@ export function countedFirst(schema: JsonSchema): JsonSchema {
     ...(anyOf && { anyOf: anyOf.map(countedFirst) }),
   };
   const { maxProperties, maxItems, additionalProperties } = schema;
-  if (maxProperties !== undefined) return { if: { maxProperties }, then: checked, else: { maxProperties } };
-  if (maxItems !== undefined) return { if: { maxItems }, then: checked, else: { maxItems } };
+  if (maxProperties !== undefined) return checkedIf({ maxProperties }, checked, { maxProperties });
+  if (maxItems !== undefined) return checkedIf({ maxItems }, checked, { maxItems });
   if (additionalProperties !== false) return checked;
   const known = Object.keys(properties ?? {}).length;
-  return {
-    if: { maxProperties: known + MAX_UNKNOWN_KEYS },
-    then: checked,
-    else: { maxProperties: known },
-  };
+  return checkedIf({ maxProperties: known + MAX_UNKNOWN_KEYS }, checked, { maxProperties: known });
+}
+
+function checkedIf(condition: JsonSchema, schema: JsonSchema, otherwise: JsonSchema): JsonSchema {
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  return { if: condition, then: schema, else: otherwise };
 }
 
 /** Converts "12" to an integer, "12.50" to a number and "true" to a flag, as declared. Other text stays text and is refused. */

@@ -157,7 +157,8 @@ the outcome of each item. Each call counts once in the budget of bulk operations
 
 **API keys.** Another system sends an API key in place of an access token: \`Authorization: Bearer ams_key_…\`. An admin
 creates it (\`POST /api/api-keys\`) with a role or a list of permissions, and optionally an expiry and the networks from which it may be
-used. Each key has its own limit and its own Idempotency-Keys; audit entries name it. Keys match \`${API_KEY_PATTERN}\`; the last six
+used. Invoices and the payment report contain names of customers, so \`invoices:read\` and \`reports:read\` include them; the
+statement of an account needs \`accounts:read\`, \`customers:read\` and \`payments:read\`. Each key has its own limit and its own Idempotency-Keys; audit entries name it. Keys match \`${API_KEY_PATTERN}\`; the last six
 characters are the CRC-32 of the others in base 62, so that secret scanners can recognize a key without a call.
 
 <details><summary><b>Roles.</b> Which role may do what</summary>

@@ -1,5 +1,6 @@
 import {
   AppError,
+  bodyTooLarge,
   duplicate,
   type ErrorCode,
   gone,
@@ -49,7 +50,7 @@ const ERRORS = {
     'The first request with this Idempotency-Key is still running: try again after Retry-After.',
   ],
   BodyTooLarge: [
-    new AppError('VALIDATION_ERROR', 'Request body is too large', { status: 413 }),
+    bodyTooLarge(1_048_576),
     'The body is larger than 1 MiB (bulk call: 4 MiB, provider statement: 64 MiB).',
   ],
   UnsupportedType: [

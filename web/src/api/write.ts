@@ -20,7 +20,7 @@ export interface Write<Init, Data> {
 /**
  * A change. Two clicks send one request. A request with the content of one whose answer is unknown has its Idempotency-Key, so
  * that the service does not do the work twice. After it all queries on the page are read again.
- * @param isRepeatable false for a POST that ignores the Idempotency-Key, because its answer has a secret. It is sent only once.
+ * @param isRepeatable false for a POST that refuses an Idempotency-Key, because its answer has a secret. It is sent only once.
  */
 export function useWrite<Method extends WriteMethod, Path extends PathsWithMethod<Paths, Method>>(
   method: Method,

@@ -275,7 +275,7 @@ export interface paths {
         put?: never;
         /**
          * Renew the session of the cookie
-         * @description Answers the signed-in user with a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. For ten seconds, using it again answers the same new cookie; later, or after the new cookie was used, it ends the session. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/refresh`.
+         * @description Answers the signed-in user with a new access token, and replaces the cookie. If nobody is signed in, `user` is null. A cookie works once. For ten seconds, using it again answers the newest cookie; later, it ends the session. For pages of this service only: a request from another origin (`Sec-Fetch-Site`, `Origin`) gets FORBIDDEN. Other clients use `POST /api/auth/refresh`.
          *
          *     Needs no token.
          */
@@ -509,7 +509,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of an API key
-         * @description The new secret works at once. The earlier one works for `overlapSeconds` more (up to 5 seconds longer without an overlap). The answer shows the new `key` once.
+         * @description The new secret works at once. The earlier one works for `overlapSeconds` more (up to 5 seconds longer without an overlap); a secret before it, still in the overlap of another rotation, ends at once. The answer shows the new `key` once.
          *
          *     Needs the permission `api-keys:administer`: admin. API keys are refused.
          */
@@ -811,7 +811,7 @@ export interface paths {
         };
         /**
          * Get the statement of an account
-         * @description from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest money. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF.
+         * @description from and to are business days, both included. A payment counts on its own day. A reversed payment is shown but does not count. An unassigned payment is not shown. Credit moves are rows (transfer_in, transfer_out, refund). Outgoing credit is taken from the latest money. Each row has two balances, dueSoFar and owedInTotal. A statement has at most 5000 rows, or 1000 as PDF. It shows the customer and the payments, so an API key also needs `customers:read` and `payments:read`.
          *
          *     Needs the permission `accounts:read`: admin, manager, finance, agent, viewer.
          */
@@ -3353,7 +3353,7 @@ export interface components {
             updatedAt: string;
         };
         ApiKeyChanges: {
-            /** @description Must be text with at least one visible character and no control characters. */
+            /** @description Must be text with at least one visible character and no invisible ones. */
             name?: string;
             networks?: string[] | null;
             expiresAt?: string | null;
