@@ -101,7 +101,7 @@ describe.skipIf(!HAS_BROWSER)('the portfolio', () => {
     await page.getByRole('button', { name: 'Days past due' }).click();
     await page.waitForURL(/from=1&to=30.*sort=daysPastDue/);
     const shared = await console.open(page.url().slice(console.origin.length));
-    await shared.locator('.tab[aria-current]', { hasText: '1–30 days' }).waitFor();
+    await shared.locator('.tabs [aria-current]', { hasText: '1–30 days' }).waitFor();
     await shared.getByRole('link', { name: 'All late' }).click();
     await shared.locator('.table tbody tr').nth(3).waitFor();
     await shared.locator('.row-link').first().click();
