@@ -97,6 +97,7 @@ describe.skipIf(!HAS_BROWSER)('signing in', () => {
     await page.getByRole('heading', { name: 'Tafuta' }).waitFor();
     await page.locator('.avatar').click();
     await page.getByText('English').click();
+    await page.getByRole('heading', { name: 'Find' }).waitFor();
     await page.locator('.avatar').click();
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.locator('input[name=currentPassword]').fill('not this one');

@@ -3,25 +3,24 @@ import { Component, lazy, type ReactNode, Suspense, useEffect, useState, useSync
 import { Redirect, Route, Switch } from 'wouter';
 import { followEvents } from './api/live.ts';
 import { currentSession, may, onSessionChange } from './api/session.ts';
-import { currentLanguage, t } from './i18n/index.ts';
+import { currentLanguage, loadMessages, t } from './i18n/index.ts';
 import { Layout } from './layout.tsx';
-import { PAGES } from './pages/index.ts';
+import { PAGES, type PageEntry } from './pages/index.ts';
 import { Button } from './ui/button.tsx';
 import { Empty, Notice, Skeleton } from './ui/feedback.tsx';
 import { PageHead } from './ui/panel.tsx';
 import { Toasts } from './ui/toast.tsx';
 
 const SignIn = lazy(async () => ({ default: (await import('./pages/sign-in/page.tsx')).Page }));
-const ROUTES = PAGES.map(({ load, ...entry }) => ({
+const ROUTES = PAGES.map((entry) => ({
   ...entry,
-  Page: lazy(async () => ({ default: (await load()).Page })),
+  Page: lazy(async () => ({ default: await loadPage(entry) })),
 }));
 
 // The page for the URL loads while the session is restored. If it fails, the route tries again and shows the failure.
 const [, firstSegment] = location.pathname.split('/');
-PAGES.find(({ path }) => path.split('/')[1] === firstSegment)
-  ?.load()
-  .catch(() => undefined);
+const firstPage = PAGES.find(({ path }) => path.split('/')[1] === firstSegment);
+if (firstPage) loadPage(firstPage).catch(() => undefined);
 
 /** The page for the URL, or the sign-in page at the same URL. */
 export function App() {
@@ -67,6 +66,11 @@ export function App() {
       <Toasts />
     </FailureBoundary>
   );
+}
+
+async function loadPage({ load, messages }: PageEntry) {
+  const [{ Page }] = await Promise.all([load(), loadMessages(messages)]);
+  return Page;
 }
 
 function Forbidden() {

@@ -16,13 +16,19 @@ type Arguments<Key extends MessageKey> = [Parameters<Key>] extends [never]
 type CountedKey = MessageKey extends infer Key ? (Key extends `${infer Stem}.other` ? Stem : never) : never;
 
 const STORAGE_KEY = 'language';
-const LOADERS: Record<Language, () => Promise<Catalogue>> = {
-  en: async () => (await import('./en/index.ts')).en,
-  sw: async () => (await import('./sw/index.ts')).sw,
-};
+/** A file of messages for each page, and one with those of all pages. */
+const FILES = import.meta.glob<Record<string, Partial<Catalogue>>>([
+  './*/*.ts',
+  '!./*/{index,common,fields,secrets,session,shared,values}.ts', // All but the index are in the core.
+]);
+
+/** The name of a file, such as `account`. */
+export type MessageFile = string;
 
 let language: Language = 'en';
-let messages: Partial<Catalogue> = {};
+const messages: Record<Language, Partial<Catalogue>> = { en: {}, sw: {} };
+const neededFiles = new Set<MessageFile>(['core']);
+const loadedFiles = new Set<string>();
 
 export function currentLanguage(): Language {
   return language;
@@ -31,7 +37,14 @@ export function currentLanguage(): Language {
 /** The language that the user chose, or else the first supported language of the browser. */
 export async function loadPreferredLanguage(): Promise<void> {
   const wanted = [localStorage.getItem(STORAGE_KEY) ?? '', ...navigator.languages];
-  await switchTo(wanted.map((tag) => tag.slice(0, 2)).find(isLanguage) ?? 'en');
+  language = wanted.map((tag) => tag.slice(0, 2)).find(isLanguage) ?? 'en';
+  await switchTo(language);
+}
+
+/** Loads the messages of a page. */
+export async function loadMessages(file: MessageFile): Promise<void> {
+  neededFiles.add(file);
+  await load(language, file);
 }
 
 /** Changes the messages but renders nothing: the caller must render the page again. */
@@ -42,19 +55,19 @@ export async function changeLanguage(chosen: Language): Promise<void> {
 
 /** The message in the language of the user: `t('account.paidUntil', { date })`. */
 export function t<Key extends MessageKey>(key: Key, ...[parameters]: Arguments<Key>): string {
-  return fill(messages[key] ?? key, parameters);
+  return fill(messages[language][key] ?? key, parameters);
 }
 
 /** The message for a number, by the plural rules of the language. It may contain {count}. */
 export function tCount(stem: CountedKey, count: number): string {
   const form = new Intl.PluralRules(language).select(count) === 'one' ? 'one' : 'other';
   const text = new Intl.NumberFormat(language).format(count);
-  return fill(messages[`${stem}.${form}` as MessageKey] ?? stem, { count: text });
+  return fill(messages[language][`${stem}.${form}` as MessageKey] ?? stem, { count: text });
 }
 
 /** The message for a value of the API, such as a status; the value itself if it is newer than the catalogue. */
 export function tValue(group: ValueGroup, value: string): string {
-  return messages[`${group}.${value}` as MessageKey] ?? value.replaceAll('_', ' ');
+  return messages[language][`${group}.${value}` as MessageKey] ?? value.replaceAll('_', ' ');
 }
 
 /** Groups of messages for values of the API. */
@@ -87,9 +100,18 @@ type ValueGroup =
   | 'resource';
 
 async function switchTo(chosen: Language): Promise<void> {
-  messages = await LOADERS[chosen]();
+  const missing = () => [...neededFiles].filter((file) => !loadedFiles.has(`${chosen}/${file}`));
+  // A page may be opened meanwhile.
+  while (missing().length > 0) await Promise.all(missing().map((file) => load(chosen, file)));
   language = chosen;
   document.documentElement.lang = chosen;
+}
+
+async function load(language: Language, file: MessageFile): Promise<void> {
+  const read = FILES[`./${language}/${file}.ts`];
+  if (!read) throw new Error(`There is no file of messages ${language}/${file}.ts.`);
+  for (const texts of Object.values(await read())) Object.assign(messages[language], texts);
+  loadedFiles.add(`${language}/${file}`);
 }
 
 function isLanguage(tag: string): tag is Language {

@@ -1,6 +1,6 @@
 import type { ComponentType } from 'react';
 import type { Permission } from '../api/paths.ts';
-import type { MessageKey } from '../i18n/index.ts';
+import type { MessageFile, MessageKey } from '../i18n/index.ts';
 import type { IconName } from '../ui/icons.tsx';
 
 export interface PageEntry {
@@ -8,6 +8,8 @@ export interface PageEntry {
   path: string;
   /** Users without it see neither the page nor its link. */
   permission: Permission;
+  /** Its messages: the name of a file in i18n/en and i18n/sw. */
+  messages: MessageFile;
   // biome-ignore lint/suspicious/noExplicitAny: Each page has its own parameters.
   load(): Promise<{ Page: ComponentType<any> }>;
   /** In the navigation, if it is there. */
@@ -25,132 +27,193 @@ export const PAGES: readonly PageEntry[] = [
   {
     path: '/today',
     permission: 'payments:read',
+    messages: 'today',
     load: () => import('./today/page.tsx'),
     navigation: { label: 'nav.today', icon: 'home' },
   },
   {
     path: '/find',
     permission: 'accounts:read',
+    messages: 'find',
     load: () => import('./find/page.tsx'),
     navigation: { label: 'nav.find', icon: 'search' },
   },
   {
     path: '/unmatched',
     permission: 'payers:read',
+    messages: 'unmatched',
     load: () => import('./unmatched/page.tsx'),
     navigation: { label: 'nav.unmatched', icon: 'inbox' },
   },
   {
     path: '/statements',
     permission: 'reconciliations:read',
+    messages: 'statements',
     load: () => import('./statements/page.tsx'),
     navigation: { label: 'nav.statements', icon: 'file' },
   },
-  { path: '/statements/:id', permission: 'reconciliations:read', load: () => import('./statement/page.tsx') },
+  {
+    path: '/statements/:id',
+    permission: 'reconciliations:read',
+    messages: 'statements',
+    load: () => import('./statement/page.tsx'),
+  },
   {
     path: '/sales/new',
     permission: 'accounts:create',
+    messages: 'sale',
     load: () => import('./sale/page.tsx'),
     navigation: { label: 'nav.sale', icon: 'plus' },
   },
   {
     path: '/portfolio',
     permission: 'reports:read',
+    messages: 'portfolio',
     load: () => import('./portfolio/page.tsx'),
     navigation: { label: 'nav.portfolio', icon: 'chart' },
   },
-  { path: '/portfolio/late', permission: 'reports:read', load: () => import('./portfolio/late-page.tsx') },
+  {
+    path: '/portfolio/late',
+    permission: 'reports:read',
+    messages: 'portfolio',
+    load: () => import('./portfolio/late-page.tsx'),
+  },
   {
     path: '/customers',
     permission: 'customers:read',
+    messages: 'customers',
     load: () => import('./customers/page.tsx'),
     navigation: { label: 'nav.customers', icon: 'people' },
   },
-  { path: '/customers/:id', permission: 'customers:read', load: () => import('./customer/page.tsx') },
-  { path: '/payments/:id', permission: 'payments:read', load: () => import('./payment/page.tsx') },
-  { path: '/invoices/:id', permission: 'invoices:read', load: () => import('./invoice/page.tsx') },
+  {
+    path: '/customers/:id',
+    permission: 'customers:read',
+    messages: 'customer',
+    load: () => import('./customer/page.tsx'),
+  },
+  {
+    path: '/payments/:id',
+    permission: 'payments:read',
+    messages: 'payment',
+    load: () => import('./payment/page.tsx'),
+  },
+  {
+    path: '/invoices/:id',
+    permission: 'invoices:read',
+    messages: 'invoice',
+    load: () => import('./invoice/page.tsx'),
+  },
   {
     path: '/accounts',
     permission: 'accounts:read',
+    messages: 'accounts',
     load: () => import('./accounts/page.tsx'),
     navigation: { label: 'nav.accounts', icon: 'wallet' },
   },
-  { path: '/accounts/:id', permission: 'accounts:read', load: () => import('./account/page.tsx') },
+  {
+    path: '/accounts/:id',
+    permission: 'accounts:read',
+    messages: 'account',
+    load: () => import('./account/page.tsx'),
+  },
   {
     path: '/payments',
     permission: 'payments:read',
+    messages: 'payments',
     load: () => import('./payments/page.tsx'),
     navigation: { label: 'nav.payments', icon: 'money' },
   },
   {
     path: '/invoices',
     permission: 'invoices:read',
+    messages: 'invoices',
     load: () => import('./invoices/page.tsx'),
     navigation: { label: 'nav.invoices', icon: 'file' },
   },
   {
     path: '/commissions',
     permission: 'commissions:read-own',
+    messages: 'commissions',
     load: () => import('./commissions/page.tsx'),
     navigation: { label: 'nav.commissions', icon: 'percent' },
   },
   {
     path: '/commissions/rules',
     permission: 'commissions:read',
+    messages: 'commission-rules',
     load: () => import('./commission-rules/page.tsx'),
   },
   {
     path: '/products',
     permission: 'catalogue:read',
+    messages: 'products',
     load: () => import('./products/page.tsx'),
     navigation: { label: 'nav.products', icon: 'box', section: 'catalogue' },
   },
-  { path: '/products/:id', permission: 'catalogue:read', load: () => import('./product/page.tsx') },
+  {
+    path: '/products/:id',
+    permission: 'catalogue:read',
+    messages: 'products',
+    load: () => import('./product/page.tsx'),
+  },
   {
     path: '/pay-plans',
     permission: 'catalogue:read',
+    messages: 'pay-plans',
     load: () => import('./pay-plans/page.tsx'),
     navigation: { label: 'nav.payPlans', icon: 'calendar', section: 'catalogue' },
   },
   {
     path: '/payment-methods',
     permission: 'catalogue:read',
+    messages: 'payment-methods',
     load: () => import('./payment-methods/page.tsx'),
     navigation: { label: 'nav.paymentMethods', icon: 'card', section: 'catalogue' },
   },
   {
     path: '/employees',
     permission: 'catalogue:read',
+    messages: 'employees',
     load: () => import('./employees/page.tsx'),
     navigation: { label: 'nav.employees', icon: 'badge', section: 'catalogue' },
   },
   {
     path: '/users',
     permission: 'users:administer',
+    messages: 'users',
     load: () => import('./users/page.tsx'),
     navigation: { label: 'nav.users', icon: 'user', section: 'administration' },
   },
-  { path: '/invitations', permission: 'users:administer', load: () => import('./invitations/page.tsx') },
+  {
+    path: '/invitations',
+    permission: 'users:administer',
+    messages: 'invitations',
+    load: () => import('./invitations/page.tsx'),
+  },
   {
     path: '/api-keys',
     permission: 'api-keys:administer',
+    messages: 'api-keys',
     load: () => import('./api-keys/page.tsx'),
     navigation: { label: 'nav.apiKeys', icon: 'key', section: 'administration' },
   },
   {
     path: '/webhook-endpoints',
     permission: 'webhook-endpoints:administer',
+    messages: 'webhooks',
     load: () => import('./webhook-endpoints/page.tsx'),
     navigation: { label: 'nav.webhooks', icon: 'link', section: 'administration' },
   },
   {
     path: '/webhook-endpoints/:id',
     permission: 'webhook-endpoints:administer',
+    messages: 'webhooks',
     load: () => import('./webhook-endpoint/page.tsx'),
   },
   {
     path: '/audit',
     permission: 'audit:read',
+    messages: 'audit',
     load: () => import('./audit/page.tsx'),
     navigation: { label: 'nav.audit', icon: 'clock', section: 'administration' },
   },

@@ -23,4 +23,7 @@ export const apiKeys = {
   'apiKeys.revoke.lead': '“{name}” stops working at once. This cannot be undone.',
   'apiKeys.revoked': 'API key revoked',
   'apiKeys.revokedAt': 'Revoked',
+  'apiKeyStatus.active': 'Active',
+  'apiKeyStatus.expired': 'Expired',
+  'apiKeyStatus.revoked': 'Revoked',
 } as const;

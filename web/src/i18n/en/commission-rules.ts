@@ -1,5 +1,4 @@
 export const commissionRules = {
-  'commissionRules.title': 'Rules',
   'commissionRules.new': 'New rule',
   'commissionRules.new.lead':
     'It replaces the rule of the category for commissions that are calculated from now on.',

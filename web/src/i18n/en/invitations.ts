@@ -1,5 +1,4 @@
 export const invitations = {
-  'invitations.title': 'Invitations',
   'invitations.none': 'Nobody was invited yet.',
   'invitations.new': 'Invite somebody',
   'invitations.new.lead': 'For people who sign in with an identity provider.',
@@ -10,4 +9,11 @@ export const invitations = {
   'invitations.token.lead': 'Send it to the person by a safe way.',
   'invitations.revoke': 'Revoke invitation',
   'invitations.revoked': 'Invitation revoked',
+  'invitationStatus.pending': 'Pending',
+  'invitationStatus.accepted': 'Accepted',
+  'invitationStatus.revoked': 'Revoked',
+  'invitationStatus.expired': 'Expired',
+  'invitationPurpose.sign_up': 'New user',
+  'invitationPurpose.link_identity': 'Existing user',
+  'field.expiresAt': 'Expires',
 } as const;

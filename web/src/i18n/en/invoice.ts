@@ -10,4 +10,8 @@ export const invoice = {
   'invoice.issuedOn': 'Issued on',
   'invoice.dueDate': 'Due on',
   'invoice.voidedAt': 'Voided',
+  'invoices.void': 'Void invoice',
+  'invoices.void.lead': '{number} stays in the books with its reason. This cannot be undone.',
+  'invoices.voided': 'Invoice voided',
+  'field.reason': 'Reason',
 } as const;

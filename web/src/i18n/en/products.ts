@@ -12,4 +12,7 @@ export const products = {
   'configurations.price.hint': 'Leave it empty for the price of the product.',
   'configurations.default': 'Default',
   'configurations.isDefault': 'The default of this product',
+  'field.price': 'Price',
+  'field.sku': 'SKU',
+  'field.updatedAt': 'Last change',
 } as const;

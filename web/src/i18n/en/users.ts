@@ -6,6 +6,6 @@ export const users = {
   'users.newPassword': 'New password',
   'users.newPassword.hint': 'Leave it empty to keep the password. A new one ends all sessions of the user.',
   'users.active': 'May sign in',
-  'users.employee.hint': 'An agent sees the commissions of this employee.',
-  'users.noEmployee': 'Nobody',
+  'field.firstName': 'First name',
+  'field.lastName': 'Last name',
 } as const;

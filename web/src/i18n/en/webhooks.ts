@@ -34,4 +34,10 @@ export const webhooks = {
   'webhooks.request': 'Request',
   'webhooks.resend': 'Send again',
   'webhooks.resent': 'The event is sent again.',
+  'deliveryOutcome.delivered': 'Delivered',
+  'deliveryOutcome.failed': 'Failed',
+  'deliveryOutcome.given_up': 'Given up',
+  'disabledReason.user': 'Disabled by a user',
+  'disabledReason.gone': 'Disabled: it answered that it is gone (410)',
+  'disabledReason.failing': 'Disabled: it failed for three days',
 } as const;

@@ -25,4 +25,7 @@ export const apiKeys: Record<keyof typeof en, string> = {
   'apiKeys.revoke.lead': '“{name}” utaacha kufanya kazi mara moja. Hatua hii haiwezi kutenguliwa.',
   'apiKeys.revoked': 'Ufunguo wa API umefutwa',
   'apiKeys.revokedAt': 'Ulifutwa',
+  'apiKeyStatus.active': 'Hai',
+  'apiKeyStatus.expired': 'Muda umeisha',
+  'apiKeyStatus.revoked': 'Umefutwa',
 };

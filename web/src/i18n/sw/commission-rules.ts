@@ -1,7 +1,6 @@
 import type { commissionRules as en } from '../en/commission-rules.ts';
 
 export const commissionRules: Record<keyof typeof en, string> = {
-  'commissionRules.title': 'Kanuni',
   'commissionRules.new': 'Kanuni mpya',
   'commissionRules.new.lead':
     'Inachukua nafasi ya kanuni ya aina hiyo kwa kamisheni zitakazokokotolewa kuanzia sasa.',

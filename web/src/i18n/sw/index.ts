@@ -5,11 +5,10 @@ import { apiKeys } from './api-keys.ts';
 import { audit } from './audit.ts';
 import { commissionRules } from './commission-rules.ts';
 import { commissions } from './commissions.ts';
-import { common } from './common.ts';
+import { core } from './core.ts';
 import { customer } from './customer.ts';
 import { customers } from './customers.ts';
 import { employees } from './employees.ts';
-import { fields } from './fields.ts';
 import { find } from './find.ts';
 import { invitations } from './invitations.ts';
 import { invoice } from './invoice.ts';
@@ -21,27 +20,23 @@ import { payments } from './payments.ts';
 import { portfolio } from './portfolio.ts';
 import { products } from './products.ts';
 import { sale } from './sale.ts';
-import { secrets } from './secrets.ts';
-import { session } from './session.ts';
 import { statements } from './statements.ts';
 import { today } from './today.ts';
 import { unmatched } from './unmatched.ts';
 import { users } from './users.ts';
-import { values } from './values.ts';
 import { webhooks } from './webhooks.ts';
 
 export const sw: Catalogue = {
+  ...core,
   ...account,
   ...accounts,
   ...apiKeys,
   ...audit,
   ...commissionRules,
   ...commissions,
-  ...common,
   ...customer,
   ...customers,
   ...employees,
-  ...fields,
   ...find,
   ...invitations,
   ...invoice,
@@ -53,12 +48,9 @@ export const sw: Catalogue = {
   ...portfolio,
   ...products,
   ...sale,
-  ...secrets,
-  ...session,
   ...statements,
   ...today,
   ...unmatched,
   ...users,
-  ...values,
   ...webhooks,
 };

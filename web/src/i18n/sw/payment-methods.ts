@@ -5,4 +5,5 @@ export const paymentMethods: Record<keyof typeof en, string> = {
   'paymentMethods.code.hint':
     'Herufi ndogo, tarakimu na _, kama bank_transfer. Haiwezi kubadilishwa baadaye.',
   'paymentMethods.active': 'Inaweza kuchaguliwa kwa malipo',
+  'field.code': 'Msimbo',
 };

@@ -14,4 +14,7 @@ export const products: Record<keyof typeof en, string> = {
   'configurations.price.hint': 'Acha wazi kutumia bei ya bidhaa.',
   'configurations.default': 'Chaguo-msingi',
   'configurations.isDefault': 'Chaguo-msingi la bidhaa hii',
+  'field.price': 'Bei',
+  'field.sku': 'SKU',
+  'field.updatedAt': 'Mabadiliko ya mwisho',
 };

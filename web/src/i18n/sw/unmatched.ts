@@ -64,4 +64,18 @@ export const unmatched: Record<keyof typeof en, string> = {
   'queue.place': '{place} kati ya {total}',
   'queue.previous': 'Iliyotangulia (P)',
   'queue.next': 'Inayofuata (N)',
+  'confidence.high': 'Inaelekea sana',
+  'confidence.medium': 'Inawezekana',
+  'confidence.low': 'Dalili dhaifu',
+  'notificationFlag.differs_from_first': 'Mtoa huduma alirudia muamala huu na thamani tofauti.',
+  'notificationFlag.other_account':
+    'Mlipaji anakusudia akaunti nyingine kuliko ile ya malipo yaliyoingizwa kwa mkono.',
+  'notificationFlag.other_method': 'Malipo yaliyoingizwa kwa mkono yana njia nyingine ya malipo.',
+  'notificationFlag.account_full': 'Akaunti haiwezi kupokea kiasi hiki.',
+  'notificationFlag.repeated_after_reversal':
+    'Mtoa huduma alirudia muamala huu baada ya malipo yake kubatilishwa.',
+  'notificationFlag.payment_reversed': 'Malipo yaliyoingizwa kwa mkono yalibatilishwa.',
+  'notificationFlag.other_short_code': 'Pesa ilienda kwa namba nyingine ya biashara kuliko ya kampuni.',
+  'notificationFlag.unreadable_time': 'Muda uliotumwa na mtoa huduma hausomeki.',
+  'notificationFlag.future_time': 'Muda uliotumwa na mtoa huduma haujafika bado.',
 };

@@ -8,6 +8,6 @@ export const users: Record<keyof typeof en, string> = {
   'users.newPassword': 'Nenosiri jipya',
   'users.newPassword.hint': 'Acha wazi ili nenosiri libaki. Jipya humaliza vipindi vyote vya mtumiaji.',
   'users.active': 'Anaruhusiwa kuingia',
-  'users.employee.hint': 'Wakala huona kamisheni za mfanyakazi huyu.',
-  'users.noEmployee': 'Hakuna',
+  'field.firstName': 'Jina la kwanza',
+  'field.lastName': 'Jina la ukoo',
 };

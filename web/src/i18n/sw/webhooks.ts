@@ -36,4 +36,10 @@ export const webhooks: Record<keyof typeof en, string> = {
   'webhooks.request': 'Ombi',
   'webhooks.resend': 'Tuma tena',
   'webhooks.resent': 'Tukio linatumwa tena.',
+  'deliveryOutcome.delivered': 'Limefika',
+  'deliveryOutcome.failed': 'Limeshindwa',
+  'deliveryOutcome.given_up': 'Limeachwa',
+  'disabledReason.user': 'Imezimwa na mtumiaji',
+  'disabledReason.gone': 'Imezimwa: ilijibu kuwa haipo tena (410)',
+  'disabledReason.failing': 'Imezimwa: ilishindwa kwa siku tatu',
 };

@@ -1,3 +1,4 @@
+import '../../ui/sale.css';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, type ReactNode, useEffect, useRef, useSyncExternalStore } from 'react';
 import { useSearchParams } from 'wouter';
