@@ -6,6 +6,12 @@ export const session = {
   'session.submit': 'Sign in',
   'session.with': 'Continue with {provider}',
   'session.or': 'or',
+  'session.provider.AUTH_FAILED': 'The identity provider did not sign you in. Try again.',
+  'session.provider.DUPLICATE_ENTRY':
+    'Another user has this e-mail. Sign in with the password, or ask your administrator.',
+  'session.provider.FORBIDDEN':
+    'This identity may not sign in here. Ask your administrator for an invitation.',
+  'session.provider.other': 'Signing in through the identity provider failed: {code}',
   'session.ended': 'Your session has ended. Sign in again to continue where you were.',
   'session.failed': 'E-mail or password is wrong.',
   'session.tooMany': 'Too many attempts. Wait a few minutes, then try again.',

@@ -8,6 +8,11 @@ export const session: Record<keyof typeof en, string> = {
   'session.submit': 'Ingia',
   'session.with': 'Endelea na {provider}',
   'session.or': 'au',
+  'session.provider.AUTH_FAILED': 'Mtoa utambulisho hakukuingiza. Jaribu tena.',
+  'session.provider.DUPLICATE_ENTRY':
+    'Mtumiaji mwingine ana barua pepe hii. Ingia kwa nenosiri, au muulize msimamizi wako.',
+  'session.provider.FORBIDDEN': 'Utambulisho huu hauruhusiwi kuingia hapa. Mwombe msimamizi wako mwaliko.',
+  'session.provider.other': 'Kuingia kupitia mtoa utambulisho kumeshindikana: {code}',
   'session.ended': 'Kipindi chako kimeisha. Ingia tena uendelee ulipoachia.',
   'session.failed': 'Barua pepe au nenosiri si sahihi.',
   'session.tooMany': 'Umejaribu mara nyingi mno. Subiri dakika chache, kisha jaribu tena.',

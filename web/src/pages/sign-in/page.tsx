@@ -23,6 +23,7 @@ export function Page({ onLanguageChange }: { onLanguageChange(): void }) {
         <h1>{t(registers ? 'session.register' : 'session.title')}</h1>
         <p className="muted">{t(registers ? 'session.register.lead' : 'session.lead')}</p>
         {sessionHasEnded() && <Notice tone="info">{t('session.ended')}</Notice>}
+        <ProviderFailure />
         {registers ? <RegisterForm /> : <SignInForm />}
         {registrationOpen && (
           <Button kind="quiet" onClick={() => setRegisters(!registers)}>
@@ -109,6 +110,18 @@ function useSignIn() {
   return { problem, isSending, send };
 }
 
+/** Why the identity provider sent the user back without a session. */
+function ProviderFailure() {
+  const code = new URLSearchParams(location.search).get('signInError');
+  if (code === null) return null;
+  const isKnown = code === 'AUTH_FAILED' || code === 'DUPLICATE_ENTRY' || code === 'FORBIDDEN';
+  return (
+    <Notice tone="bad">
+      {isKnown ? t(`session.provider.${code}`) : t('session.provider.other', { code })}
+    </Notice>
+  );
+}
+
 function IdentityProviders() {
   const { identityProviders } = settings();
   if (identityProviders.length === 0) return null;
@@ -116,7 +129,7 @@ function IdentityProviders() {
     <div className="providers">
       <p className="divider">{t('session.or')}</p>
       {identityProviders.map(({ name }) => (
-        <a key={name} className="button secondary" href={`/api/auth/${name}`}>
+        <a key={name} className="button secondary" href={`/api/auth/${name}?mode=browser`}>
           {t('session.with', { provider: name.charAt(0).toUpperCase() + name.slice(1) })}
         </a>
       ))}

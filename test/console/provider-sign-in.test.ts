@@ -1,0 +1,61 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { providerSettings, startRealProvider } from '../oidc.ts';
+import { expectAccessible, HAS_BROWSER, useConsole } from './console.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+describe.skipIf(!HAS_BROWSER)('signing in through an identity provider', () => {
+  let provider: Awaited<ReturnType<typeof startRealProvider>>;
+  beforeAll(async () => {
+    provider = await startRealProvider({
+      baraka: {
+        email: 'baraka@example.com',
+        email_verified: true,
+        given_name: 'Baraka',
+        family_name: 'Mwangi',
+      },
+      amina: { email: 'amina@example.com', email_verified: true, given_name: 'Amina', family_name: 'Otieno' },
+    });
+    Object.assign(settings, providerSettings('LOCAL', provider.issuer));
+  });
+  afterAll(() => provider.close());
+  const settings: Record<string, string> = {};
+  const console = useConsole(settings);
+  beforeAll(() => provider.open(`${console.origin}/api/auth/local/callback`));
+
+  /** The page of the provider asks for a name, as the body of a POST. */
+  async function signInAs(page: Page, person: string): Promise<void> {
+    await page.route(`${provider.issuer}/**`, (route) => route.continue());
+    await page.getByRole('link', { name: 'Continue with Local' }).click();
+    await page.getByText('Who are you?').waitFor();
+    const { headers } = await page.request
+      .post(page.url(), { data: person, headers: { 'content-type': 'text/plain' }, maxRedirects: 0 })
+      .then((answer) => ({ headers: answer.headers() }));
+    await page.goto(new URL(headers.location ?? '', page.url()).href);
+  }
+
+  it('opens the console', async () => {
+    const page = await console.open('/find', { email: '' });
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await expectAccessible(page);
+    await signInAs(page, 'baraka');
+    await page.locator('.avatar').waitFor();
+    await page.context().close();
+  });
+
+  it.each([
+    ['cancel', 'The identity provider did not sign you in.'],
+    ['amina', 'Another user has this e-mail.'],
+  ])('says why it failed for %s', async (person, message) => {
+    const page = await console.open('/find', { email: '' });
+    await signInAs(page, person);
+    await page.getByRole('alert').getByText(message).waitFor();
+    await expectAccessible(page);
+    await page.context().close();
+  });
+
+  it('leaves no message in the console of the browser', () => {
+    expect(console.complaints).toEqual([]);
+  });
+});
