@@ -1,3 +1,4 @@
+import '../../ui/portfolio.css';
 import { keepPreviousData } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';

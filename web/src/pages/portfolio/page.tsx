@@ -1,3 +1,4 @@
+import '../../ui/portfolio.css';
 import { explain } from '../../api/explain.ts';
 import { settings } from '../../api/settings.ts';
 import { format, t, tCount } from '../../i18n/index.ts';

@@ -1,3 +1,4 @@
+import '../../ui/statements.css';
 import { useSearchParams } from 'wouter';
 import type { Permission } from '../../api/paths.ts';
 import { may } from '../../api/session.ts';
