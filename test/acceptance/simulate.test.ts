@@ -161,7 +161,7 @@ test('a simulation that cannot run explains why', async () => {
   const nobody = await simulate(service, []);
   expect([nobody.status, nobody.stderr]).toEqual([
     1,
-    `The connection failed: POST ${service.origin}/api/auth/login\n`,
+    `The connection failed (ECONNREFUSED): POST ${service.origin}/api/auth/login\n`,
   ]);
 });
 

@@ -49,10 +49,13 @@ describe('a first start', () => {
     expect(await read(service, token, '/products')).toHaveLength(5);
   });
 
-  test('prints the address of the documentation, which works', async () => {
+  test('prints the addresses of the console, the API and the documentation, which work', async () => {
     const lines = await firstLines(service);
-    expect(lines.at(-1)).toContain(`${service.origin}/api-docs`);
-    expect(lines.slice(-3).join('\n')).toContain(`${service.origin}/api`);
+    expect(lines.at(-1)).toContain(`${service.origin}/ for the staff console`);
+    for (const path of ['/api,', '/api-docs'])
+      expect(lines.slice(-4).join('\n')).toContain(`${service.origin}${path}`);
+    const page = await fetch(`${service.origin}/`, { headers: { accept: 'text/html' } });
+    expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('/assets/')]);
     expect((await fetch(`${service.origin}/api-docs`)).status).toBe(200);
     expect((await fetch(`${service.origin}/api-docs/openapi.json`)).status).toBe(200);
   });
@@ -81,7 +84,7 @@ describe('a first start', () => {
     const again = await startService({ DATA_DIR: dataDir });
     report(`later start: ready after ${again.readyMs} ms`);
     expect(again.output()).not.toContain('Migrated');
-    expect((await firstLines(again)).at(-1)).toContain(`${again.origin}/api-docs`);
+    expect((await firstLines(again)).at(-1)).toContain(`${again.origin}/ for the staff console`);
     expect((await read(again, token, '/auth/me')).email).toBe('admin@example.com');
 
     await inParallel(20, Array.from({ length: 20 }), () => fetch(`${again.origin}/health`)); // stay connected
@@ -368,7 +371,7 @@ function linesOf(text: string): string[] {
 /** The output before the first request. Its end may not have arrived yet. */
 async function firstLines(service: RunningService): Promise<string[]> {
   const lines = () => linesOf(service.output()).filter((line) => !/"method":"\w+"/.test(line));
-  await expect.poll(() => lines().at(-1), { timeout: 5_000 }).toContain('/api-docs');
+  await expect.poll(() => lines().at(-1), { timeout: 5_000 }).toContain('staff console');
   return lines();
 }
 
