@@ -244,11 +244,19 @@ describe('POST /customers/bulk', () => {
     expect((await bulk('customers', items, keyed('crash customers'))).body).toEqual(again.body);
   });
 
-  it('refuses the items of an interrupted call when its key comes with another body', async () => {
+  it('refuses another body under the key of an interrupted call, and creates nothing from it', async () => {
     const items = Array.from({ length: 200 }, (_, at) => customer({ externalId: `OTHER-${at}` }));
     await crashAt(holding('OTHER-150'), () => bulk('customers', items, keyed('other body')));
-    const other = await bulk('customers', [...items.slice(0, 100), customer()], keyed('other body'));
-    expect(codesOf(other)).toEqual([...Array(100).fill('VALIDATION_ERROR'), 'created']);
+    const before = await countOf('customers');
+    const shorter = [customer()];
+    const longer = [{}, ...items, customer()];
+    for (const body of [shorter, longer]) {
+      const other = await bulk('customers', body, keyed('other body'));
+      expect(other.status).toBe(422);
+      expect(other.body.error.details.fields[0].path).toBe('Idempotency-Key');
+    }
+    expect(await countOf('customers')).toBe(before);
+    expect(codesOf(await bulk('customers', items, keyed('other body')))).toEqual(Array(200).fill('created'));
   });
 
   it('publishes the events of its finished slices while it continues', async () => {
@@ -383,6 +391,37 @@ describe('POST /payments/bulk', () => {
     expect(isDone).toBe(false);
     await done;
     expect(codesOf(await call)).toHaveLength(MANY);
+  });
+
+  it('refuses another body under the key of an interrupted call, and posts nothing from it', async () => {
+    const items = [payment(), payment(), payment({ paymentMethodId: 3 })];
+    await crashAt('select from payment_methods where id = 3 for update', () =>
+      bulk('payments', [...references('PART', 100), ...items], keyed('other payments')),
+    );
+    const before = await countOf('payments');
+    const other = await bulk('payments', [{}, ...references('WHOLE', 100)], keyed('other payments'));
+    expect(other.status).toBe(422);
+    expect(await countOf('payments')).toBe(before);
+  });
+
+  it('fails without an outcome while a payment of the call may still be committing', async () => {
+    const items = [payment({ transactionRef: 'LATE' })];
+    const client = new pg.Client(service.connection);
+    await client.connect();
+    try {
+      await client.query('begin');
+      const admin = `(select id from users where email = 'admin@example.com')`;
+      const name = `'idempotency key user ' || ${admin} || ' /api/payments/bulk#0 late'`;
+      await client.query(`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
+      const call = await bulk('payments', items, keyed('late'));
+      expect(call.status, call.text).toBe(409);
+      expect(call.headers.get('retry-after')).toBe('1');
+      expect(call.body.error.details).toEqual({ resource: 'request', field: 'Idempotency-Key' });
+    } finally {
+      await client.end();
+    }
+    expect(codesOf(await bulk('payments', items, keyed('late')))).toEqual(['created']);
+    expect(await countOf(`payments where transaction_ref = 'LATE'`)).toBe(1);
   });
 
   it('fails only the payment whose account another transaction holds', async () => {

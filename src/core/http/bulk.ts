@@ -26,7 +26,9 @@ import {
   keyOfItem,
   lockNameOf,
   readAnswer,
+  refuseOtherBody,
   repeatable,
+  StillRunning,
 } from './idempotency.ts';
 import { knownError } from './server.ts';
 import { createSharedSlots, type SharedSlots } from './shared-slots.ts';
@@ -202,6 +204,7 @@ export function bulkRoute<Item extends TSchema, Data>(
       const leave = await slots.enter(callerOf(request));
       try {
         return await repeatable(context, request, reply, async ({ db }, key) => {
+          if (key) await refuseInterrupted(context, key);
           // Fastify types every check as one that returns a boolean. Those of our compiler return `Checked`.
           const check = request.compileValidationSchema(item, 'body') as unknown as (
             body: unknown,
@@ -227,6 +230,15 @@ export function bulkRoute<Item extends TSchema, Data>(
       }
     },
   );
+}
+
+/** An interrupted call has stored no answer of its own. Only the answers of its items tell with which body it was sent. */
+function refuseInterrupted(context: Context, key: IdempotencyKey): Promise<void> {
+  return inTransaction(context.db, async (tx) => {
+    // The interrupted call may still be committing its last slice.
+    await takeLock(tx, lockNameOf(key));
+    await refuseOtherBody(tx, key, MAX_ITEMS);
+  });
 }
 
 /**
@@ -319,6 +331,7 @@ function errorOf(
   if (!result) throw new Error('Each item of a bulk call has a result.');
   const error = 'busy' in result ? result.busy : result.error;
   const known = knownError(error);
+  if (error instanceof StillRunning) throw error;
   if (known && known !== error && sqlState(error) === undefined) throw error;
   if (!known) request.log.error({ err: error }, 'an item of a bulk call failed');
   return known ?? new AppError('INTERNAL_ERROR', 'An internal error occurred.');

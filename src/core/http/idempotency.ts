@@ -134,14 +134,31 @@ export function readAnswer(
   { body_hash: hash, status, answer }: StoredAnswer,
   key: IdempotencyKey,
 ): KeptAnswer | AppError {
-  if (!hash.equals(key.bodyHash)) {
-    return new AppError('VALIDATION_ERROR', 'This Idempotency-Key was used with another body.', {
-      status: 422,
-      details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },
-    });
-  }
+  if (!hash.equals(key.bodyHash)) return usedWithAnotherBody();
   if (status === null || answer === null) throw new Error('A committed idempotency key has no answer.');
   return { status, answer };
+}
+
+/**
+ * Refuses a key under which an interrupted request with another body has done a part of its work.
+ * @param count - the largest number of items of a request.
+ * @throws AppError VALIDATION_ERROR (422).
+ */
+export async function refuseOtherBody(tx: Tx, key: IdempotencyKey, count: number): Promise<void> {
+  const paths = Array.from({ length: count }, (_, index) => keyOfItem(key, index).path);
+  const { rows } = await sql`
+    select from idempotency_keys
+    where caller = ${key.caller} and path = any(${paths}::text[]) and key = ${key.key}
+      and body_hash <> ${key.bodyHash}
+    limit 1`.execute(tx);
+  if (rows.length > 0) throw usedWithAnotherBody();
+}
+
+function usedWithAnotherBody(): AppError {
+  return new AppError('VALIDATION_ERROR', 'This Idempotency-Key was used with another body.', {
+    status: 422,
+    details: { fields: [{ path: 'Idempotency-Key', message: 'was used with another body' }] },
+  });
 }
 
 export function replay<Answer>(reply: FastifyReply, { status, answer }: KeptAnswer): Answer {
@@ -226,7 +243,7 @@ async function insertKey(tx: Tx, { caller, path, key, bodyHash }: IdempotencyKey
     .returning('key')
     .executeTakeFirst()
     .catch((error: unknown) => {
-      throw sqlState(error) === LOCK_NOT_AVAILABLE ? stillRunning(error) : error;
+      throw sqlState(error) === LOCK_NOT_AVAILABLE ? new StillRunning(error) : error;
     });
   return inserted !== undefined;
 }
@@ -246,10 +263,13 @@ async function keepAnswer(
     .execute();
 }
 
-export function stillRunning(cause: unknown): AppError {
-  return new AppError('DUPLICATE_ENTRY', 'The first request with this Idempotency-Key is still running.', {
-    details: { resource: 'request', field: 'Idempotency-Key' },
-    retryAfterSeconds: 1,
-    cause,
-  });
+/** Another transaction may be committing the work of this key, so its outcome is not known yet. */
+export class StillRunning extends AppError<'DUPLICATE_ENTRY'> {
+  constructor(cause: unknown) {
+    super('DUPLICATE_ENTRY', 'The first request with this Idempotency-Key is still running.', {
+      details: { resource: 'request', field: 'Idempotency-Key' },
+      retryAfterSeconds: 1,
+      cause,
+    });
+  }
 }
