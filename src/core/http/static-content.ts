@@ -72,9 +72,12 @@ export function staticContent(
   }
 
   function encodedAs(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
-    const present = encoded.get(encoding) ?? encode(encoding, bytes);
-    encoded.set(encoding, present);
-    return present;
+    const present = encoded.get(encoding);
+    if (present) return present;
+    const started = encode(encoding, bytes);
+    encoded.set(encoding, started);
+    started.catch(() => encoded.delete(encoding)); // The next request tries again.
+    return started;
   }
 
   function encode(encoding: Encoding, bytes: Buffer): Promise<Buffer> {
@@ -85,11 +88,12 @@ export function staticContent(
 
   return async (request, reply) => {
     const { bytes, etag } = original();
-    varyBy(reply, 'accept-encoding').header('etag', etag).header('cache-control', cacheControl);
-    if (matchesEtag(request.headers['if-none-match'], etag)) return reply.status(304).send();
+    const isCurrent = matchesEtag(request.headers['if-none-match'], etag);
     const encoding = encodingFor(request.headers['accept-encoding'], bytes.length);
+    const content = isCurrent ? undefined : await encodedAs(encoding, bytes);
+    varyBy(reply, 'accept-encoding').header('etag', etag).header('cache-control', cacheControl);
+    if (!content) return reply.status(304).send();
     if (encoding !== 'identity') reply.header('content-encoding', encoding);
-    const content = await encodedAs(encoding, bytes);
     sharedContent.add(content);
     return reply.type(contentType).send(content);
   };
