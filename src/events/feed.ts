@@ -155,7 +155,5 @@ export function createFeed(db: Db, horizon: HorizonReader): Feed {
     for (const waiter of [...waiters]) finishEmpty(waiter);
   }
 
-  const latest = async () => (await horizon.read()).id;
-
-  return { read, wait, latest, isClosed: () => isClosed, close };
+  return { read, wait, latest: horizon.latest, isClosed: () => isClosed, close };
 }

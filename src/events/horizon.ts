@@ -1,6 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Db } from '../core/database/db.ts';
+import { busy } from '../core/http/errors.ts';
 import { advance, NO_HORIZON } from './rules.ts';
 import { readSample } from './store.ts';
+
+const LONGEST_WAIT_MS = 3_000;
+const PAUSE_MS = 20;
 
 /** Up to which id the feed is complete, for all readers of an instance. */
 export interface HorizonReader {
@@ -9,6 +14,12 @@ export interface HorizonReader {
    * @returns the id of the horizon, and the last id that was taken.
    */
   read(): Promise<{ id: number; lastId: number }>;
+  /**
+   * The id of the horizon, for a reader that wants only new events. Waits until it is known: after a start, it is 0 while
+   * transactions that publish events run. Every event that is not visible yet has a higher id.
+   * @throws AppError INTERNAL_ERROR (503) if such a transaction takes too long.
+   */
+  latest(): Promise<number>;
 }
 
 export function createHorizonReader(db: Db): HorizonReader {
@@ -33,5 +44,15 @@ export function createHorizonReader(db: Db): HorizonReader {
     return next;
   }
 
-  return { read };
+  async function latest(): Promise<number> {
+    const endsAt = Date.now() + LONGEST_WAIT_MS;
+    for (;;) {
+      const { id, lastId } = await read();
+      if (id > 0 || lastId === 0) return id;
+      if (Date.now() > endsAt) throw busy('A transaction that publishes events has not ended.', 2);
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  return { read, latest };
 }

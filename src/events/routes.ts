@@ -140,7 +140,7 @@ async function isStillAllowed(request: FastifyRequest, identify: Identify): Prom
   try {
     return mayDo(await identify(request), 'events:read');
   } catch (error) {
-    if (error instanceof AppError && error.status === 401) return false;
+    if (error instanceof AppError && (error.status === 401 || error.status === 403)) return false;
     throw error;
   }
 }

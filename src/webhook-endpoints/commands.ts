@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Actor, Context } from '../core/context.ts';
 import type { Tx } from '../core/database/db.ts';
 import { inTransaction } from '../core/database/transactions.ts';
-import { busy, invalidField } from '../core/http/errors.ts';
+import { invalidField } from '../core/http/errors.ts';
 import { EVENT_TYPES } from '../events/catalogue-schema.ts';
 import { event } from '../events/change-rules.ts';
 import { audit } from '../events/change-store.ts';
@@ -33,8 +32,6 @@ import { DEFAULT_OVERLAP_SECONDS, secretsAt, typesOf, uselessFilters, withoutQue
 import type { NewWebhookEndpoint, SecretRotation, WebhookEndpointChanges } from './schema.ts';
 import * as store from './store.ts';
 
-const LONGEST_WAIT_FOR_HORIZON_MS = 3_000;
-const HORIZON_PAUSE_MS = 20;
 /** Limited, because each endpoint needs connections and statements, and gets every event of its types. */
 const MAX_ENDPOINTS = 50;
 
@@ -54,7 +51,7 @@ export async function createEndpoint(
   const { url, types, description = null, inOrder = false } = body;
   const fields = { url, types, description, inOrder };
   const secret = newSigningSecret();
-  const cursor = await readHorizon(reader);
+  const cursor = await reader.latest();
   return inTransaction(context.db, async (tx) => {
     if ((await store.countEndpoints(tx)) >= MAX_ENDPOINTS)
       throw invalidField(
@@ -254,17 +251,6 @@ async function resendSome(
   }));
   await saveRetries(tx, id, [], retries);
   return events.length;
-}
-
-/** Waits until the horizon of the feed is known. Every event that is not visible yet has a higher id than the horizon. */
-async function readHorizon(reader: HorizonReader): Promise<number> {
-  const endsAt = Date.now() + LONGEST_WAIT_FOR_HORIZON_MS;
-  for (;;) {
-    const { id, lastId } = await reader.read();
-    if (id > 0 || lastId === 0) return id;
-    if (Date.now() > endsAt) throw busy('A transaction that publishes events has not ended.', 2);
-    await sleep(HORIZON_PAUSE_MS);
-  }
 }
 
 function checkFields({ config }: Context, { url, types }: { url?: string; types?: string[] }): void {

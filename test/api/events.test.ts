@@ -7,6 +7,7 @@ import {
   accountNow,
   move,
   newAccount,
+  newApiKey,
   newCustomer,
   notify,
   PASSWORD,
@@ -390,6 +391,24 @@ describe('a stream', () => {
     expect(page.body.data).toEqual({ events: [], after: messages[0]?.event.id, hasMore: false });
   });
 
+  it('gets the latest id from a new instance only when running transactions have ended', async () => {
+    const last = (await eventsAfter()).at(-1).id;
+    const other = await startInstance(service);
+    const publishing = await service.parts.pool.connect();
+    try {
+      await publishing.query('begin');
+      await publishing.query('select pg_advisory_xact_lock_shared(1702259054, 1953720691)');
+      const options = { token: service.adminToken };
+      const waiting = other.call('GET', '/events?from=latest', undefined, options);
+      await delay(300);
+      await publishing.query('rollback');
+      expect((await waiting).body.data.after).toBeGreaterThanOrEqual(last);
+    } finally {
+      publishing.release(true);
+      await other.close();
+    }
+  });
+
   it('sends only the types of its filter', async () => {
     const { id } = await newAccount(service);
     const start = (await eventsAfter()).at(-1).id;
@@ -408,6 +427,16 @@ describe('a stream', () => {
     const start = (await eventsAfter()).at(-1).id;
     const { hasEnded } = await readStream({ query: `?after=${start}&types=invoice.voided`, token }, 1, () =>
       service.call('POST', '/auth/logout', undefined, { token }),
+    );
+    expect(hasEnded).toBe(true);
+  }, 25_000);
+
+  it('ends when its API key may no longer be used from its network', async () => {
+    const { id, key } = await newApiKey(service, ['events:read'], { networks: ['127.0.0.1'] });
+    const start = (await eventsAfter()).at(-1).id;
+    const query = `?after=${start}&types=invoice.voided`;
+    const { hasEnded } = await readStream({ query, token: key }, 1, () =>
+      service.call('PUT', `/api-keys/${id}`, { networks: ['192.0.2.0/24'] }),
     );
     expect(hasEnded).toBe(true);
   }, 25_000);
