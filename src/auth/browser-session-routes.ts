@@ -76,9 +76,9 @@ export function browserSessionRoutes(
       requireSameOrigin(request, context);
       const token = readSessionCookie(request, context);
       const { general, pages } = parts.limiters;
-      const address = clientKey(request.ip);
-      // Many people may use one address, so it is only charged for calls without a session, as for a page.
-      await pages?.check(address);
+      // Many people may use one address, so it is only charged for calls without a session, and apart from its pages.
+      const refreshes = `refreshes ${clientKey(request.ip)}`;
+      await pages?.check(refreshes);
       const caller = {
         log: request.log,
         requestId: request.id,
@@ -90,7 +90,7 @@ export function browserSessionRoutes(
       const renewed =
         token === undefined ? undefined : await refreshBrowserSession(context, parts, token, caller);
       if (!renewed) {
-        const state = await pages?.count(address);
+        const state = await pages?.count(refreshes);
         if (state) announceLimit(reply, 'pages', state);
         if (token !== undefined) deleteSessionCookie(request, reply, context);
         return ok({ user: null }, 'Nobody is signed in.');

@@ -227,6 +227,10 @@ describe('without Redis', () => {
     expectRefused(await refresh('a-guess', '203.0.113.7'));
     expectRefused(await refresh(await signIn(), '203.0.113.7'));
     expect((await refresh('a-guess', '203.0.113.8')).status).toBe(200);
+
+    const openPage = () => call('GET', '/settings', undefined, { token: null, ...from('203.0.113.9') });
+    expect(await times(3, openPage)).toEqual([200, 200, 429]);
+    expect((await refresh(await signIn(), '203.0.113.9')).status).toBe(200);
   });
 
   it('health is not counted', async () => {
