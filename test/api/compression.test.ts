@@ -1,6 +1,9 @@
 import { request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { compressJson } from '../../src/core/http/compression.ts';
+import { busy } from '../../src/core/http/errors.ts';
+import { createHttpServer } from '../../src/core/http/server.ts';
 import { newCustomer, PASSWORD, useService } from '../harness.ts';
 
 const service = useService();
@@ -60,6 +63,26 @@ describe('a JSON answer above 1 kB', () => {
 
 describe('never compressed is', () => {
   const all = { 'accept-encoding': 'gzip, br' };
+
+  it('the refusal of a larger answer, which has no headers of that answer', async () => {
+    const app = createHttpServer(service.context, service.parts.log);
+    compressJson(app, { mayHoldTokens: () => false });
+    app.addHook('onSend', async (_request, reply) => {
+      if (reply.statusCode === 200) throw busy('The service is busy.', 1);
+    });
+    app.get('/large', (_request, reply) =>
+      reply
+        .header('etag', '"1"')
+        .header('cache-control', 'no-cache')
+        .send({ text: 'x'.repeat(2_000) }),
+    );
+    const { headers, payload, statusCode } = await app.inject({ url: '/large', headers: all });
+    expect(statusCode).toBe(503);
+    expect(JSON.parse(payload).error.message).toContain('The service is busy.');
+    expect(headers).toMatchObject({ 'cache-control': 'no-store' });
+    expect(headers).not.toHaveProperty('content-encoding');
+    expect(headers).not.toHaveProperty('etag');
+  });
 
   it('a smaller answer', async () => {
     const { headers, bytes } = await read('/api/customers/1', all);

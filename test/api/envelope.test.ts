@@ -135,6 +135,24 @@ describe('a request that HTTP itself refuses', () => {
     },
   );
 
+  it.each([
+    ['/auth/login', (value: string) => `{"email":${value}}`],
+    // The items are checked one by one, after the body.
+    ['/payments/bulk', (value: string) => `{"items":[{"amount":${value}}]}`],
+  ])('because its body is nested deep is 400 at once, at %s', async (path, bodyWith) => {
+    const headers = { 'idempotency-key': `deep ${path}` };
+    for (const levels of [32, 2_000]) {
+      const body = bodyWith('['.repeat(levels) + ']'.repeat(levels));
+      const answer = await service.call('POST', path, body, { headers });
+      expectError(answer, 400, 'VALIDATION_ERROR');
+      expect(answer.body.error.details.fields).toEqual([
+        { path: 'body', message: 'must be nested at most 32 levels deep' },
+      ]);
+    }
+    const allowed = await service.call('POST', path, bodyWith('['.repeat(29) + ']'.repeat(29)), { headers });
+    expect(allowed.text).not.toContain('levels deep');
+  });
+
   it('because its bytes are not UTF-8 is 400 in the envelope', async () => {
     const response = await fetch(`${service.origin}/api/auth/login`, {
       method: 'POST',

@@ -46,6 +46,8 @@ const ANSWER_TIMEOUT_MS = 5_500;
 /** Longer than 60 s, the time that load balancers usually keep an idle connection open. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_PARAM_LENGTH = 200;
+/** Code that walks through a body may call itself for each level. No schema needs half as many. */
+const MAX_BODY_LEVELS = 32;
 const SERVER_OPTIONS = {
   headersTimeout: HEADERS_TIMEOUT_MS,
   requestTimeout: LONGEST_REQUEST_MS,
@@ -346,10 +348,11 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   }
   const answer = known ?? new AppError('INTERNAL_ERROR', 'An internal error occurred.');
   if (answer.retryAfterSeconds !== undefined) reply.header('retry-after', answer.retryAfterSeconds);
-  // The handler may have set these headers for its own answer.
-  for (const name of ['etag', 'content-disposition']) reply.removeHeader(name);
+  // The handler or a hook may have set these headers for the answer that is not sent.
+  for (const name of ['etag', 'content-disposition', 'content-encoding']) reply.removeHeader(name);
   reply
     .status(answer.status)
+    .header('cache-control', 'no-store')
     .header('content-type', 'application/json; charset=utf-8')
     .serializer(JSON.stringify)
     .send({ success: false, error: { code: answer.code, message: answer.message, details: answer.details } });
@@ -378,15 +381,29 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 /**
  * An empty body counts as a missing body, so that the answer names the required fields. A `__proto__` key becomes an own property,
  * and the schemas refuse it like any other unknown field.
- * @throws AppError VALIDATION_ERROR for bytes that are not UTF-8 or text that is not JSON.
+ * @throws AppError VALIDATION_ERROR for bytes that are not UTF-8, text that is not JSON, or values that are nested too deep.
  */
 function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
+  const body = readJson(bytes);
+  if (!hasAtMostLevels(body, MAX_BODY_LEVELS)) {
+    throw invalidField('body', `must be nested at most ${MAX_BODY_LEVELS} levels deep`);
+  }
+  return body;
+}
+
+function readJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));
   } catch (cause) {
     throw new AppError('VALIDATION_ERROR', 'The body is not valid JSON in UTF-8.', { cause });
   }
+}
+
+/** Whether a value has at most this many levels of lists and objects. */
+function hasAtMostLevels(value: unknown, most: number): boolean {
+  if (value === null || typeof value !== 'object') return true;
+  return most > 0 && Object.values(value).every((member) => hasAtMostLevels(member, most - 1));
 }
 
 function safeRequestId(header: string | string[] | undefined): string | undefined {
