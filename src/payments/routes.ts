@@ -109,7 +109,9 @@ export function paymentRoutes(api: Api, context: Context, queue: PostingQueue, s
     tag: 'Payments',
     operationId: 'recordPayments',
     summary: 'Record up to 1,000 received payments',
-    description: `${BULK_DESCRIPTION} Payments are posted in batches of 100, each in its own transaction.`,
+    description:
+      `${BULK_DESCRIPTION} Payments are posted in batches of 100, each in its own transaction. If the payment with the \`externalId\` ` +
+      'of an item has another account, amount or payment method, or was reversed, the item fails with DUPLICATE_ENTRY.',
     item: NewPayment,
     body: NewPayments,
     answer: RecordedPayments,

@@ -9,6 +9,7 @@ import {
   newAccount,
   newCustomer,
   pay,
+  reverse,
   startInstance,
   useService,
 } from '../harness.ts';
@@ -342,6 +343,35 @@ describe('POST /payments/bulk', () => {
       field: 'transactionRef',
       id,
     });
+  });
+
+  it('does not show a payment that differs from its item, or was reversed, as existing', async () => {
+    const { id: otherId } = await newAccount(service);
+    const items = Array.from({ length: 5 }, (_, at) => payment({ externalId: `SAME-${at}` }));
+    const ids = outcomesOf(await bulk('payments', items)).map((one: { data: { id: number } }) => one.data.id);
+    await reverse(service, ids[4]);
+    const before = await countOf('payments');
+    const changes = [{}, { accountId: otherId }, { amount: 2 }, { paymentMethodId: 3 }, {}];
+    const again = outcomesOf(
+      await bulk(
+        'payments',
+        items.map((item, at) => ({ ...item, ...changes[at] })),
+      ),
+    );
+    expect(again[0]).toEqual({ index: 0, status: 'existing', id: ids[0] });
+    const reasons = [
+      'has another account',
+      'has another amount',
+      'has another payment method',
+      'was reversed',
+    ];
+    for (const [at, reason] of reasons.entries()) {
+      const { status, error } = again[at + 1];
+      expect([status, error.code]).toEqual(['failed', 'DUPLICATE_ENTRY']);
+      expect(error.message).toBe(`Another payment already has this externalId. It ${reason}.`);
+      expect(error.details).toEqual({ resource: 'payment', field: 'externalId', id: ids[at + 1] });
+    }
+    expect(await countOf('payments')).toBe(before);
   });
 
   it('leaves the books as single calls do', async () => {

@@ -16,6 +16,7 @@ import {
   type ExternalValues,
   externalFieldsOf,
   findIdsByExternalId,
+  NotTheSame,
 } from './external-ids.ts';
 import { Id } from './fields.ts';
 import {
@@ -313,8 +314,10 @@ function outcomesOf<Data>(
   return checked.map((one, index) => {
     const result = 'error' in one ? one : left.next().value;
     if (result && 'outcome' in result) return { index, status: 'created', data: result.outcome };
-    const { code, message, details } = errorOf(request, result);
-    const isExisting = code === 'DUPLICATE_ENTRY' && details.field === 'externalId';
+    const error = errorOf(request, result);
+    const { code, message, details } = error;
+    const isExisting =
+      code === 'DUPLICATE_ENTRY' && details.field === 'externalId' && !(error instanceof NotTheSame);
     if (isExisting && typeof details.id === 'number') return { index, status: 'existing', id: details.id };
     return { index, status: 'failed', error: { code, message, details } };
   });

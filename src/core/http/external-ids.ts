@@ -94,6 +94,15 @@ export async function findIdsByExternalId(
   return new Map(rows.map((row) => [row.external_id, row.id]));
 }
 
+/** The resource that has the external id is not the one to create. In a bulk call, this item fails and is not `existing`. */
+export class NotTheSame extends AppError<'DUPLICATE_ENTRY'> {
+  constructor(resource: ExternalResource, id: number, difference: string) {
+    super('DUPLICATE_ENTRY', `Another ${resource} already has this externalId. It ${difference}.`, {
+      details: { resource, field: 'externalId', id },
+    });
+  }
+}
+
 /** The error for an external id that another resource has. Undefined if `error` has another cause. */
 export function takenExternalId(
   error: unknown,

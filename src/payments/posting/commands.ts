@@ -203,7 +203,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
   const externalIds = batch.map((incoming) => ('manual' in incoming ? incoming.manual.externalId : null));
   const interpretations = batch.flatMap((incoming) => incoming.interpretations ?? []);
   const namedIds = idsOf(batch.map(({ namedAccountId }) => namedAccountId));
-  const [busyLocks, answers, transactions, paymentIds, methods, candidates, accounts] = await Promise.all([
+  const [busyLocks, answers, transactions, sameIds, methods, candidates, accounts] = await Promise.all([
     tryLockNames(
       tx,
       batch.map(({ locks }) => locks),
@@ -251,7 +251,7 @@ async function lockAndRead(tx: Tx, batch: readonly Incoming[]): Promise<(Facts |
       continue;
     }
     const known = transactions.get(incoming.reference ?? '') ?? UNKNOWN_TRANSACTION;
-    const sameExternalId = paymentIds.get(externalIds[at] ?? '');
+    const sameExternalId = sameIds.get(externalIds[at] ?? '');
     const answer = key && answers[usedKeys.indexOf(key)];
     facts.push({
       known,

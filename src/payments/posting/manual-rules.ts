@@ -1,6 +1,7 @@
 import { type Actor, amountOf, type Currency } from '../../core/context.ts';
 import { lockName } from '../../core/database/named-locks.ts';
 import { AppError, duplicate, invalidField, notFound } from '../../core/http/errors.ts';
+import { NotTheSame } from '../../core/http/external-ids.ts';
 import { answerRow, lockNameOf } from '../../core/http/idempotency.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import { accountFull, booksOf, hasRoomFor } from '../../ledger/rules.ts';
@@ -8,6 +9,7 @@ import { mayDo } from '../../rights.ts';
 import type { PaymentRow } from '../rules.ts';
 import {
   type Decision,
+  type ExternalPayment,
   type Facts,
   type Incoming,
   type KeepAnswer,
@@ -45,7 +47,7 @@ export function decideManual(
   if (answer)
     return { result: answer instanceof AppError ? { error: answer } : { outcome: { replay: answer } } };
   // First, so that a repeated import finds its payment even if the account has no room for another.
-  if (sameExternalId !== undefined) return refuse(duplicate('payment', 'externalId', sameExternalId));
+  if (sameExternalId) return refuse(externalIdError(manual, sameExternalId));
   const { actor, accountId, paymentMethodId, amountMinor } = manual;
   const method = methods.find((one) => one.id === paymentMethodId);
   if (!method) return refuse(notFound('payment_method', paymentMethodId, 'paymentMethodId'));
@@ -83,6 +85,21 @@ export function decideManual(
       stored: { id: reported.notification.id, outcome },
     };
   };
+}
+
+/** A repeated import takes a payment that agrees with the item as done. It may not take another one as done. */
+function externalIdError(
+  { accountId, amountMinor, paymentMethodId }: ManualPayment,
+  { id, account_id, amount_minor, payment_method_id, status }: ExternalPayment,
+): AppError {
+  const differences = [
+    ...(account_id === accountId ? [] : ['has another account']),
+    ...(BigInt(amount_minor) === amountMinor ? [] : ['has another amount']),
+    ...(payment_method_id === paymentMethodId ? [] : ['has another payment method']),
+    ...(status === 'reversed' ? ['was reversed'] : []),
+  ];
+  if (differences.length === 0) return duplicate('payment', 'externalId', id);
+  return new NotTheSame('payment', id, differences.join(', '));
 }
 
 /**

@@ -107,12 +107,18 @@ export interface KnownTransaction {
 
 export const UNKNOWN_TRANSACTION: KnownTransaction = { payments: [], notifications: [], statementId: null };
 
+/** A payment found by its external id. */
+export type ExternalPayment = Pick<
+  PaymentRow,
+  'id' | 'account_id' | 'amount_minor' | 'payment_method_id' | 'status'
+>;
+
 /** Everything that the decision about an incoming payment depends on. */
 export interface Facts {
   known: KnownTransaction;
   methods: readonly Row<'payment_methods'>[];
   /** The payment that already has the external id of the manual payment. */
-  sameExternalId?: number;
+  sameExternalId?: ExternalPayment;
   /** The stored answer to the idempotency key, or the error if the key cannot be used. */
   answer?: KeptAnswer | AppError;
   match: Match;

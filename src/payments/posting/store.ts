@@ -8,6 +8,7 @@ import type { Notifications, Row } from '../../core/database/tables.ts';
 import { referenceKey } from '../../core/values/reference.ts';
 import type { Candidate, Interpretations } from '../matching/rules.ts';
 import {
+  type ExternalPayment,
   type KnownNotification,
   type KnownPayment,
   type KnownTransaction,
@@ -106,14 +107,15 @@ export async function findTransactions(
 export async function findExternalIds(
   tx: Tx,
   externalIds: readonly string[],
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string | null, ExternalPayment>> {
   if (externalIds.length === 0) return new Map();
-  const rows = await run<{ id: number; external_id: string }>(
+  const rows = await run<ExternalPayment & { external_id: string | null }>(
     tx,
-    'select id, external_id from payments where external_id = any($1::text[])',
+    `select id, external_id, account_id, amount_minor, payment_method_id, status
+    from payments where external_id = any($1::text[])`,
     [externalIds],
   );
-  return new Map(rows.map(({ id, external_id: externalId }) => [externalId, id]));
+  return new Map(rows.map((row) => [row.external_id, row]));
 }
 
 /** Finds, for each transaction, the first statement with a payment line for it. */
