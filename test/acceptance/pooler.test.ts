@@ -23,7 +23,7 @@ import {
   startService,
 } from './process.ts';
 
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 90_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 90_000 });
 cleanUpAfterwards();
 
 if (!hasPgBouncer) report('pooler: PgBouncer is not installed, so the service behind it is not tested');

@@ -160,10 +160,10 @@ export async function startPaying(
       for (const { id, total } of targets) {
         const entries = journal.get(id) ?? [];
         const wanted = new Map(entries.map((entry) => [entry.reference, entry.cents]));
-        // The minute job posts what was stored as pending: at its second run, if a lost transaction still held the row at the first.
+        // The minute job posts what was stored as pending.
         await expect
           .poll(async () => (await readPayments(reader, token, id)).length, {
-            timeout: 150_000,
+            timeout: 90_000,
             interval: 1_000,
           })
           .toBe(entries.length);

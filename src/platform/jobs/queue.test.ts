@@ -205,6 +205,46 @@ describe('a queue', () => {
   });
 });
 
+describe('a task of every minute', () => {
+  /** Whether the task waits for the next full minute, or has already run in it. */
+  async function isAdded(run: { mock: { calls: unknown[] } }): Promise<boolean> {
+    const { rows } = await sql`
+      select from graphile_worker.jobs
+      where key = ${TASK} and run_at = date_trunc('minute', clock_timestamp()) + interval '1 minute'`.execute(
+      service.context.db,
+    );
+    return rows.length > 0 || run.mock.calls.length > 1;
+  }
+
+  it('also runs at the first full minute after a start', { timeout: 20_000 }, async () => {
+    const run = vi.fn(async () => {});
+    start(run, { everyMinute: [TASK] });
+    await expect.poll(() => run.mock.calls.length, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => isAdded(run), { timeout: 8_000 }).toBe(true);
+  });
+
+  it('is added within seconds after an addition has failed', { timeout: 30_000 }, async () => {
+    const rename = (from: string, to: string) =>
+      sql`alter function ${sql.table(`graphile_worker.${from}`)} rename to ${sql.ref(to)}`.execute(
+        service.context.db,
+      );
+    const warned = vi.spyOn(service.parts.log, 'warn');
+    const run = vi.fn(async () => {});
+    start(run, { everyMinute: [TASK] });
+    await expect.poll(() => run.mock.calls.length, { timeout: 5_000 }).toBe(1);
+    await rename('add_job', 'missing_add_job');
+    try {
+      await expect
+        .poll(() => warned.mock.calls.flat().join(), { timeout: 8_000 })
+        .toContain('the next minute job was not added');
+    } finally {
+      await rename('missing_add_job', 'add_job');
+      warned.mockRestore();
+    }
+    await expect.poll(() => isAdded(run), { timeout: 8_000 }).toBe(true);
+  });
+});
+
 describe('without an answer of the database', () => {
   it('stops within seconds', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1');

@@ -15,7 +15,11 @@ const MAX_ATTEMPTS = 5;
 /** NOTIFY announces a new job. Polling finds retries, and jobs whose queue was busy. */
 const POLL_INTERVAL_MS = 2_000;
 const RESTART_DELAY_MS = 5_000;
-const MINUTE_MS = 60_000;
+/** The first job of a full minute is added after a start's own job has begun, which has the same key. */
+const FIRST_MINUTE_JOB_MS = 5_000;
+/** Less than a minute, so that no minute is left out. An addition that fails is repeated sooner. */
+const NEXT_MINUTE_JOB_MS = 50_000;
+const RETRY_MINUTE_JOB_MS = 5_000;
 /** How often each instance shows that it is alive. */
 const HEARTBEAT_MS = 5_000;
 /** The first heartbeat follows the library's own LISTEN on the same connection. */
@@ -128,16 +132,25 @@ export function startJobQueue(options: JobQueueOptions): JobQueue {
     }
   }
 
-  const running = runUntilStopped();
-  const warn = (error: Error) =>
-    log.warn({ err: error }, 'the next minute job was not added; retried in a minute');
-  const everyMinuteTimer = setInterval(() => {
-    for (const task of everyMinute) addForNextMinute(db, task).catch(warn);
-  }, MINUTE_MS);
+  async function addMinuteJobsUntilStopped(): Promise<void> {
+    let pauseMs = FIRST_MINUTE_JOB_MS;
+    for (;;) {
+      await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {});
+      if (stopping.signal.aborted) return;
+      try {
+        for (const task of everyMinute) await addForNextMinute(db, task);
+        pauseMs = NEXT_MINUTE_JOB_MS;
+      } catch (error) {
+        log.warn({ err: error }, 'the next minute job was not added; retried in 5 s');
+        pauseMs = RETRY_MINUTE_JOB_MS;
+      }
+    }
+  }
+
+  const running = Promise.all([runUntilStopped(), addMinuteJobsUntilStopped()]);
   return {
     async stop() {
       stopping.abort();
-      clearInterval(everyMinuteTimer);
       const stopped = runner?.stop().catch(() => {}); // It may have ended by itself.
       await Promise.race([
         Promise.all([stopped, running]),
