@@ -2,7 +2,7 @@ import type { Context } from '../core/context.ts';
 import { deleteEvents } from './store.ts';
 
 /** How long events are kept. A reader that stops for longer must read the resources again. */
-export const KEPT_DAYS = 30;
+const KEPT_DAYS = 30;
 
 /** @returns the number of deleted events. */
 export function deleteOldEvents(

@@ -6,7 +6,7 @@ import { Choice, Id, Nullable, Timestamp } from '../core/http/fields.ts';
 import { EVENT_TYPES, EVENTS, type EventType, fieldsOf } from './catalogue-schema.ts';
 import { shownName, TYPE_FILTERS } from './rules.ts';
 
-export const MAX_EVENTS = 1_000;
+const MAX_EVENTS = 1_000;
 export const MAX_WAIT_SECONDS = 30;
 
 /** The names that a filter of types may have. */

@@ -58,7 +58,7 @@ function changesOfBooks(before: AccountRow, after: NewBooks, posted: readonly Mo
 }
 
 /** The column `next_due_date` for a paid amount. */
-export function nextDueDate(
+function nextDueDate(
   {
     status,
     frequency,

@@ -259,7 +259,7 @@ export function startDeliveryLoop(
           row &&
             saveRetries(tx, id, done, wasReset ? retries.map((retry) => resetRetry(retry, now)) : retries),
         ]);
-        // These attempts say nothing about an endpoint that a user has corrected meanwhile.
+        // After a user has corrected the endpoint, failures from before must not disable it.
         if (!row?.active || !reason || wasReset) return row;
         await disableEndpoint(tx, id, reason);
         await audit(tx, SYSTEM, {
@@ -405,7 +405,7 @@ function retryRow(
   };
 }
 
-/** As a user's reset left the other retries: due now, with all attempts ahead. */
+/** The retry as after a reset by a user: due now, with no attempt counted. */
 function resetRetry(row: RetryRow, now: Date): RetryRow {
   return { ...row, attempts: 0, first_attempt_at: null, next_attempt_at: now.toISOString() };
 }

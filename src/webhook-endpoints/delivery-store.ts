@@ -79,7 +79,7 @@ export interface Progress extends Health {
   cursor: number;
   /** The cursor when it was read. If a user has moved it since then, it is not overwritten. */
   cursorMoves: number;
-  /** As the health was read; if a user has reset it since, it stays. */
+  /** The number of resets when the health was read. If a user has reset the health since then, it is not overwritten. */
   healthResets: number;
 }
 

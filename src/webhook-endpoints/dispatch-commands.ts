@@ -55,7 +55,10 @@ export function startDispatcher(context: Context, reader: HorizonReader, log: Lo
     await stopLost(new Set(endpoints.map(({ id }) => id)));
   }
 
-  /** Stops the loops whose endpoint was disabled, deleted or taken over. A locked endpoint is not leased, and still ours. */
+  /**
+   * Stops the loops whose endpoint was disabled, deleted or taken over. A locked endpoint is missing from `leased`, although this
+   * instance still owns it.
+   */
   async function stopLost(leased: ReadonlySet<number>): Promise<void> {
     const missing = [...loops.keys()].filter((id) => !leased.has(id));
     if (missing.length === 0) return;

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { ROOT } from '../acceptance/process.ts';
+import { ROOT, report } from '../acceptance/process.ts';
+import { HAS_BROWSER, useConsole } from './console.ts';
 
 const DIST = join(ROOT, 'web', 'dist');
 const ASSETS = join(DIST, 'assets');
@@ -11,21 +13,46 @@ const sizeOf = (name: string) => statSync(join(ASSETS, `${name}.br`)).size;
 const names = readdirSync(ASSETS).filter((name) => /\.(js|css|svg)$/.test(name));
 const page = readFileSync(join(DIST, 'index.html'), 'utf8');
 
-describe('the build of the console', () => {
-  it('needs at most 105 kB for the first screen, whichever page that is', () => {
-    const app = names.filter((name) => page.includes(name)).map(sizeOf);
-    const largest = (pattern: RegExp) => Math.max(...names.filter((name) => pattern.test(name)).map(sizeOf));
-    const files = readdirSync(join(ROOT, 'web', 'src', 'i18n', 'sw')).map((name) => name.replace('.ts', ''));
-    const messages = new RegExp(`^(?!core|index)(${files.join('|')})-[^-]{8}\\.js$`);
-    const bytes = app.reduce(
-      (sum, size) => sum + size,
-      largest(/^core-/) + largest(/^page-/) + largest(messages),
-    );
-    expect(bytes).toBeLessThan(105_000);
+const sumOf = (bytes: readonly number[]) => bytes.reduce((sum, one) => sum + one, 0);
+const test = useConsole();
+
+/** The files that a page of the browser has loaded. */
+async function filesOf(opened: Page): Promise<string[]> {
+  await opened.locator('.skeleton').first().waitFor({ state: 'detached' });
+  const addresses = await opened.evaluate(() =>
+    performance.getEntriesByType('resource').map(({ name }) => name),
+  );
+  return [...new Set(addresses.filter((name) => name.includes('/assets/')).map((name) => basename(name)))];
+}
+
+describe.skipIf(!HAS_BROWSER)('the first screen', () => {
+  it('of a visitor, who signs in, needs at most 100 kB', async () => {
+    const opened = await test.open('/', { email: '', locale: 'sw-KE' });
+    await opened.locator('input[name=email]').waitFor();
+    expectSmall(await filesOf(opened));
   });
 
-  it('needs at most 185 kB for all pages in both languages, and 10 kB for a page', () => {
-    expect(names.map(sizeOf).reduce((sum, size) => sum + size)).toBeLessThan(185_000);
+  it('of a signed-in user, which is Today, needs at most 100 kB', async () => {
+    const opened = await test.open('/', { locale: 'sw-KE' });
+    await opened.reload();
+    await opened.locator('.avatar').waitFor();
+    await opened.locator('h1').waitFor();
+    expectSmall(await filesOf(opened));
+  });
+
+  function expectSmall(files: readonly string[]): void {
+    expect(files.length).toBeGreaterThan(3);
+    const bytes = sumOf(files.map(sizeOf));
+    report(`console: first screen of ${bytes} bytes in ${files.length} files`);
+    expect(bytes).toBeLessThan(100_000);
+  }
+});
+
+describe('the build of the console', () => {
+  it('needs at most 180 kB for all pages in both languages, and 10 kB for a page', () => {
+    const bytes = sumOf(names.map(sizeOf));
+    report(`console: ${bytes} bytes in all`);
+    expect(bytes).toBeLessThan(180_000);
     const pages = names.filter((name) => name.startsWith('page-'));
     expect(pages.length).toBeGreaterThan(5);
     expect(pages.filter((name) => sizeOf(name) > 10_000)).toEqual([]);

@@ -8,7 +8,7 @@ const queries = new QueryClient({
     queries: {
       retry: false, // send() repeats requests.
       staleTime: 10_000,
-      networkMode: 'always', // send() waits for the network and tells the user.
+      networkMode: 'always', // send() waits for the network and shows that it waits.
     },
     mutations: { retry: false, networkMode: 'always' },
   },

@@ -39,8 +39,8 @@ import { type Checked, closed } from './validation.ts';
 
 const MAX_ITEMS = 1_000;
 /**
- * The items that are created at once, in one transaction. A transaction delays the events of all others until it ends. Of payments,
- * it is no more than a batch, so that single payments are in the next one.
+ * The number of items that one transaction creates. A longer transaction would delay the events of all other changes. A slice of
+ * payments fits in one batch, so that single payments need not wait for more than that.
  */
 const SLICE = 100;
 const CHECKED_AT_ONCE = 50;

@@ -40,7 +40,7 @@ export interface ExternalValues {
 }
 
 /** An external id without the spaces around it, in the composed form (NFC), so that ids that look the same are the same. */
-export function storedExternalId(text: string): string {
+function storedExternalId(text: string): string {
   return text.trim().normalize('NFC');
 }
 

@@ -221,7 +221,7 @@ const MAX_UNKNOWN_KEYS = 20;
  * Checks the number of keys and items before their names and values. Ajv collects every problem, so a body with very many of them
  * would stop the process for seconds.
  */
-export function countedFirst(schema: JsonSchema): JsonSchema {
+function countedFirst(schema: JsonSchema): JsonSchema {
   const { properties, items, anyOf, ...rest } = schema;
   const checked = {
     ...rest,

@@ -84,7 +84,7 @@ export function relativeTime(timestamp: string): string {
   return form.format(Math.round(minutes / 60 / 24), 'day');
 }
 
-export function daysBetween(from: string, to: string): number {
+function daysBetween(from: string, to: string): number {
   return (Date.parse(to) - Date.parse(from)) / 86_400_000;
 }
 
