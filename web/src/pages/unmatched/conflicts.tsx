@@ -13,6 +13,7 @@ import { toast } from '../../ui/toast.tsx';
 import { PAYMENT_TONES } from '../shared/tones.ts';
 import { useIsWaiting } from '../shared/use-is-waiting.ts';
 import { Choice } from './choice.tsx';
+import { NotificationFacts, NotificationItem } from './notification.tsx';
 import { Queue } from './queue.tsx';
 
 type Notification = Schemas['Notification'];
@@ -35,7 +36,7 @@ export function Conflicts() {
           rows={data}
           total={pagination.total ?? data.length}
           titleOf={({ amount }) => (amount === null ? '–' : format.money(amount))}
-          showItem={(notification) => <Item notification={notification} />}
+          showItem={(notification) => <NotificationItem notification={notification} />}
           empty={<Empty>{t('unmatched.conflicts.empty')}</Empty>}
         >
           {(notification) => <Conflict notification={notification} />}
@@ -45,20 +46,8 @@ export function Conflicts() {
   );
 }
 
-function Item({ notification: { amount, transactionRef, createdAt } }: { notification: Notification }) {
-  return (
-    <>
-      <strong>{amount === null ? '–' : format.money(amount)}</strong>
-      <span className="spread muted">
-        <span className="mono cut">{transactionRef ?? '–'}</span>
-        <span className="cut">{format.dateTime(createdAt)}</span>
-      </span>
-    </>
-  );
-}
-
 function Conflict({ notification }: { notification: Notification }) {
-  const { transactionRef, reference, payer, createdAt, flags } = notification;
+  const { transactionRef, flags } = notification;
   const manual = api.useQuery('get', '/api/payments', {
     params: {
       query: {
@@ -73,24 +62,7 @@ function Conflict({ notification }: { notification: Notification }) {
   return (
     <>
       <p>{t('unmatched.conflict.lead')}</p>
-      <dl className="queue-facts">
-        <div className="wide">
-          <dt>{t('unmatched.reference')}</dt>
-          <dd className="mono">{reference || '–'}</dd>
-        </div>
-        <div>
-          <dt>{t('unmatched.payer')}</dt>
-          <dd className="mono">{payer ?? '–'}</dd>
-        </div>
-        <div>
-          <dt>{t('unmatched.received')}</dt>
-          <dd>{format.dateTime(createdAt)}</dd>
-        </div>
-        <div>
-          <dt>{t('unmatched.transaction')}</dt>
-          <dd className="mono">{transactionRef}</dd>
-        </div>
-      </dl>
+      <NotificationFacts notification={notification} />
       {flags.length > 0 && (
         <Notice tone="warning">
           {flags.map((flag) => (

@@ -7,6 +7,7 @@ import { Button } from '../../ui/button.tsx';
 import { Empty, Loaded, Notice, Skeleton } from '../../ui/feedback.tsx';
 import { useListState } from '../../ui/list-state.ts';
 import { Pager } from '../../ui/table.tsx';
+import { NotificationFacts, NotificationItem } from './notification.tsx';
 import { Queue } from './queue.tsx';
 
 type Notification = Schemas['Notification'];
@@ -53,7 +54,7 @@ export function Rejected() {
             rows={data}
             total={total ?? data.length}
             titleOf={({ amount }) => (amount === null ? t('unmatched.unreadable') : format.money(amount))}
-            showItem={(notification) => <Item notification={notification} />}
+            showItem={(notification) => <NotificationItem notification={notification} />}
             empty={<Empty>{t('unmatched.rejected.empty')}</Empty>}
             foot={
               (pages ?? 1) > 1 && <Pager page={page} pages={pages ?? 1} total={total ?? 0} onPage={setPage} />
@@ -67,20 +68,8 @@ export function Rejected() {
   );
 }
 
-function Item({ notification: { amount, transactionRef, createdAt } }: { notification: Notification }) {
-  return (
-    <>
-      <strong>{amount === null ? t('unmatched.unreadable') : format.money(amount)}</strong>
-      <span className="spread muted">
-        <span className="mono cut">{transactionRef ?? '–'}</span>
-        <span className="cut">{format.dateTime(createdAt)}</span>
-      </span>
-    </>
-  );
-}
-
 function Details({ notification }: { notification: Notification }) {
-  const { failure, flags, reference, payer, transactionRef, createdAt, attempts } = notification;
+  const { failure, flags, attempts } = notification;
   const reasons = [...(failure ? [failure] : []), ...flags.map((flag) => tValue('notificationFlag', flag))];
   return (
     <>
@@ -91,28 +80,12 @@ function Details({ notification }: { notification: Notification }) {
           ))}
         </Notice>
       )}
-      <dl className="queue-facts">
-        <div className="wide">
-          <dt>{t('unmatched.reference')}</dt>
-          <dd className="mono">{reference || '–'}</dd>
-        </div>
-        <div>
-          <dt>{t('unmatched.payer')}</dt>
-          <dd className="mono">{payer ?? '–'}</dd>
-        </div>
-        <div>
-          <dt>{t('unmatched.received')}</dt>
-          <dd>{format.dateTime(createdAt)}</dd>
-        </div>
-        <div>
-          <dt>{t('unmatched.transaction')}</dt>
-          <dd className="mono">{transactionRef ?? '–'}</dd>
-        </div>
+      <NotificationFacts notification={notification}>
         <div>
           <dt>{t('unmatched.attempts')}</dt>
           <dd>{format.number(attempts)}</dd>
         </div>
-      </dl>
+      </NotificationFacts>
       <p>{t('unmatched.rejected.help')}</p>
       <Body notification={notification} />
     </>
