@@ -8,7 +8,7 @@ import { openRedis } from './core/http/redis.ts';
 import { createLog, type Log } from './core/log.ts';
 import { systemClock } from './core/values/dates.ts';
 import { currencyOf, getJwtSecret, type Preparation, prepareDatabase } from './database.ts';
-import { addDemoCompany } from './demo-company.ts';
+import { addDemoCompany } from './demo/company.ts';
 import { createHorizonReader } from './events/horizon.ts';
 import { type Jobs, runMinuteJobs, startJobs } from './jobs.ts';
 import { DOCS_PATH } from './platform/api-docs/pages.ts';

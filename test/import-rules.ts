@@ -48,11 +48,12 @@ const WITHOUT_ROLE: Record<string, string> = {
   'src/users/passwords.ts': 'hashes passwords in threads',
 };
 
-const FEATURE = '^src/(?!(?:core|platform|cli)/)([^/]+)/';
+const FEATURE = '^src/(?!(?:core|platform|cli|demo)/)([^/]+)/';
 /** Every feature publishes and records its changes by these files. They import only core. */
 const CHANGES = '^src/events/(catalogue-schema|change-rules|change-store)[.]ts$';
 const ASSEMBLY = '^src/[^/]+[.]ts$';
 const CORE = '^src/core/';
+const DEMO = '^src/demo/';
 const RULES = 'rules[.]ts$';
 const SCHEMA = 'schema[.]ts$';
 /** Files of the assembly that features and platform may import: the permissions, and the error of the configuration. */
@@ -87,9 +88,14 @@ export const FORBIDDEN = [
     { path: '^src/', pathNot: [CORE, CHANGES] },
   ),
   forbid(
-    'only the assembly and the CLI import the assembly',
-    { path: '^src/', pathNot: [ASSEMBLY, '^src/cli/'] },
+    'only the assembly, the CLI and the demo import the assembly',
+    { path: '^src/', pathNot: [ASSEMBLY, '^src/cli/', DEMO] },
     { path: ASSEMBLY, pathNot: SHARED },
+  ),
+  forbid(
+    'only the assembly and the CLI import the demo',
+    { path: '^src/', pathNot: [ASSEMBLY, '^src/cli/', DEMO] },
+    { path: DEMO },
   ),
   forbid(
     'the configuration imports only core, rules and the permissions',

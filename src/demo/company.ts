@@ -1,11 +1,11 @@
-import type { Config, Context } from './core/context.ts';
-import type { Connection, Db } from './core/database/db.ts';
-import type { Log } from './core/log.ts';
-import { currencyOf, getJwtSecret, PreparationError, withPreparationLock } from './database.ts';
-import { DEMO_SKUS } from './demo.ts';
-import { liveDemoYear } from './demo-year.ts';
-import { createSettableClock } from './platform/test-clock/routes.ts';
-import { openPools } from './pools.ts';
+import type { Config, Context } from '../core/context.ts';
+import type { Connection, Db } from '../core/database/db.ts';
+import type { Log } from '../core/log.ts';
+import { currencyOf, getJwtSecret, PreparationError, withPreparationLock } from '../database.ts';
+import { createSettableClock } from '../platform/test-clock/routes.ts';
+import { openPools } from '../pools.ts';
+import { DEMO_SKUS } from './catalogue.ts';
+import { liveDemoYear } from './year.ts';
 
 const SETTING = 'demo_company';
 

@@ -1,13 +1,18 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
-import { isStatusIn } from './account-status/rules.ts';
-import { formatAccountNumber } from './accounts/account-number-rules.ts';
-import { activateDueAccounts, changeAccount, openAccount, suspendLateAccounts } from './accounts/commands.ts';
-import { calculateCommission, changeCommission } from './commissions/commands.ts';
-import { type Actor, amountOf, type Context, readAmount, SYSTEM } from './core/context.ts';
-import type { AccountStatus, Frequency } from './core/database/tables.ts';
-import { inTransaction } from './core/database/transactions.ts';
-import type { Log } from './core/log.ts';
+import { isStatusIn } from '../account-status/rules.ts';
+import { formatAccountNumber } from '../accounts/account-number-rules.ts';
+import {
+  activateDueAccounts,
+  changeAccount,
+  openAccount,
+  suspendLateAccounts,
+} from '../accounts/commands.ts';
+import { calculateCommission, changeCommission } from '../commissions/commands.ts';
+import { type Actor, amountOf, type Context, readAmount, SYSTEM } from '../core/context.ts';
+import type { AccountStatus, Frequency } from '../core/database/tables.ts';
+import { inTransaction } from '../core/database/transactions.ts';
+import type { Log } from '../core/log.ts';
 import {
   addDays,
   addMonthsKeepingDay,
@@ -17,27 +22,27 @@ import {
   type PlainDate,
   startOfDayUtc,
   wholeMonthsBetween,
-} from './core/values/dates.ts';
-import { refundCredit } from './credit/commands.ts';
-import { createCustomer } from './customers/commands.ts';
-import { addDemoCatalogue } from './demo.ts';
-import { createEmployee } from './employees/commands.ts';
-import { issueInvoice, voidInvoice } from './invoices/commands.ts';
-import { updateKyc } from './kyc/commands.ts';
-import { createPayPlan } from './pay-plans/commands.ts';
-import type { NewPayPlan } from './pay-plans/schema.ts';
-import { getMethodId } from './payment-methods/store.ts';
-import { assignPayment } from './payments/assignment-commands.ts';
-import { incomingNotification } from './payments/notifications/rules.ts';
-import { postIncoming } from './payments/posting/commands.ts';
-import { incomingManual } from './payments/posting/manual-rules.ts';
-import type { Incoming, Recorded } from './payments/posting/rules.ts';
-import { providerNamed } from './payments/providers/registry.ts';
-import { readNotification } from './payments/providers/rules.ts';
-import { reversePayment } from './payments/reversal-commands.ts';
-import type { SettableClock } from './platform/test-clock/routes.ts';
-import { hasProducts } from './products/store.ts';
-import { reconcile } from './reconciliations/commands.ts';
+} from '../core/values/dates.ts';
+import { refundCredit } from '../credit/commands.ts';
+import { createCustomer } from '../customers/commands.ts';
+import { createEmployee } from '../employees/commands.ts';
+import { issueInvoice, voidInvoice } from '../invoices/commands.ts';
+import { updateKyc } from '../kyc/commands.ts';
+import { createPayPlan } from '../pay-plans/commands.ts';
+import type { NewPayPlan } from '../pay-plans/schema.ts';
+import { getMethodId } from '../payment-methods/store.ts';
+import { assignPayment } from '../payments/assignment-commands.ts';
+import { incomingNotification } from '../payments/notifications/rules.ts';
+import { postIncoming } from '../payments/posting/commands.ts';
+import { incomingManual } from '../payments/posting/manual-rules.ts';
+import type { Incoming, Recorded } from '../payments/posting/rules.ts';
+import { providerNamed } from '../payments/providers/registry.ts';
+import { readNotification } from '../payments/providers/rules.ts';
+import { reversePayment } from '../payments/reversal-commands.ts';
+import type { SettableClock } from '../platform/test-clock/routes.ts';
+import { hasProducts } from '../products/store.ts';
+import { reconcile } from '../reconciliations/commands.ts';
+import { addDemoCatalogue } from './catalogue.ts';
 
 const SEED = 20_261;
 const DAYS = 365;
